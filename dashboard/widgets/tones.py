@@ -39,6 +39,7 @@ def _palette(theme: str) -> dict[str, Style]:
         "selected": Style(bgcolor=colours["selected"]),
         "away": Style(bgcolor=colours["selected-away"]),
         "fresh": Style(color=colours["fresh"], bold=True),
+        "raised": Style(bgcolor=chosen.surface),
         "heading": Style(color=colours["tone-muted"], bgcolor=chosen.surface),
     }
 

@@ -70,6 +70,8 @@ WAYS = {
     "network": (),
     "network filtered": ("slash", "s", "c", "enter"),
     "agents": ("0",),
+    "graph": ("2",),
+    "graph of the team": ("2", "t", "i", "f", "right", "down"),
     "tasks": ("5",),
     "events": ("6",),
     "runs": ("7",),

@@ -19,9 +19,9 @@ async def test_every_tab_can_be_left_and_visited_again(tmp_path: Path) -> None:
     app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
     async with app.run_test(size=(80, 24)) as pilot:
         seen = []
-        for key in "1051671":
+        for key in "10516712":
             await pilot.press(key)
             await pilot.pause()
             seen.append(app.screen.PLACE if hasattr(app.screen, "PLACE") else "")
 
-    assert seen == ["network", "agents", "tasks", "network", "events", "runs", "network"]
+    assert seen == ["network", "agents", "tasks", "network", "events", "runs", "network", "graph"]

@@ -25,6 +25,8 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 SCREENS = {
     "network": (),
     "network_filtered": ("slash", "paste:scout"),
+    "graph": ("2", "right"),
+    "graph_team": ("2", "t"),
     "agents": ("0", "greater_than_sign"),
     "tasks": ("5",),
     "events": ("6",),
@@ -43,6 +45,7 @@ SCREENS = {
 
 IN_TROUBLE = {
     "network": (),
+    "graph": ("2", "t", "left"),
     "tasks": ("5", *["greater_than_sign"] * 4),
     "runs": ("7",),
     "run": ("7", "j", "j", "enter"),
@@ -66,6 +69,7 @@ IN_TROUBLE = {
 
 TALKING = {
     "network": (),
+    "graph": ("2",),
     "agents": ("0",),
     "tasks": ("5",),
     "runs": ("7",),
@@ -136,6 +140,12 @@ def test_what_agents_say_now_looks_as_it_was_approved(snap_compare: Compare, scr
     app = QuarterdeckApp(db, feed=StillFeed(db, work, live=live), clock=lambda: NOW_MS)
 
     assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*TALKING[screen]))
+
+
+def test_a_graph_uses_much_room(snap_compare: Compare) -> None:
+    app = app_on(audit())
+
+    assert snap_compare(app, terminal_size=(200, 60), run_before=pressing("2", "right"))
 
 
 def test_much_room_is_used(snap_compare: Compare) -> None:

@@ -1,0 +1,236 @@
+"""The network and the execution graph of a run, drawn: who gives work to whom, and where it flows now."""
+
+from collections.abc import Iterable
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from dashboard.frame.frame import Frame
+from dashboard.places import pages
+from dashboard.views.graph import Drawing, Graph, drawing, graph_of
+from dashboard.views.graph.details import HEIGHT, details
+from dashboard.views.graph.drawing import LEGEND
+from dashboard.views.graph.model import chain
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.subject import TEAM, run_to_show
+from dashboard.views.graph.team import hand_overs
+from dashboard.views.graph.walking import at_first, walked
+from dashboard.views.header import Glimpse, reading
+from dashboard.views.lines import Line, hairline
+from dashboard.views.rows import Cell, matches
+from dashboard.views.targets import Target, target_of
+from dashboard.widgets.board import Board
+
+TALL = 25
+"""Lines of the body from which some tell about the node under the cursor: those of a terminal of 30 rows."""
+TASKS_A_MS = 20
+"""A graph is made anew at most once in a millisecond for every so many open tasks and agents."""
+FULL_SIZE = 4
+"""Rows of a box where the graph need not fit."""
+
+
+class GraphScreen(Frame):
+    """Boxes in layers, edges lit by their last hand-over."""
+
+    PLACE = "graph"
+    KEYS = (
+        ("←→↑↓", "walk"), ("enter", "open"), ("f", "fit"), ("i", "idle"), ("t", "run or team"), (".", "chain"),
+        "strategy", "swap",
+    )  # fmt: skip
+    BINDINGS = [
+        Binding("left", "walk('left')", "walk", show=False),
+        Binding("right", "walk('right')", "walk", show=False),
+        Binding("up,k", "walk('up')", "walk", show=False),
+        Binding("down,j", "walk('down')", "walk", show=False),
+        Binding("enter", "open", "open", show=False),
+        Binding("f", "fit", "fit", show=False),
+        Binding("i", "idle", "idle", show=False),
+        Binding("t", "turn", "run or team", show=False),
+        Binding("full_stop", "chain", "chain", show=False),
+        Binding("less_than_sign", "run_beside(-1)", "run before", show=False),
+        Binding("greater_than_sign", "run_beside(1)", "next run", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._subject = ""
+        """The id of a run, `team`, or empty: whatever run is at work."""
+        self._selected: str | None = None
+        self._fit, self._idle = True, False
+        self._chain: str | None = None
+        """The node whose chain alone is shown."""
+        self._graph = Graph("")
+        self._made: tuple[object, ...] = ()
+        self._next_ms = 0
+        self._flows: dict[tuple[str, str], int] = {}
+        self._drawing = Drawing([])
+
+    def body(self) -> Iterable[Widget]:
+        yield Board(id="body")
+
+    @property
+    def board(self) -> Board:
+        """The pane."""
+        return self.query_one("#body", Board)
+
+    def show(self, glimpse: Glimpse) -> None:
+        width, height = self.board.size
+        if not (width and height):
+            return
+        sight = Sight(
+            state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
+            activity=glimpse.activity, idle=self._idle,
+        )  # fmt: skip
+        told = HEIGHT if height >= TALL else 0
+        room = height - 1 - told
+        self._make(sight)
+        found = self._drawn(sight, width, room)
+        if not found.fits and self._fit and not self._graph.is_run:
+            opened = self._supervisor_at(glimpse)
+            self._graph = graph_of(sight, self._subject, self._flows, opened=opened, folded=True)
+            found = self._drawn(sight, width, room)
+        self._drawing = found
+        heading = reading(glimpse.situation)[0] if glimpse.situation.opening else self._graph.title
+        lines = [hairline(heading, width, right=LEGEND if width >= 60 else ""), *found.lines]
+        node = self._graph.node(self._selected)
+        if told:
+            lines += details(sight, self._graph, node, width=width) if node is not None else [Line()] * told
+        self.board.show(lines)
+
+    def _make(self, sight: Sight) -> None:
+        """Make the graph of the team as it is now; a large one less often."""
+        state = sight.state
+        asked = (self._subject, self._idle, self.needle, self._chain, state.seq)
+        if asked == self._made or (asked[:-1] == self._made[:-1] and sight.now_ms < self._next_ms):
+            return
+        self._made = asked
+        self._next_ms = sight.now_ms + (len(state.tasks) + len(state.agents)) // TASKS_A_MS
+        if self._subject == TEAM or run_to_show(state) is None:
+            known = state.agents.keys() | state.supervisors.keys()
+            self._flows = {ends: at for ends, at in self._flows.items() if known.issuperset(ends)} | hand_overs(state)
+        if self._subject != TEAM and self._subject not in state.runs:
+            self._subject = ""
+        graph = graph_of(sight, self._subject, self._flows)
+        if self.needle:
+            graph = graph.only(chain(graph, [one.id for one in graph.nodes if _matches(self.needle, one)]))
+        if self._chain is not None and graph.node(self._chain) is not None:
+            graph = graph.only(chain(graph, [self._chain]))
+        self._graph = graph
+
+    def _drawn(self, sight: Sight, width: int, room: int) -> Drawing:
+        graph = self._graph
+        if graph.node(self._selected) is None:
+            self._selected = at_first(graph)
+        calm = self.app.animation_level == "none"
+        size = None if self._fit else FULL_SIZE
+        return drawing(
+            graph, width=width, height=room, now_ms=sight.now_ms, selected=self._selected, calm=calm, size=size
+        )
+
+    def _supervisor_at(self, glimpse: Glimpse) -> str | None:
+        """Return the supervisor of the node under the cursor."""
+        key = (self._selected or "").removeprefix("idle:")
+        agent = glimpse.state.agents.get(key)
+        return agent.supervisor_id if agent is not None else key
+
+    def facts(self) -> list[Cell]:
+        facts = [Cell(f"{len(self._graph.nodes):,} nodes", "muted")] if self._graph.nodes else []
+        if self._chain is not None:
+            facts.append(Cell("one chain, . shows all", "accent"))
+        elif not self._drawing.fits:
+            facts.append(Cell("more than is in sight", "draining"))
+        return facts
+
+    def target(self) -> Target | None:
+        node = self._graph.node(self._selected)
+        return target_of(self.state, node.about) if node is not None else None
+
+    def no_target(self) -> str:
+        return "choose a box first"
+
+    def _again(self) -> None:
+        """Show it anew at once."""
+        self._made = ()
+        self.look(self.deck.glimpse)
+
+    def action_walk(self, way: str) -> None:
+        """Go along an edge, or to the box above or below."""
+        self._selected = walked(self._graph, self._drawing.boxes, self._selected, way)
+        self.look(self.deck.glimpse)
+
+    def action_open(self) -> None:
+        """Open what the box under the cursor stands for; of those that are folded, show them."""
+        node = self._graph.node(self._selected)
+        if node is None:
+            return
+        kind, key = node.opens
+        if not kind:
+            self.action_idle()
+        elif kind in pages():
+            self.deck.open(kind, key)
+        elif kind == "supervisor":
+            self.deck.action_go("tasks", filtered=node.name)
+
+    def action_fit(self) -> None:
+        """Fit all into the screen, or show large boxes around the cursor."""
+        self._fit = not self._fit
+        self._again()
+
+    def action_idle(self) -> None:
+        """Show those at rest, or fold them."""
+        self._idle = not self._idle
+        self._again()
+
+    def action_turn(self) -> None:
+        """Show the team instead of a run, or a run instead of the team."""
+        if self._subject == TEAM and not self.state.runs:
+            self.deck.say("no run is open: n gives the team a request", "muted")
+            return
+        self._subject, self._selected, self._chain = "" if self._subject == TEAM else TEAM, None, None
+        self._again()
+
+    def action_run_beside(self, by: int) -> None:
+        """Show the next open run, or the one before."""
+        runs = [*self.state.runs]
+        shown = run_to_show(self.state)
+        if not runs or shown is None:
+            return
+        now = self._subject if self._subject in runs else shown.id
+        self._subject, self._selected, self._chain = runs[(runs.index(now) + by) % len(runs)], None, None
+        self._again()
+
+    def action_chain(self) -> None:
+        """Show only what leads to the node under the cursor and what it leads to; or all again."""
+        self._chain = self._selected if self._chain is None else None
+        self._again()
+
+    def on_board_pressed(self, event: Board.Pressed) -> None:
+        """Put the cursor on the box; a double click opens it."""
+        found = self._drawing.at(event.x, event.y - 1)
+        if found is not None:
+            again = event.again and found == self._selected
+            self._selected = found
+            self.look(self.deck.glimpse)
+            if again:
+                self.action_open()
+
+    def on_board_turned(self, event: Board.Turned) -> None:
+        self.action_walk("down" if event.by > 0 else "up")
+
+    def on_board_resized(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def action_back(self) -> None:
+        """Take the chain off, then as on every screen."""
+        if self._chain is not None:
+            self.action_chain()
+        else:
+            super().action_back()
+
+
+def _matches(needle: str, node: object) -> bool:
+    said = (getattr(node, part) for part in ("name", "word", "now"))
+    return matches(needle, *said)
+
+
+SCREEN = GraphScreen

@@ -1,0 +1,149 @@
+"""Boxes of nodes in the sizes that there are, by their rows: 6, 4, 3, 2 and 1."""
+
+from rich.cells import cell_len
+
+from dashboard.views.canvas import HEAVY, LIGHT, Canvas
+from dashboard.views.graph.model import Node
+from dashboard.views.layers import BARE
+from dashboard.views.lines import Span, cells, cut, cut_path, fit_spans
+from dashboard.views.plots import meter, spark
+
+SIZES = (6, 4, 3, 2, 1)
+WIDE = 150
+"""Columns from which the tallest boxes are used."""
+LEAST, MOST = 10, 34
+_GAPS = {6: 0, 4: 0, 3: 0, 2: 1, 1: 0}
+_BAR = 3
+"""Cells of the shortest meter."""
+_BORDERS = {"busy": "busy-before", "done": "heat-3", "waiting": "heat-1", "idle": "line", "stopped": "line"}
+"""Tones of borders by those of states; where none stands here, it is the state's own."""
+_GROUND = "raised"
+
+
+def gap_of(size: int) -> int:
+    """Return the rows between boxes of a size."""
+    return _GAPS[size]
+
+
+def natural_width(node: Node, size: int) -> int:
+    """Return how many columns a box takes to say all it can."""
+    name, took = cell_len(node.name), cell_len(node.took)
+    if size == 1:
+        right = _right(node)
+        wide = 5 + name + (2 + cell_len(right) if right else 0)
+    elif size == 2:
+        wide = 5 + name + (2 + took if took and node.is_awake else 0)
+    elif size == 3:
+        wide = 6 + name
+    else:
+        row = cell_len(node.figure) + (_BAR + 1 if node.share is not None else 0)
+        top = 2 + name + (2 + took if took and size == 6 else 0)
+        wide = 4 + max(top, row, min(24, cell_len(node.now)) if size == 6 else 0)
+    return max(LEAST, min(MOST, wide))
+
+
+def _right(node: Node) -> str:
+    """What a box of one line says beside its name."""
+    if node.is_group:
+        return node.figure if "/" in node.figure else node.took
+    return node.took if node.is_awake else node.figure if node.figure != node.word else ""
+
+
+def draw(canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, int], *, selected: bool) -> None:
+    """Draw a box at (x, y), `size` columns and rows."""
+    x, y = place
+    wide, tall = size
+    ground = "selected" if selected else _GROUND if node.is_awake else ""
+    if tall <= BARE:
+        _bare(canvas, node, place, size, ground, selected=selected)
+        return
+    tone = "accent" if selected else _border(node)
+    canvas.frame(x, y, size, tone, weight=HEAVY if selected else LIGHT)
+    if node.badge:
+        canvas.text(x + wide - 1 - cell_len(node.badge) - 1, y, node.badge, "accent bold")
+    inner = wide - 4
+    rows = _rows(node, inner, tall)
+    for at, spans in enumerate(rows):
+        canvas.text(x + 1, y + 1 + at, " " * (wide - 2), ground)
+        canvas.spans(x + 2, y + 1 + at, fit_spans(spans, inner), ground)
+    if tall == BARE + 1:
+        _bar_in_border(canvas, node, (x, y + tall - 1), wide)
+
+
+def _border(node: Node) -> str:
+    return _BORDERS.get(node.tone, node.tone) if node.is_awake or node.tone in ("paused", "done") else "line"
+
+
+def _name(node: Node) -> tuple[Span, Span]:
+    said = "strong" if node.is_awake else "muted"
+    return Span(f"{node.glyph} ", node.tone), Span(node.name, said)
+
+
+def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
+    """Return what stands in a box with a border, between its border lines."""
+    name = list(_name(node))
+    room = inner - cells(name)
+    if tall != BARE + 1 and node.took and node.is_awake and room >= cell_len(node.took) + 2:
+        name += [Span(" " * (room - cell_len(node.took))), Span(node.took, "muted")]
+    if tall == BARE + 1:
+        return [name]
+    far = _far(node, inner, tall)
+    if tall == BARE + 2:
+        return [name, far]
+    now = (
+        [Span(cut_path(node.now, inner), "" if node.is_awake else "muted")] if node.now not in ("", node.figure) else []
+    )
+    drawn = [] if node.shares is None else [Span(spark(node.shares(2 * inner), inner, most=1.0), _spark_tone(node))]
+    return [name, now, far, drawn] if now else [name, far, [], drawn]
+
+
+def _spark_tone(node: Node) -> str:
+    return "busy-before" if node.is_awake else "idle"
+
+
+def _far(node: Node, room: int, tall: int) -> list[Span]:
+    """Return how far a node is: its meter and its figure."""
+    figure = cut(node.figure or (node.took if tall < SIZES[0] else ""), room)
+    wide = room - cell_len(figure) - (1 if figure else 0)
+    if node.share is None or wide < 3:
+        return [Span(figure, "muted")]
+    tone = "busy" if node.is_awake else "done"
+    return [*meter(node.share, wide, tone=tone), Span(f" {figure}" if figure else "", "" if node.is_awake else "muted")]
+
+
+def _bar_in_border(canvas: Canvas, node: Node, place: tuple[int, int], wide: int) -> None:
+    x, y = place
+    if node.share is not None:
+        filled, _ = meter(node.share, wide - 4, tone="busy" if node.is_awake else "done")
+        canvas.text(x + 2, y, filled.text, filled.tone)
+    elif node.figure and not node.is_awake:
+        canvas.text(x + 1, y, f" {cut(node.figure, wide - 6)} ", "muted")
+
+
+def _bare(
+    canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, int], ground: str, *, selected: bool
+) -> None:
+    """Draw a box without a border: one line, or its name above how far it is."""
+    x, y = place
+    wide, tall = size
+    edge = Span("▌", "accent") if selected else Span("│", _border(node)) if tall == BARE else Span(" ")
+    right = node.took if tall == BARE else _right(node)
+    if tall == BARE and not node.is_awake:
+        right = ""
+    inner = wide - 3
+    for row in range(tall):
+        canvas.text(x, y + row, " " * wide, ground)
+        canvas.spans(x, y + row, (edge,), ground)
+    name = list(_name(node))
+    room = inner - cell_len(right) - (2 if right else 0)
+    if cells(name) > room and right:
+        right, room = "", inner  # a name says more than how long
+    if cells(name) > room:
+        name = [name[0], Span(cut(node.name, max(3, room - 2)), name[1].tone)]
+    blank = inner - cells(name) - cell_len(right)
+    badge = Span(f" {node.badge}", "accent bold") if node.badge and blank > cell_len(node.badge) + 1 else Span("")
+    blank -= cell_len(badge.text)
+    spans = [*name, badge, Span(" " * max(0, blank)), Span(right, "muted")]
+    canvas.spans(x + 2, y, fit_spans(spans, inner), ground)
+    if tall == BARE:
+        canvas.spans(x + 4, y + 1, fit_spans(_far(node, inner - 2, SIZES[0]), inner - 2), ground)

@@ -1,0 +1,191 @@
+"""What stands below a graph about the node under the cursor."""
+
+from collections import Counter
+from math import ceil
+
+from dashboard.views.amounts import clock, count, duration, elapsed, median
+from dashboard.views.graph.model import Graph, Node
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.lines import Line, Span, block, cut, cut_path, fit_spans, hairline, padded, spread
+from dashboard.views.plots import meter
+from dashboard.views.work import circuit_words, progress, why
+from engine.core.state import Agent, State, Supervisor, Task
+
+HEIGHT = 6
+_AT_WORK = 2
+"""Attempts that are told of."""
+_TITLE, _METER = 42, 20
+MANY = 20_000
+"""From so many open tasks on it is not counted who gave work to whom."""
+
+
+def details(sight: Sight, graph: Graph, node: Node, *, width: int, height: int = HEIGHT) -> list[Line]:
+    """Return `height` lines about a node, its heading with them."""
+    state = sight.state
+    agent = state.agents.get(node.about)
+    task = state.tasks.get(node.about)
+    supervisor = state.supervisors.get(node.about)
+    if node.id.startswith("idle:"):
+        said = [_line(Span("at rest, with nothing to do", "muted"))]
+    elif agent is not None:
+        said = _of_agent(sight, node, agent)
+    elif task is not None:
+        said = _of_task(sight, node, task)
+    elif supervisor is not None:
+        said = _of_supervisor(sight, node, supervisor)
+    else:
+        said = [_line(Span("it is gone", "muted"))]
+    opens = "enter opens it" if node.opens[0] else "i shows them"
+    last = _folded(graph, width)
+    body = block(said, height - 2)[: height - 2]
+    return [hairline(node.name, width, right=opens), *(_fit(one, width) for one in body), last]
+
+
+def _line(*spans: Span) -> Line:
+    return Line((Span(" "), *spans))
+
+
+def _fit(line: Line, width: int) -> Line:
+    return Line(fit_spans(line.spans, width))
+
+
+def _facts(*facts: tuple[str, str]) -> list[Span]:
+    spans = []
+    for text, tone in facts:
+        if text:
+            spans += [Span("   "), Span(text, tone)]
+    return spans
+
+
+def _folded(graph: Graph, width: int) -> Line:
+    if not graph.folded:
+        return Line()
+    names = f" folded away, at rest: {len(graph.folded):,}  {', '.join(graph.folded[:40])}"
+    hint = "i shows them "
+    return spread((Span(cut(names, width - len(hint) - 2), "faint"),), (Span(hint, "faint"),), width)
+
+
+def _of_agent(sight: Sight, node: Node, agent: Agent) -> list[Line]:
+    state, now_ms = sight.state, sight.now_ms
+    at_ms = sight.activity.swapped_ms.get(agent.id)
+    since = f" since {clock(at_ms)}" if at_ms is not None else ""
+    many = f" ×{len(agent.running)}" if len(agent.running) > 1 else ""
+    waiting = sight.counts.waiting_of[agent.id]
+    first = [
+        Span(f"{node.glyph} {node.word}{many}", f"{node.tone} bold"),
+        *_facts(
+            (f"g{agent.generation}{since}", "accent" if since else "muted"),
+            (f"p50 {duration(median(agent.durations_ms))}", "muted"),
+            (f"p95 {duration(_p95(agent.durations_ms))}", "muted"),
+            (f"{count(agent.done)} done, {count(agent.failed)} failed", "muted"),
+            (f"{waiting:,} queued", "muted"),
+            (f"at once {agent.max_concurrency}", "muted"),
+        ),
+    ]
+    lines = [_line(*first)]
+    if agent.error is not None:
+        lines.append(_line(Span(agent.error, "error")))
+    elif agent.is_shut:
+        lines.append(_line(Span(f"circuit {circuit_words(state, agent, now_ms)}", "draining")))
+    usual = median(agent.durations_ms)
+    for task_id in [*agent.running, *agent.parked][:_AT_WORK]:
+        task = state.tasks.get(task_id)
+        if task is not None:
+            lines.append(_attempt(sight, task, usual))
+    sources = _sources(state, agent)
+    if sources:
+        came = [span for name, times in sources for span in (Span(f" {name}", ""), Span(f" {times:,}", "muted"))]
+        lines.append(_line(Span("work came from", "muted"), *came))
+    return lines
+
+
+def _p95(durations_ms: list[int]) -> float | None:
+    return sorted(durations_ms)[ceil(0.95 * len(durations_ms)) - 1] if durations_ms else None
+
+
+def _attempt(sight: Sight, task: Task, usual: float | None) -> Line:
+    begun = task.attempt.started_ms if task.attempt is not None else task.started_ms or sight.now_ms
+    took = max(0, sight.now_ms - begun)
+    bar = meter(min(1.0, took / usual), _METER) if usual else (Span(" " * _METER), Span(""))
+    parked = task.attempt is not None and task.attempt.parked
+    said = progress(sight.live, task.id)
+    return _line(
+        Span("◔ " if parked else "● ", "waiting" if parked else "busy"),
+        Span(padded(cut_path(task.title, _TITLE), _TITLE)),
+        *bar,
+        Span(padded(duration(took) if took < 1000 else elapsed(took), 12, right=True)),
+        Span(f"   from {_asker(sight.state, task)}", "muted"),
+        Span(f"   {said}" if said else "", "muted"),
+    )
+
+
+def _asker(state: State, task: Task) -> str:
+    asker = state.tasks.get(task.asker_id or "")
+    member = state.agents.get(asker.agent_id or "") if asker is not None else state.supervisors.get(task.supervisor_id)
+    return member.name if member is not None else "the graph"
+
+
+def _sources(state: State, agent: Agent) -> list[tuple[str, int]]:
+    """Return from whom its tasks of open runs came, the most first."""
+    if len(state.tasks) > MANY:
+        return []
+    found = Counter(task.asker_id or "" for task in state.tasks.values() if task.agent_id == agent.id)
+    names: Counter[str] = Counter()
+    for asker_id, times in found.items():
+        asker = state.tasks.get(asker_id)
+        member = state.agents.get(asker.agent_id or "") if asker is not None else None
+        if member is not None:
+            names[member.name] += times
+    return names.most_common(4)
+
+
+def _of_task(sight: Sight, node: Node, task: Task) -> list[Line]:
+    state = sight.state
+    member = state.agents.get(task.agent_id or task.worker_id or "")
+    lines = [
+        _line(
+            Span(f"{node.glyph} {node.word}", f"{node.tone} bold"),
+            *_facts(
+                (node.figure, ""),
+                (node.took, "muted"),
+                (f"by {member.name}" if member is not None and member.name != node.name else "", "muted"),
+                (task.mode or "", "muted"),
+                (f"attempt {task.attempts}" if task.attempts > 1 else "", "draining"),
+                (f"{len(task.children):,} handed out" if task.kind == "agent" and task.children else "", "muted"),
+            ),
+        )
+    ]
+    told = progress(sight.live, task.id)
+    reason = why(state, task, sight.counts, sight.now_ms)
+    for text, tone in ((reason, "muted"), (task.error or "", "error"), (f"at {told}" if told else "", "muted")):
+        if text:
+            lines.append(_line(Span(text, tone)))
+    for side, others in (("after", task.after), ("before", task.before)):
+        names = [state.tasks[one].title for one in others if one in state.tasks]
+        if names:
+            lines.append(_line(Span(f"{side} ", "muted"), Span(", ".join(names[:8]))))
+    return lines
+
+
+def _of_supervisor(sight: Sight, node: Node, supervisor: Supervisor) -> list[Line]:
+    counts = sight.counts
+    runs = [run for run in sight.state.runs.values() if run.supervisor_id == supervisor.id]
+    lines = [
+        _line(
+            Span(f"{node.glyph} {node.word}", f"{node.tone} bold"),
+            *_facts(
+                (f"{counts.busy_of[supervisor.id]} of {counts.agents_of[supervisor.id]} at work", ""),
+                (supervisor.mode, "muted"),
+                (f"{counts.done_of[supervisor.id]:,} done, {counts.failed_of[supervisor.id]:,} failed", "muted"),
+                (f"{counts.waiting_of[supervisor.id]:,} queued", "muted"),
+                (f"at once {supervisor.max_parallel}", "muted"),
+            ),
+        )
+    ]
+    if supervisor.error is not None:
+        lines.append(_line(Span(supervisor.error, "error")))
+    for run in runs[:2]:
+        lines.append(
+            _line(Span(f"{run.id} ", "muted"), Span(run.title), Span(f"   {run.done:,}/{run.total:,}", "muted"))
+        )
+    return lines

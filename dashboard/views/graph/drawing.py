@@ -1,0 +1,220 @@
+"""A graph as lines: the largest boxes that fit, edges between them, the finished stages on one line where it is narrow.
+
+`drawing` is a pure function; it also says where each box stands, for the cursor and the mouse.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dashboard.views.canvas import Canvas
+from dashboard.views.graph import boxes, routes
+from dashboard.views.graph.model import Edge, Graph
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.stages import Stages, stages
+from dashboard.views.graph.subject import graph_of
+from dashboard.views.graph.team import hand_overs
+from dashboard.views.layers import Layered, layered, needed, port, rows
+from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
+
+NARROW = 100
+"""Below so many columns finished and coming stages are one line."""
+LEAST_GAP, MOST_GAP = 4, 12
+CUT = 0.9
+"""Larger boxes are taken where they fit into so much of the width that they would like to have."""
+LEGEND = "━ just now  ─ before  ╌ planned"
+
+
+class Box(NamedTuple):
+    """Where a node stands, in cells of the drawing."""
+
+    x: int
+    y: int
+    wide: int
+    tall: int
+    layer: int
+    """Counted from the left; -1 on the line of stages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Lines, and where the nodes stand in them."""
+
+    lines: list[Line]
+    boxes: dict[str, Box] = field(default_factory=dict)
+    fits: bool = True
+    """Whether all of it is in sight."""
+
+    def at(self, x: int, y: int) -> str | None:
+        """Return the node at a cell."""
+        inside = (
+            key for key, one in self.boxes.items() if one.x <= x < one.x + one.wide and one.y <= y < one.y + one.tall
+        )
+        return next(inside, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Sizes and places before anything is drawn; rows and columns of the whole plane."""
+
+    layered: Layered
+    size: int
+    heights: Mapping[str, int]
+    top: Mapping[str, int]
+    widths: Sequence[int]
+    gaps: Sequence[routes.Gap]
+    gap_widths: Sequence[int]
+    left: int
+
+    @property
+    def wide(self) -> int:
+        return sum(self.widths) + sum(self.gap_widths)
+
+    @property
+    def tall(self) -> int:
+        return max((y + self.heights.get(node, 1) for node, y in self.top.items()), default=0)
+
+    def x_of(self, layer: int) -> int:
+        return self.left + sum(self.widths[:layer]) + sum(self.gap_widths[:layer])
+
+
+def graph_lines(
+    sight: Sight, *, subject: str, width: int, height: int, selected: str | None = None, calm: bool = False
+) -> list[Line]:
+    """Return a graph with its heading, for panes of other screens.
+
+    Args:
+        sight: The team as of a moment.
+        subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
+        width: Columns.
+        height: Lines, the heading with them.
+        selected: The id of a node, or of what it is about.
+        calm: Whether edges have two steps of heat instead of five.
+    """
+    graph = graph_of(sight, subject, hand_overs(sight.state))
+    chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
+    found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
+    return [hairline(graph.title, width, right=LEGEND), *found.lines]
+
+
+def drawing(
+    graph: Graph, *, width: int, height: int, now_ms: int, selected: str | None = None, calm: bool = False,
+    size: int | None = None,
+) -> Drawing:  # fmt: skip
+    """Return a graph as exactly `height` lines.
+
+    Args:
+        graph: What to draw.
+        width: Columns.
+        height: Lines.
+        now_ms: The moment by which edges have cooled.
+        selected: The node under the cursor; where not all fits, the part around it is shown.
+        calm: Whether edges have two steps of heat instead of five.
+        size: Rows of a box; the largest that fits by default.
+    """
+    if not graph.nodes or width < 20 or height < 1:
+        said = [BLANK] * max(0, height // 3) + [line(Span(cut(f"   {text}", width), "muted")) for text in graph.empty]
+        return Drawing(block(said if not graph.nodes else [], height))
+    staged = (
+        stages(graph, width=width, now_ms=now_ms)
+        if graph.is_run and width < NARROW and height > 5
+        else Stages((), graph)
+    )
+    above = staged.lines(selected, width)
+    room = height - len(above)
+    plan = _plan(staged.rest, width=width, height=room, size=size)
+    dx, dy = _offset(plan, selected, width, room)
+    canvas = Canvas(width, room, left=dx, top=dy)
+    looks = _looks(staged.rest, plan.layered, now_ms, selected, calm=calm)
+    for place, gap in enumerate(plan.gaps):
+        left = plan.x_of(place) + plan.widths[place]
+        routes.draw(canvas, gap, (left, left + plan.gap_widths[place]), looks, plan.widths[place + 1])
+    found: dict[str, Box] = dict(staged.boxes(width))
+    nodes = {node.id: node for node in staged.rest.nodes}
+    for place, layer in enumerate(plan.layered.layers):
+        for key in layer:
+            node = nodes.get(key)
+            if node is None:
+                continue
+            x, y, wide, tall = plan.x_of(place), plan.top[key], plan.widths[place], plan.heights[key]
+            found[key] = Box(x - dx, y - dy + len(above), wide, tall, place)
+            if x + wide > dx and x < dx + width and y + tall > dy and y < dy + room:
+                boxes.draw(canvas, node, (x, y), (wide, tall), selected=key == selected)
+    fits = plan.wide <= width and plan.tall <= room
+    return Drawing([*above, *canvas.lines()], found, fits)
+
+
+def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
+    """Choose the largest boxes that fit, and place them."""
+    found = layered(tuple(node.id for node in graph.nodes), tuple((one.source, one.target) for one in graph.edges))
+    chosen = size or _fitting(graph, found, width=width, height=height)
+    heights = {node.id: chosen for node in graph.nodes}
+    top = rows(found, heights, height, gap=boxes.gap_of(chosen))
+    ports = {key: y + port(heights.get(key, 1)) for key, y in top.items()}
+    place_of = {key: place for place, layer in enumerate(found.layers) for key in layer}
+    between: list[list[tuple[str, str]]] = [[] for _ in found.layers[1:]]
+    for link in found.links:
+        between[place_of[link[0]]].append(link)
+    gaps = [routes.gap(links, ports) for links in between]
+    least = [LEAST_GAP - 1 + gap.tracks for gap in gaps]
+    widths = _shrunk(_widths(graph, found, chosen), width - sum(least))
+    gap_widths = _grown(least, width - 2 - sum(widths) - sum(least))
+    left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
+    return _Plan(found, chosen, heights, top, widths, gaps, gap_widths, left)
+
+
+def _fitting(graph: Graph, found: Layered, *, width: int, height: int) -> int:
+    """Return the rows of the largest boxes that fit; 1 where none do."""
+    least = LEAST_GAP * (len(found.layers) - 1)
+    for size in boxes.SIZES:
+        heights = {node.id: size for node in graph.nodes}
+        tall = max(needed(layer, heights, gap=boxes.gap_of(size)) for layer in found.layers)
+        wide = round(sum(_widths(graph, found, size)) * CUT) + least
+        if (size < boxes.SIZES[0] or width >= boxes.WIDE) and tall <= height and (wide <= width or size < 3):
+            return size
+    return boxes.SIZES[-1]
+
+
+def _widths(graph: Graph, found: Layered, size: int) -> list[int]:
+    """Return the columns of each layer: what its widest box takes."""
+    wide = {node.id: boxes.natural_width(node, size) for node in graph.nodes}
+    return [max((wide.get(key, 1) for key in layer), default=1) for layer in found.layers]
+
+
+def _shrunk(widths: list[int], room: int) -> list[int]:
+    """Return widths of layers that fit into so many columns, the widest cut first, none below the least."""
+    out = list(widths)
+    while sum(out) > room and max(out) > boxes.LEAST:
+        out[out.index(max(out))] -= 1
+    return out
+
+
+def _grown(gaps: list[int], room: int) -> list[int]:
+    """Return gaps that take what is left over, each the same, up to the most."""
+    if not gaps or room <= 0:
+        return gaps
+    more = room // len(gaps)
+    return [max(one, min(one + more, MOST_GAP)) for one in gaps]
+
+
+def _offset(plan: _Plan, selected: str | None, width: int, height: int) -> tuple[int, int]:
+    """Return where the part begins that is shown: around the node under the cursor, where not all fits."""
+    place = next((place for place, layer in enumerate(plan.layered.layers) if selected in layer), None)
+    x = 0 if place is None else plan.x_of(place) + plan.widths[place] // 2
+    y = plan.top.get(selected or "", 0)
+    return max(0, min(x - width // 2, plan.wide - width)), max(0, min(y - height // 2, plan.tall - height))
+
+
+def _looks(
+    graph: Graph, found: Layered, now_ms: int, selected: str | None, *, calm: bool
+) -> dict[tuple[str, str], routes.Look]:
+    looks: dict[tuple[str, str], routes.Look] = {}
+
+    def look(edge: Edge) -> routes.Look:
+        near = selected in (edge.source, edge.target)
+        return routes.Look(edge.heat(now_ms, calm=calm), edge.is_planned, near)
+
+    for edge in graph.edges:
+        for link in found.paths[edge.source, edge.target]:
+            looks[link] = look(edge)
+    return looks

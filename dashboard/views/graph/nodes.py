@@ -1,0 +1,268 @@
+"""Nodes of a graph: how a task, an agent, a supervisor and those at rest stand in a box."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dashboard.clean import clean
+from dashboard.views.activity import Activity
+from dashboard.views.amounts import duration, elapsed, median
+from dashboard.views.digest import Digest
+from dashboard.views.glyphs import AGENT, SUSPENDED, Mark, of_agent, of_task
+from dashboard.views.graph.model import Node
+from dashboard.views.usage import is_metered
+from dashboard.views.work import now_of_agent, progress
+from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
+
+SWAPPED_MS = 60_000
+"""How long a box says that its agent has a new generation."""
+_LONG = 200
+"""Characters of a title that are looked at."""
+EACH = 4
+"""Quarter seconds of a sample of a sparkline: it moves once a second."""
+ASKS = Mark("⚑", "asks you", "attention")
+WAITS = Mark("◔", "waits", "waiting")
+LATELY_MS = 1_000
+STAYS_MS = 10_000
+"""An agent that was at work is not folded away for so long, so that boxes do not jump."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """The team as of a moment, and what is known of it besides the state."""
+
+    state: State
+    counts: Digest
+    now_ms: int
+    live: Mapping[str, str] = field(default_factory=dict)
+    activity: Activity = field(default_factory=Activity)
+    """What agents did lately."""
+    idle: bool = False
+    """Whether those at rest are shown too."""
+
+    def is_lively(self, agent: Agent) -> bool:
+        """Tell whether an agent is at work, or was just now and goes from one short task to the next."""
+        lately = self.now_ms - self.activity.started_ms.get(agent.id, 0) < LATELY_MS
+        return bool(agent.running) or (lately and self.counts.working and agent.status is AgentStatus.IDLE)
+
+    def is_at_rest(self, agent: Agent) -> bool:
+        """Tell whether an agent has nothing to do, and has had nothing for a while."""
+        quiet = not (agent.running or agent.parked or agent.error or agent.paused)
+        return quiet and self.now_ms - agent.idle_since_ms >= STAYS_MS
+
+
+@dataclass(slots=True)
+class Share:
+    """What one agent, or one supervisor, does of the work that others gave it."""
+
+    given: int = 0
+    ended: int = 0
+    failed: int = 0
+    waiting: int = 0
+    title: str = ""
+    """Of a task that it is at."""
+
+
+def of_work(sight: Sight, task: Task, asked: set[str]) -> Node:
+    """Return the box of a planned task, a join, a check or a whole graph."""
+    state = sight.state
+    mark = ASKS if task.id in asked else of_task(task, working=sight.counts.working)
+    if mark.word == "delegated":
+        mark = WAITS
+    is_begun = task.started_ms is not None or task.begun_ms is not None
+    ended, total = _far(state, task)
+    member = state.agents.get(task.agent_id or task.worker_id or "")
+    told = progress(sight.live, task.id)
+    return Node(
+        id=task.id,
+        name=clean(task.title[:_LONG]) if task.kind != "join" else "join",
+        glyph=mark.glyph,
+        tone=mark.tone,
+        opens=("task", task.id),
+        about=task.id,
+        word=mark.word,
+        took=_took(task, sight.now_ms),
+        now=_doing(sight, task, member, total - ended) or told,
+        figure=f"{ended:,}/{total:,}" if total and is_begun else _figure(state, task, told),
+        share=ended / total if total and is_begun else _share(sight, task, member),
+        badge=_badge(sight, member),
+        shares=None if member is None else _shares(sight, member),
+        is_awake=task.status in (TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.IN_DOUBT) or mark is ASKS,
+        is_group=task.kind == "group",
+    )
+
+
+def _far(state: State, task: Task) -> tuple[int, int]:
+    """Return how much of what a task has handed out has ended, and how much that is; of a graph over its nodes."""
+    if task.kind != "group":
+        return len(task.children) - task.open, len(task.children)
+    ended = total = 0
+    for child_id in task.children:
+        child = state.tasks.get(child_id)
+        if child is not None:
+            below = (0, 0) if child.kind == "join" else _far(state, child)
+            if not below[1] and child.kind == "agent":
+                below = (int(child.ended), 1)
+            ended, total = ended + below[0], total + below[1]
+    return ended, total
+
+
+def _took(task: Task, now_ms: int) -> str:
+    begun = task.started_ms if task.started_ms is not None else task.begun_ms
+    if begun is None:
+        return ""
+    return duration(task.ended_ms - begun) if task.ended_ms is not None else elapsed(now_ms - begun)
+
+
+def _doing(sight: Sight, task: Task, member: Agent | None, left: int) -> str:
+    if task.kind == "group":
+        supervisor = sight.state.supervisors.get(task.worker_id or task.supervisor_id)
+        mode = task.mode or (supervisor.mode if supervisor is not None else "")
+        settings = (mode, supervisor.aggregation if supervisor is not None else "")
+        return ", ".join(one for one in settings if one)
+    if task.children and not task.ended:
+        return f"waits for {left:,} delegated" if left else ""
+    if member is not None and member.name != task.title:
+        return member.name
+    if task.status is TaskStatus.RETRYING:
+        return f"retry {task.retries}"
+    return task.error or ""
+
+
+def _figure(state: State, task: Task, told: str) -> str:
+    if task.kind == "join":
+        supervisor = state.supervisors.get(task.supervisor_id)
+        return supervisor.aggregation if supervisor is not None else ""
+    if task.usage is not None and is_metered(state) and (spent := _tokens(task.usage)):
+        return spent
+    if not task.ended and told:
+        return told.partition(" ")[0]
+    return {TaskStatus.WAITING: "waits", TaskStatus.RUNNING: "", TaskStatus.DONE: ""}.get(
+        task.status, of_task(task).word
+    )
+
+
+def _tokens(usage: object) -> str:
+    amount = (getattr(usage, "tokens_in", None) or 0) + (getattr(usage, "tokens_out", None) or 0)
+    return f"{amount:,} tok" if amount else ""
+
+
+def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
+    """Return how far a single attempt is: by what it tells, else by how long its agent takes in general."""
+    if task.status is TaskStatus.DONE:
+        return 1.0
+    if task.status is not TaskStatus.RUNNING or task.started_ms is None or task.kind != "agent":
+        return None
+    told = progress(sight.live, task.id).partition(" ")[0].partition("/")
+    if told[0].isdigit() and told[2].isdigit() and int(told[2]):
+        return min(1.0, int(told[0]) / int(told[2]))
+    usual = median(member.durations_ms) if member is not None else None
+    return min(1.0, (sight.now_ms - task.started_ms) / usual) if usual else None
+
+
+def _badge(sight: Sight, agent: Agent | None) -> str:
+    if agent is None or agent.generation < 2:
+        return ""
+    at_ms = sight.activity.swapped_ms.get(agent.id)
+    if agent.draining or (at_ms is not None and sight.now_ms - at_ms < SWAPPED_MS):
+        return f"◆g{agent.generation}"
+    return ""
+
+
+def of_member(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: str = "") -> Node:
+    """Return the box of an agent that others give work to."""
+    state, working = sight.state, sight.counts.working
+    mark = ASKS if asks else of_agent(agent, working=working)
+    lively = sight.is_lively(agent)
+    if mark.word == "idle" and lively:
+        mark = AGENT[AgentStatus.BUSY]
+    if mark.word == "busy" and not lively:
+        mark = WAITS
+    waiting = share.waiting or sight.counts.waiting_of[agent.id]
+    at_once = f"×{len(agent.running)} " if len(agent.running) > 1 else ""
+    usual = median(agent.durations_ms)
+    spent = _tokens(agent.usage) if is_metered(state) else ""
+    return Node(
+        id=an_id or agent.id,
+        name=clean(agent.name),
+        glyph=mark.glyph,
+        tone=mark.tone,
+        opens=("agent", agent.id),
+        about=agent.id,
+        word=mark.word,
+        took=at_once + (duration(usual) if usual is not None else ""),
+        now=share.title or (now_of_agent(state, agent, sight.counts, sight.live, sight.now_ms).text) or mark.word,
+        figure=_queued(agent, waiting) or spent or _answered(state, agent) or (mark.word if not lively else ""),
+        share=_part(sight, agent, share, waiting),
+        badge=_badge(sight, agent),
+        shares=_shares(sight, agent),
+        is_awake=lively or agent.status not in (AgentStatus.IDLE, AgentStatus.STOPPED, AgentStatus.PAUSED),
+    )
+
+
+def _shares(sight: Sight, agent: Agent) -> Callable[[int], Sequence[float]]:
+    return lambda samples: sight.activity.shares(
+        agent.id, sight.now_ms, samples=samples, each=EACH, slots=agent.max_concurrency
+    )
+
+
+def _answered(state: State, agent: Agent) -> str:
+    """Return how much of what an agent has handed out, and waits for, has come back."""
+    tasks = [state.tasks[one] for one in agent.parked if one in state.tasks]
+    total = sum(len(task.children) for task in tasks)
+    return f"{total - sum(task.open for task in tasks):,}/{total:,}" if total else ""
+
+
+def _queued(agent: Agent, waiting: int) -> str:
+    if not waiting:
+        return ""
+    return f"+{waiting:,}" if agent.works else f"{waiting:,} wait"
+
+
+def _part(sight: Sight, agent: Agent, share: Share, waiting: int) -> float | None:
+    """Return how much of what it was given is done; without a queue, how far its oldest attempt is."""
+    if not sight.is_lively(agent):
+        return None
+    if share.given > 1 or waiting:
+        return share.ended / max(1, share.given + (0 if share.waiting else waiting))
+    task = sight.state.tasks.get(next(iter(agent.running), ""))
+    return _share(sight, task, agent) if task is not None else None
+
+
+def of_supervisor(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node:
+    """Return the box of a supervisor."""
+    counts = sight.counts
+    busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
+    waiting = counts.waiting_of[supervisor.id]
+    if asks:
+        mark = ASKS
+    elif supervisor.error is not None:
+        mark = Mark("✕", "error", "error")
+    elif supervisor.paused:
+        mark = Mark("‖", "paused", "paused")
+    elif supervisor.leaving is not None:
+        mark = Mark("◐", "leaving", "draining")
+    else:
+        at_work = Mark("●", "busy", "busy") if counts.working else SUSPENDED
+        mark = at_work if busy else Mark("○", "idle", "idle")
+    return Node(
+        id=supervisor.id,
+        name=clean(supervisor.name),
+        glyph=mark.glyph,
+        tone=mark.tone,
+        opens=("supervisor", supervisor.id),
+        about=supervisor.id,
+        word=mark.word,
+        took=f"{busy} of {agents}" if agents else "",
+        now=supervisor.mode,
+        figure=f"+{waiting:,}" if waiting else f"{busy} of {agents}",
+        share=busy / agents if agents and busy else None,
+        is_awake=bool(busy) or asks or supervisor.error is not None,
+        is_group=True,
+    )
+
+
+def of_resting(lead: str, names: int, *, opens: str) -> Node:
+    """Return the one box of those under a lead that are at rest."""
+    return Node(
+        id=f"idle:{lead}", name=f"+{names:,} idle", glyph="○", tone="idle", word="idle", about=opens, is_awake=False
+    )

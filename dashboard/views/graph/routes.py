@@ -1,0 +1,108 @@
+"""Edges between two layers: sources with the same targets share one vertical track, and groups keep apart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dashboard.views.canvas import HEAVY, LIGHT, Canvas
+from dashboard.views.graph.model import HOT
+from dashboard.views.layers import is_dummy
+
+ARROW = "►"
+
+
+class Route(NamedTuple):
+    """A link between two layers, from row to row, over a track of the gap between them."""
+
+    link: tuple[str, str]
+    begin: int
+    end: int
+    track: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The room between two layers."""
+
+    routes: tuple[Route, ...]
+    tracks: int
+
+
+class Look(NamedTuple):
+    """How an edge is drawn."""
+
+    heat: int
+    dashed: bool = False
+    near: bool = False
+    """Whether it touches the node under the cursor."""
+
+    @property
+    def tone(self) -> str:
+        """Its colour."""
+        if self.heat > 1:
+            return f"heat-{self.heat}"
+        return "muted" if self.near else "line" if self.dashed else "heat-1"
+
+    @property
+    def weight(self) -> int:
+        """How thick it is."""
+        return HEAVY if self.heat >= HOT else LIGHT
+
+
+def gap(links: Sequence[tuple[str, str]], ports: Mapping[str, int]) -> Gap:
+    """Return the routes of the links between two layers, by the rows of their ends."""
+    targets: dict[str, list[str]] = {}
+    for source, target in links:
+        targets.setdefault(source, []).append(target)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for source, found in targets.items():
+        groups.setdefault(tuple(sorted(found)), []).append(source)
+    spans = []
+    for found_targets, sources in groups.items():
+        ends = [ports[one] for one in (*sources, *found_targets)]
+        spans.append((min(ends), max(ends), sources, found_targets))
+    busy: list[list[tuple[int, int]]] = []
+    routes: list[Route] = []
+    for low, high, sources, found_targets in sorted(spans, key=lambda one: (one[0], one[1])):
+        track = 0
+        if low != high:
+            track = next(
+                (at for at, taken in enumerate(busy) if all(high < one[0] or low > one[1] for one in taken)), len(busy)
+            )
+            if track == len(busy):
+                busy.append([])
+            busy[track].append((low, high))
+        routes += [Route((a, b), ports[a], ports[b], track) for a in sources for b in found_targets]
+    return Gap(tuple(routes), max(1, len(busy)))
+
+
+def draw(
+    canvas: Canvas, found: Gap, room: tuple[int, int], looks: Mapping[tuple[str, str], Look], through: int
+) -> None:
+    """Draw the routes of a gap, the hottest last.
+
+    Args:
+        canvas: Where to.
+        found: The routes.
+        room: First column of the gap and the one after its last.
+        looks: How each link is drawn.
+        through: Columns of the layer after the gap: lines to dummies go on through it.
+    """
+    left, right = room
+    wide = right - left
+    first = left + max(1, (wide - found.tracks) // 2)
+    for route in sorted(found.routes, key=lambda one: looks[one.link].heat):
+        look = looks[route.link]
+        passes = is_dummy(route.link[1])
+        begin = left if is_dummy(route.link[0]) else left + (1 if wide >= 6 else 0)
+        end = right + through if passes else right - 1  # to where the line goes on in the next gap
+        track = first + route.track
+        if route.begin == route.end:
+            canvas.across(route.begin, begin, end, look.tone, weight=look.weight, dashed=look.dashed)
+        else:
+            canvas.across(route.begin, begin, track, look.tone, weight=look.weight, dashed=look.dashed)
+            rows = sorted((route.begin, route.end))
+            canvas.down(track, rows[0], rows[1], look.tone, weight=look.weight, dashed=look.dashed)
+            canvas.across(route.end, track, end, look.tone, weight=look.weight, dashed=look.dashed)
+        if not passes:
+            canvas.text(end, route.end, ARROW, look.tone)

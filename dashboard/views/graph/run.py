@@ -1,0 +1,208 @@
+"""The execution graph of a run: planned tasks in their order, and below those that hand work out, who does it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from dashboard.views.graph.model import Edge, Graph, Node
+from dashboard.views.graph.nodes import STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
+from engine.core.queries.tree import above_of
+from engine.core.state import Run, State, Task, TaskStatus
+
+FOLDED_FROM = 2
+"""So many at rest under one lead become one box."""
+
+
+@dataclass(slots=True)
+class _Flow:
+    """What went along an edge."""
+
+    at_ms: int | None = None
+    per_s: int = 0
+
+    def add(self, at_ms: int | None, now_ms: int) -> None:
+        if at_ms is not None:
+            self.at_ms = at_ms if self.at_ms is None else max(self.at_ms, at_ms)
+            self.per_s += now_ms - at_ms < 1_000
+
+
+@dataclass(slots=True)
+class _Building:
+    """A graph that is being made."""
+
+    sight: Sight
+    asked: set[str]
+    nodes: dict[str, Node] = field(default_factory=dict)
+    flows: dict[tuple[str, str], _Flow] = field(default_factory=dict)
+    shares: dict[str, Share] = field(default_factory=dict)
+    """By member that was given work by others."""
+    active_ms: dict[str, int] = field(default_factory=dict)
+
+    def flow(self, source: str, target: str) -> _Flow:
+        return self.flows.setdefault((source, target), _Flow())
+
+
+def run_graph(sight: Sight, run: Run) -> Graph:
+    """Return the execution graph of an open run."""
+    state = sight.state
+    asked = {one.subject for one in state.escalations.values()}
+    building = _Building(sight, asked)
+    root = state.tasks.get(run.root_id)
+    if root is not None:
+        _graph_below(building, root)
+    folded = _rest(building)
+    drawn = {node.name for node in building.nodes.values()}
+    folded += [
+        agent.name
+        for agent in state.agents.values()
+        if agent.name not in drawn and agent.name not in folded and sight.is_at_rest(agent)
+        and _is_below(state, agent.supervisor_id, run.supervisor_id)
+    ]  # fmt: skip
+    return Graph(
+        title=f"RUN {run.id} {run.title}",
+        is_run=True,
+        nodes=tuple(building.nodes.values()),
+        edges=tuple(Edge(*ends, flow.at_ms, flow.per_s) for ends, flow in building.flows.items()),
+        folded=tuple(folded),
+        empty=("its graph is not planned yet", ""),
+    )
+
+
+def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:
+    own = state.supervisors.get(supervisor_id)
+    return own is not None and any(one.id == above_id for one in above_of(state, own))
+
+
+def _graph_below(building: _Building, group: Task) -> tuple[list[str], list[str]]:
+    """Add the nodes of a graph; return where work enters it and where it leaves."""
+    state, now_ms = building.sight.state, building.sight.now_ms
+    children = [state.tasks[one] for one in group.children if one in state.tasks]
+    ends: dict[str, tuple[str, list[str]]] = {}
+    for task in children:
+        building.nodes[task.id] = of_work(building.sight, task, building.asked)
+        ends[task.id] = (task.id, [task.id])
+        if task.kind == "group" and _is_unfolded(building, task):
+            entries, exits = _graph_below(building, task)
+            for entry in entries:
+                building.flow(task.id, entry).add(_began_ms(state.tasks[entry]), now_ms)
+            ends[task.id] = (task.id, exits or [task.id])
+        elif task.kind == "agent" and task.children and _is_unfolded(building, task):
+            workers = _handed_out(building, task.id, task.children)
+            ends[task.id] = (task.id, workers or [task.id])
+    followed = set[str]()
+    for task in children:
+        for before_id in task.after:
+            if before_id in ends:
+                followed.add(before_id)
+                for exit_ in ends[before_id][1]:
+                    building.flow(exit_, task.id).add(_handed_ms(state.tasks[before_id], task), now_ms)
+    entries = [task.id for task in children if not any(one in ends for one in task.after)]
+    exits = [exit_ for task in children if task.id not in followed for exit_ in ends[task.id][1]]
+    return entries, exits
+
+
+def _is_unfolded(building: _Building, task: Task) -> bool:
+    """Tell whether what is behind a node is drawn: while it goes on, or where all is to be seen."""
+    if not task.children:
+        return False
+    began = task.begun_ms if task.kind == "group" else task.started_ms
+    return building.sight.idle or (not task.ended and (began is not None or task.open < len(task.children)))
+
+
+def _began_ms(task: Task) -> int | None:
+    return task.started_ms if task.started_ms is not None else task.begun_ms
+
+
+def _handed_ms(before: Task, task: Task) -> int | None:
+    """When work went from one task to the one after it."""
+    began = _began_ms(task)
+    if began is not None:
+        return max(began, before.ended_ms or 0)
+    return before.ended_ms if before.status is TaskStatus.DONE else None
+
+
+def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list[str]:
+    """Add who does delegated work, each once whoever gave it; return those that do it."""
+    state, sight = building.sight.state, building.sight
+    shared: dict[str, int] = {}
+    found: dict[str, None] = {}
+    for child_id in children:
+        task = state.tasks.get(child_id)
+        if task is None:
+            continue
+        worker = task.agent_id or task.worker_id
+        if worker is None or (worker not in state.agents and worker not in state.supervisors):
+            if task.queue is not None and not task.ended:
+                shared[task.queue] = shared.get(task.queue, 0) + 1
+            continue
+        node_id = f"at:{worker}"
+        if node_id == lead:
+            continue
+        _count(building, node_id, task)
+        building.flow(lead, node_id).add(_began_ms(task), sight.now_ms)
+        found[node_id] = None
+        if task.children and not task.ended:
+            _handed_out(building, node_id, task.children)
+    for key, waiting in shared.items():
+        queue = state.queues.get(key)
+        for agent_id in queue.agents if queue is not None else ():
+            share = building.shares.setdefault(f"at:{agent_id}", Share())
+            share.given, share.waiting = share.given + waiting, share.waiting + waiting
+            building.flow(lead, f"at:{agent_id}")
+            found[f"at:{agent_id}"] = None
+    for node_id in found:
+        _add_member(building, node_id)
+    return list(found)
+
+
+def _count(building: _Building, node_id: str, task: Task) -> None:
+    share = building.shares.setdefault(node_id, Share())
+    share.given += 1
+    if task.ended:
+        share.ended += 1
+        share.failed += task.status is TaskStatus.FAILED
+    elif task.status is TaskStatus.RUNNING:
+        share.title = task.title
+    else:
+        share.waiting += 1
+
+
+def _add_member(building: _Building, node_id: str) -> None:
+    state, member_id = building.sight.state, node_id.removeprefix("at:")
+    share = building.shares.get(node_id, Share())
+    agent = state.agents.get(member_id)
+    if agent is not None:
+        asks = agent.id in building.asked or any(one in building.asked for one in (*agent.running, *agent.parked))
+        building.nodes[node_id] = of_member(building.sight, agent, share, asks=asks, an_id=node_id)
+    elif (supervisor := state.supervisors.get(member_id)) is not None:
+        node = of_supervisor(building.sight, supervisor, asks=supervisor.id in building.asked)
+        building.nodes[node_id] = node._replace(id=node_id, figure=f"{share.ended:,}/{share.given:,}")
+
+
+def _rest(building: _Building) -> list[str]:
+    """Make one box of several workers of a lead that are at rest; return their names."""
+    sight, state = building.sight, building.sight.state
+    if sight.idle:
+        return []
+    resting: dict[str, list[str]] = {}
+    leads: dict[str, list[str]] = {}
+    after = {source for source, _ in building.flows}
+    for (source, target), flow in building.flows.items():
+        leads.setdefault(target, []).append(source)
+        agent = state.agents.get(target.removeprefix("at:")) if target.startswith("at:") else None
+        lately = flow.at_ms is not None and sight.now_ms - flow.at_ms < STAYS_MS
+        if agent is not None and sight.is_at_rest(agent) and not building.shares[target].waiting and not lately:
+            resting.setdefault(source, []).append(target)
+    names: list[str] = []
+    for lead, targets in resting.items():
+        alone = [one for one in targets if len(leads[one]) == 1]
+        if len(alone) < FOLDED_FROM:
+            continue
+        fold = of_resting(lead, len(alone), opens=building.nodes[lead].about)
+        building.nodes[fold.id] = fold
+        building.flow(lead, fold.id).add(max((building.flows[lead, one].at_ms or 0) for one in alone), sight.now_ms)
+        for one in alone:
+            names.append(building.nodes.pop(one).name)
+            building.flows.pop((lead, one))
+            for beyond in [ends for ends in building.flows if ends[0] == one] if one in after else ():
+                building.flow(fold.id, beyond[1]).add(building.flows.pop(beyond).at_ms, sight.now_ms)
+    return names

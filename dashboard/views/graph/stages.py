@@ -1,0 +1,96 @@
+"""Where it is narrow: stages that are over or still to come, and what they lead to, as one line above the graph."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+
+from dashboard.views.graph.model import Graph, Node
+from dashboard.views.layers import layered
+from dashboard.views.lines import BLANK, Line, Span, cells, fit_spans
+from dashboard.views.plots import meter
+
+if TYPE_CHECKING:
+    from dashboard.views.graph.drawing import Box
+
+_METER = 10
+
+
+class _Stage(NamedTuple):
+    node: Node
+    arrow: Span
+    """Before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Stages on the line, and the graph without them."""
+
+    line: tuple[_Stage, ...]
+    rest: Graph
+
+    def lines(self, selected: str | None, width: int) -> list[Line]:
+        """Return the line and a blank one below it; nothing without stages."""
+        if not self.line:
+            return []
+        spans = [span for stage in self.line for span in (stage.arrow, *_said(stage.node, selected))]
+        return [Line(fit_spans(spans, width)), BLANK]
+
+    def boxes(self, width: int) -> "dict[str, Box]":
+        """Return where each stage stands."""
+        from dashboard.views.graph.drawing import Box  # which has one of these
+
+        found, x = {}, 0
+        for stage in self.line:
+            x += cell_len(stage.arrow.text)
+            wide = cells(_said(stage.node, None))
+            found[stage.node.id] = Box(x, 0, max(1, min(wide, width - x)), 1, -1)
+            x += wide
+        return found
+
+
+def stages(graph: Graph, *, width: int, now_ms: int) -> Stages:
+    """Take the stages at both ends off a graph in which a single node stands in their layer.
+
+    Those at work stay, but for graphs that are drawn open: what they consist of stays.
+    """
+    found = layered(tuple(node.id for node in graph.nodes), tuple((one.source, one.target) for one in graph.edges))
+    layers = [[graph.node(key) for key in layer] for layer in found.layers]
+    first, last = 0, len(layers)
+    while last - first > 1 and _is_stage(layers[first], leads=True):
+        first += 1
+    while last - first > 1 and _is_stage(layers[last - 1], leads=False):
+        last -= 1
+    taken = [layer[0] for place, layer in enumerate(layers) if not first <= place < last]
+    ids = {node.id for node in taken if node is not None}
+    if not ids:
+        return Stages((), graph)
+    rest = graph.only(node.id for node in graph.nodes if node.id not in ids)
+    line: list[_Stage] = []
+    for place, node in enumerate(taken):
+        if node is not None:
+            into = [edge for edge in graph.edges if edge.target == node.id]
+            planned = all(edge.is_planned for edge in into)
+            heat = max((edge.heat(now_ms) for edge in into), default=1)
+            text = " ╌╌► " if planned else " ──► "
+            line.append(_Stage(node, Span(text if into and (line or place >= first) else " ", f"heat-{heat}")))
+    return Stages(tuple(line), rest)
+
+
+def _is_stage(layer: list[Node | None], *, leads: bool) -> bool:
+    node = layer[0] if len(layer) == 1 else None
+    return node is not None and (not node.is_awake or (leads and node.is_group))
+
+
+def _said(node: Node, selected: str | None) -> list[Span]:
+    ground = " selected" if node.id == selected else ""
+    out = [
+        Span(f"{node.glyph} ", node.tone + ground),
+        Span(node.name, ("strong" if node.is_awake else "muted") + ground),
+    ]
+    if node.is_awake and node.share is not None:
+        out += [Span(" ", ground), *(Span(one.text, one.tone + ground) for one in meter(node.share, _METER))]
+        out.append(Span(f" {node.figure}", ground))
+    elif node.took:
+        out.append(Span(f" {node.took}", "muted" + ground))
+    return out

@@ -1,0 +1,37 @@
+"""Which graph is looked at: that of a run, or the network of the team, whole or below a supervisor."""
+
+from collections.abc import Mapping
+
+from dashboard.views.graph.model import Graph
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.run import run_graph
+from dashboard.views.graph.team import team_graph
+from engine.core.state import Run, State
+
+TEAM = "team"
+
+
+def run_to_show(state: State) -> Run | None:
+    """Return the run that is shown where none is asked for: the newest that is at work, else the newest."""
+    newest = list(reversed(state.runs.values()))
+    return next((run for run in newest if run.running), newest[0] if newest else None)
+
+
+def graph_of(
+    sight: Sight, subject: str, flows: Mapping[tuple[str, str], int], *, opened: str | None = None, folded: bool = False
+) -> Graph:
+    """Return a graph.
+
+    Args:
+        sight: The team.
+        subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
+        flows: Who handed work to whom, by ids, and when last; see `team.hand_overs`.
+        opened: A supervisor whose members are shown even where too many fold them.
+        folded: Whether supervisors stand for their members.
+    """
+    state = sight.state
+    run = state.runs.get(subject) if subject else run_to_show(state)
+    if run is not None:
+        return run_graph(sight, run)
+    below = subject if subject in state.supervisors else None
+    return team_graph(sight, flows, below=below, opened=opened, folded=folded)

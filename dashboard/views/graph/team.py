@@ -1,0 +1,104 @@
+"""The network of a team as a graph: supervisors, their members, and who hands work to whom."""
+
+from collections.abc import Mapping
+
+from dashboard.views.graph.model import Edge, Graph, Node
+from dashboard.views.graph.nodes import Share, Sight, of_member, of_resting, of_supervisor
+from engine.core.state import State, Supervisor
+
+FOLDED_FROM = 2
+"""So many members of a supervisor at rest become one box."""
+
+
+def hand_overs(state: State) -> dict[tuple[str, str], int]:
+    """Return who handed work to whom in open runs, by ids, and when they did so last."""
+    tasks, agents = state.tasks, state.agents
+    found: dict[tuple[str, str], int] = {}
+    for task in tasks.values():
+        began = task.started_ms if task.started_ms is not None else task.begun_ms
+        worker = task.agent_id if task.agent_id in agents else task.worker_id
+        if began is None or worker is None:
+            continue
+        asker_id = task.asker_id
+        asker = tasks.get(asker_id) if asker_id is not None else None
+        source = task.supervisor_id if asker is None else asker.agent_id or asker.supervisor_id
+        if (
+            asker is None and worker == source and task.parent_id in tasks
+        ):  # a graph of a supervisor, in that of another
+            source = tasks[task.parent_id].supervisor_id
+        if source != worker and found.get((source, worker), -1) < began:
+            found[source, worker] = began
+    return found
+
+
+def team_graph(
+    sight: Sight, flows: Mapping[tuple[str, str], int], *, below: str | None = None, opened: str | None = None,
+    folded: bool = False,
+) -> Graph:  # fmt: skip
+    """Return the network of the team, or of what is below a supervisor.
+
+    Args:
+        sight: The team.
+        flows: Who handed work to whom, by ids, and when last.
+        below: The supervisor to begin with; all of them by default.
+        opened: A supervisor whose members are shown even so.
+        folded: Whether supervisors stand for their members, of which there are too many.
+    """
+    state = sight.state
+    asked = {one.subject for one in state.escalations.values()}
+    nodes: dict[str, Node] = {}
+    edges: dict[tuple[str, str], int | None] = {}
+    names: list[str] = []
+    begin = [state.supervisors[below]] if below in state.supervisors else state.roots
+
+    def add(supervisor: Supervisor) -> None:
+        nodes[supervisor.id] = of_supervisor(sight, supervisor, asks=supervisor.id in asked)
+        members = [one for one in supervisor.members if one in state.agents]
+        if folded and opened != supervisor.id:
+            members = []
+        resting = [one for one in members if sight.is_at_rest(state.agents[one])]
+        fold = set(resting if len(resting) >= FOLDED_FROM and not sight.idle else ())
+        for member in supervisor.members:
+            if (lower := state.supervisors.get(member)) is not None:
+                edges[supervisor.id, member] = flows.get((supervisor.id, member))
+                add(lower)
+            elif member in members and member not in fold:
+                agent = state.agents[member]
+                asks = member in asked or any(one in asked for one in (*agent.running, *agent.parked))
+                nodes[member] = of_member(sight, agent, Share(), asks=asks)
+        if fold:
+            node = of_resting(supervisor.id, len(fold), opens=supervisor.id)
+            nodes[node.id] = node
+            last = [at for at in (flows.get((supervisor.id, one)) for one in fold) if at is not None]
+            edges[supervisor.id, node.id] = max(last, default=None)
+            names.extend(state.agents[one].name for one in supervisor.members if one in fold)
+
+    for root in begin:
+        add(root)
+    edges |= _given(state, nodes, flows)
+    return Graph(
+        title=f"TEAM {', '.join(one.name for one in begin)}",
+        nodes=tuple(nodes.values()),
+        edges=tuple(Edge(*ends, at_ms) for ends, at_ms in edges.items()),
+        folded=tuple(names),
+        empty=("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo"),
+    )
+
+
+def _given(
+    state: State, nodes: Mapping[str, Node], flows: Mapping[tuple[str, str], int]
+) -> dict[tuple[str, str], int | None]:
+    """Return the edges to agents: from those that hand work to them, else from their supervisor."""
+    place = {key: at for at, key in enumerate(nodes)}
+    given: dict[tuple[str, str], int | None] = {}
+    led = set[str]()
+    for (source, target), at_ms in flows.items():
+        both_ways = (target, source) in flows and place.get(source, 0) > place.get(target, 0)
+        if source in state.agents and target in state.agents and source in nodes and target in nodes and not both_ways:
+            given[source, target] = at_ms
+            led.add(target)
+    for key in nodes:
+        agent = state.agents.get(key)
+        if agent is not None and key not in led:
+            given[agent.supervisor_id, key] = flows.get((agent.supervisor_id, key))
+    return given

@@ -1,0 +1,219 @@
+"""A layered layout: which layer a node stands in, in which order, and on which row.
+
+Layers go by the longest path; in each layer nodes stand at the mean place of their neighbours, the declared order
+decides between equals. Edges over several layers get a dummy in each between, so that they pass between nodes.
+Source: K. Sugiyama et al., "Methods for Visual Understanding of Hierarchical System Structures", 1981.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+SWEEPS = 3
+"""How often the layers are ordered by their neighbours, forth and back."""
+MOST_GAP = 2
+"""Rows that are added between two nodes at most."""
+BARE = 2
+"""Boxes of so many rows or fewer have no border."""
+
+
+class Layered(NamedTuple):
+    """Nodes and dummies in layers, from the left; in each from the top."""
+
+    layers: tuple[tuple[str, ...], ...]
+    links: tuple[tuple[str, str], ...]
+    """Edges between neighbouring layers, through dummies where an edge spans several."""
+    paths: dict[tuple[str, str], tuple[tuple[str, str], ...]]
+    """The links that each edge goes along; an edge that leads back has none."""
+
+
+@lru_cache(maxsize=16)
+def layered(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -> Layered:
+    """Return nodes in layers; remembered, because a network changes far less often than it is drawn."""
+    forward = _without_cycles(nodes, edges)
+    rank = _ranks(nodes, forward)
+    layers: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
+    for node in nodes:
+        layers[rank[node]].append(node)
+    paths: dict[tuple[str, str], tuple[tuple[str, str], ...]] = dict.fromkeys(edges, ())
+    for source, target in forward:
+        stops = [source]
+        for between in range(rank[source] + 1, rank[target]):
+            stops.append(f"\0{source}\0{target}\0{between}")
+            layers[between].append(stops[-1])
+        stops.append(target)
+        paths[source, target] = tuple(pairwise(stops))
+    links = tuple(dict.fromkeys(link for path in paths.values() for link in path))
+    return Layered(_ordered(layers, links), links, paths)
+
+
+def is_dummy(node: str) -> bool:
+    """Tell whether an edge passes through here, and no node stands."""
+    return node.startswith("\0")
+
+
+def _without_cycles(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the edges that do not lead back to where a walk in declared order came from."""
+    after: dict[str, list[str]] = {node: [] for node in nodes}
+    for source, target in edges:
+        if source in after and target in after and source != target:
+            after[source].append(target)
+    entered, left, kept = set[str](), set[str](), []
+    for start in nodes:
+        if start in entered:
+            continue
+        entered.add(start)
+        walk = [(start, iter(after[start]))]
+        while walk:
+            node, targets = walk[-1]
+            target = next(targets, "")
+            if not target:
+                left.add(node)
+                walk.pop()
+            elif target not in entered:
+                kept.append((node, target))
+                entered.add(target)
+                walk.append((target, iter(after[target])))
+            elif target in left:
+                kept.append((node, target))
+    return kept
+
+
+def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """Return for each node the length of the longest path to it."""
+    after: dict[str, list[str]] = {node: [] for node in nodes}
+    open_edges = dict.fromkeys(nodes, 0)
+    for source, target in edges:
+        after[source].append(target)
+        open_edges[target] += 1
+    rank = dict.fromkeys(nodes, 0)
+    ready = [node for node in nodes if not open_edges[node]]
+    for node in ready:  # grows while it is gone through
+        for target in after[node]:
+            rank[target] = max(rank[target], rank[node] + 1)
+            open_edges[target] -= 1
+            if not open_edges[target]:
+                ready.append(target)
+    return rank
+
+
+def _ordered(layers: list[list[str]], links: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    before: dict[str, list[str]] = {}
+    after: dict[str, list[str]] = {}
+    for source, target in links:
+        before.setdefault(target, []).append(source)
+        after.setdefault(source, []).append(target)
+    declared = {node: place for layer in layers for place, node in enumerate(layer)}
+    for _ in range(SWEEPS):
+        for place in range(1, len(layers)):
+            layers[place] = _by_mean(layers[place], layers[place - 1], before, declared)
+        for place in reversed(range(len(layers) - 1)):
+            layers[place] = _by_mean(layers[place], layers[place + 1], after, declared)
+    for place in range(1, len(layers)):
+        layers[place] = _by_mean(layers[place], layers[place - 1], before, declared)
+    return tuple(map(tuple, layers))
+
+
+def _by_mean(
+    layer: list[str], beside: list[str], near: Mapping[str, list[str]], declared: Mapping[str, int]
+) -> list[str]:
+    """Return a layer in the order of the mean place of each node's neighbours in the layer beside."""
+    places = {node: place for place, node in enumerate(beside)}
+    scale = len(beside) / max(1, len(layer))
+
+    def mean(at: int) -> float:
+        found = near.get(layer[at])
+        return sum(places[one] for one in found) / len(found) if found else at * scale
+
+    return [layer[at] for at in sorted(range(len(layer)), key=lambda at: (mean(at), declared[layer[at]]))]
+
+
+def rows(found: Layered, heights: Mapping[str, int], room: int, *, gap: int) -> dict[str, int]:
+    """Return the first row of each node and dummy.
+
+    The fullest layer is spread over the room, or takes more than there is; all others stand at the middle of their
+    neighbours.
+
+    Args:
+        found: Nodes in layers.
+        heights: Rows of each node; a dummy takes one.
+        room: Rows that there are.
+        gap: Rows that stay free between two nodes at least.
+    """
+    if not found.layers:
+        return {}
+    full = max(range(len(found.layers)), key=lambda place: needed(found.layers[place], heights, gap=gap))
+    need = needed(found.layers[full], heights, gap=gap)
+    height = max(room, need)
+    layer = found.layers[full]
+    if len(layer) > 1:
+        gap += min(MOST_GAP, (height - need) // (len(layer) - 1))
+    top: dict[str, int] = {}
+    y = (height - needed(layer, heights, gap=gap)) // 2
+    for node in layer:
+        top[node] = y
+        y += heights.get(node, 1) + gap
+    near = (_beside(found.links, 0), _beside(found.links, 1))
+    for place in reversed(range(full)):
+        _beside_placed(found.layers[place], near[0], top, heights, height=height, gap=gap)
+    for place in range(full + 1, len(found.layers)):
+        _beside_placed(found.layers[place], near[1], top, heights, height=height, gap=gap)
+    return top
+
+
+def needed(layer: Sequence[str], heights: Mapping[str, int], *, gap: int) -> int:
+    """Return how many rows a layer takes."""
+    return sum(heights.get(node, 1) for node in layer) + gap * max(0, len(layer) - 1)
+
+
+def port(height: int) -> int:
+    """Return the row of a box of a height at which its edges begin and end: that of its name."""
+    return 1 if height > BARE else 0
+
+
+def _beside(links: Sequence[tuple[str, str]], end: int) -> dict[str, list[str]]:
+    near: dict[str, list[str]] = {}
+    for link in links:
+        near.setdefault(link[end], []).append(link[1 - end])
+    return near
+
+
+def _beside_placed(
+    layer: Sequence[str],
+    near: Mapping[str, list[str]],
+    top: dict[str, int],
+    heights: Mapping[str, int],
+    *,
+    height: int,
+    gap: int,
+) -> None:
+    """Place a layer at the middle of what stands in the layer beside it; none overlap, none leave the room."""
+    wanted: list[float] = []
+    for node in layer:
+        ports = [top[one] + port(heights.get(one, 1)) for one in near.get(node, ())]
+        here = (min(ports) + max(ports)) / 2 if ports else height / 2 if not wanted else wanted[-1]
+        wanted.append(here - port(heights.get(node, 1)))
+    down, least = [], 0.0
+    for node, here in zip(layer, wanted, strict=True):
+        down.append(max(here, least))
+        least = down[-1] + heights.get(node, 1) + gap
+    up, most = [0.0] * len(layer), float(height)
+    for at in reversed(range(len(layer))):
+        most -= heights.get(layer[at], 1)
+        up[at] = min(wanted[at], most)
+        most = up[at] - gap
+    y = 0
+    for at, node in enumerate(layer):
+        y = max(y, round((down[at] + up[at]) / 2 - 1e-9))
+        top[node] = y
+        y += heights.get(node, 1) + gap
+    _lift(layer, top, heights, height=height, gap=gap)
+
+
+def _lift(layer: Sequence[str], top: dict[str, int], heights: Mapping[str, int], *, height: int, gap: int) -> None:
+    """Move up what would stand below the last row."""
+    end = height
+    for node in reversed(layer):
+        top[node] = min(top[node], end - heights.get(node, 1))
+        end = top[node] - gap

@@ -1,0 +1,45 @@
+"""A pane of lines with things at places: takes the keys, and tells which cell was clicked."""
+
+from textual import events
+from textual.message import Message
+
+from dashboard.widgets.lines import Lines
+
+
+class Board(Lines, can_focus=True):
+    """Show lines; post `Pressed` with the cell that was clicked, `Resized` when there is another room."""
+
+    class Pressed(Message):
+        """A cell was clicked."""
+
+        def __init__(self, x: int, y: int, *, again: bool) -> None:
+            super().__init__()
+            self.x, self.y = x, y
+            self.again = again
+            """Whether it is the second click of a double one."""
+
+    class Turned(Message):
+        """The wheel was turned."""
+
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
+    class Resized(Message):
+        """There is another room for lines."""
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.post_message(self.Resized())
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.post_message(self.Pressed(event.x, event.y, again=event.chain > 1))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.post_message(self.Turned(1))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.post_message(self.Turned(-1))

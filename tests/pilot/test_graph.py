@@ -1,0 +1,115 @@
+"""The graph under the hands of an operator."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from dashboard.screens.graph import GraphScreen
+from engine.host.batch import row_of
+from store import open_store
+from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.world import World
+
+
+@asynccontextmanager
+async def graph_on(folder: Path, work: World) -> AsyncIterator[tuple[Pilot[int], GraphScreen]]:
+    db = folder / "team.db"
+    async with open_store(db) as store:
+        await store.journal.append(1, [row_of(event) for event in work.journal])
+    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("2")
+        await pilot.pause()
+        assert isinstance(app.screen, GraphScreen)
+        yield pilot, app.screen
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause()
+
+
+@pytest.mark.anyio
+async def test_arrows_walk_and_enter_opens_what_the_box_is_about(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, audit()) as (pilot, screen):
+        await press(pilot, "right", "down")
+        assert screen.selected_key() == next(
+            one.id for one in screen.state.agents.values() if one.name == "scout-careful"
+        )
+        await press(pilot, "enter")
+        assert type(pilot.app.screen).__name__ == "AgentScreen"
+        await press(pilot, "escape")
+        assert pilot.app.screen is screen
+
+
+@pytest.mark.anyio
+async def test_t_shows_the_team_instead_of_the_run_and_the_run_again(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, audit()) as (pilot, screen):
+        assert "RUN r1 Audit" in screen.board.text
+        await press(pilot, "greater_than_sign")
+        assert "RUN r2" in screen.board.text
+        await press(pilot, "t")
+        assert "TEAM chief" in screen.board.text
+        await press(pilot, "t")
+        assert "RUN" in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_those_at_rest_are_shown_and_folded_by_a_key(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, audit(idle=20)) as (pilot, screen):
+        await press(pilot, "t")
+        assert "+15 idle" in screen.board.text
+        await press(pilot, "i")
+        assert "+15 idle" not in screen.board.text
+        assert "scout-19" in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_a_filter_leaves_what_matches_with_its_chain(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, audit()) as (pilot, screen):
+        await press(pilot, "slash", *"careful", "enter")
+        assert "scout-careful" in screen.board.text
+        assert "planner" in screen.board.text
+        assert "scout-thorough" not in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_one_chain_is_shown_and_all_again(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, audit()) as (pilot, screen):
+        await press(pilot, "right", "full_stop")
+        assert "scout-careful" not in screen.board.text.split("folded")[0]
+        await press(pilot, "escape")
+        assert "scout-careful" in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_a_click_puts_the_cursor_on_a_box_and_a_second_one_opens_it(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, audit()) as (pilot, screen):
+        text = screen.board.text.splitlines()
+        y = next(y for y, line in enumerate(text) if "writer" in line)
+        x = text[y].index("writer")
+        await pilot.click("#body", offset=(x, y))
+        assert screen.target() is not None
+        assert screen.board.text.splitlines()[-6].startswith("─ writer")
+        await pilot.click("#body", offset=(x, y), times=2)
+        await pilot.pause()
+        assert type(pilot.app.screen).__name__ == "TaskScreen"
+
+
+@pytest.mark.anyio
+async def test_acting_is_about_the_box_under_the_cursor(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, audit()) as (pilot, _):
+        await press(pilot, "right", "h")
+        assert type(pilot.app.screen).__name__ == "SwapDialog"
+
+
+@pytest.mark.anyio
+async def test_an_empty_team_says_what_to_do(tmp_path: Path) -> None:
+    async with graph_on(tmp_path, World()) as (pilot, screen):
+        await press(pilot, "right", "enter", "t", "f", "full_stop")
+        assert "quarterdeck demo" in screen.board.text

@@ -1,0 +1,184 @@
+"""Graphs of the team and of runs, as lines."""
+
+import pytest
+from rich.cells import cell_len
+
+from dashboard.views.activity import Activity
+from dashboard.views.digest import digest
+from dashboard.views.graph import drawing, graph_lines, graph_of
+from dashboard.views.graph.details import details
+from dashboard.views.graph.model import Edge, Graph, chain
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.subject import TEAM
+from dashboard.views.graph.team import hand_overs
+from dashboard.views.graph.walking import walked
+from engine.core.commands import Submit, SupervisorSpec
+from tests.pilot.scene import NOW_MS, audit
+from tests.pilot.talking import talking
+from tests.pilot.trouble import trouble
+from tests.world import World, agent, team_world
+
+HOSTILE = "\x1b[31mred\x1b]0;owned\x07 \u202e[bold] 日本"
+
+
+def sight_of(work: World, *, idle: bool = False, now_ms: int = NOW_MS) -> Sight:
+    return Sight(
+        state=work.state, counts=digest(work.state), now_ms=now_ms, idle=idle,
+        activity=Activity.of(work.state, work.journal),
+    )  # fmt: skip
+
+
+def text_of(work: World, subject: str, *, width: int = 120, height: int = 30, idle: bool = False) -> str:
+    lines = graph_lines(sight_of(work, idle=idle), subject=subject, width=width, height=height)
+    return "\n".join("".join(span.text for span in line.spans) for line in lines)
+
+
+def graph(work: World, subject: str = "", *, idle: bool = False) -> Graph:
+    return graph_of(sight_of(work, idle=idle), subject, hand_overs(work.state))
+
+
+def names(found: Graph) -> set[tuple[str, str]]:
+    by_id = {node.id: node.name for node in found.nodes}
+    return {(by_id[edge.source], by_id[edge.target]) for edge in found.edges}
+
+
+def test_a_run_shows_who_works_for_whom_and_what_comes_next() -> None:
+    found = graph(audit(), "r1")
+
+    workers = {"scout", "scout-thorough", "scout-careful"}
+    assert names(found) == {
+        *(("planner", one) for one in workers), *((one, "metrics") for one in workers), ("metrics", "writer"),
+    }  # fmt: skip
+    planner = next(node for node in found.nodes if node.name == "planner")
+    assert (planner.figure, planner.glyph) == ("15/30", "◔")
+
+
+def test_the_network_leads_over_those_that_hand_work_out() -> None:
+    found = graph(audit(), TEAM)
+
+    assert ("planner", "scout") in names(found)
+    assert ("survey", "scout") not in names(found)
+    assert ("metrics", "parser") in names(found)
+
+
+def test_members_at_rest_are_one_node_until_they_are_asked_for() -> None:
+    work = audit(idle=30)
+
+    folded, shown = graph(work, TEAM), graph(work, TEAM, idle=True)
+
+    assert [node.name for node in folded.nodes if "idle" in node.name] == ["+25 idle"]  # the others had work lately
+    assert "scout-29" in folded.folded
+    assert len(shown.nodes) == len(folded.nodes) + 24
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "heat"), [(0, 5), (599, 5), (601, 4), (1_190, 4), (1_300, 3), (2_000, 2), (2_900, 1), (9_000, 1)]
+)
+def test_an_edge_cools_in_five_steps_over_three_seconds(age_ms: int, heat: int) -> None:
+    assert Edge("a", "b", 10_000).heat(10_000 + age_ms) == heat
+
+
+def test_an_edge_with_many_flows_never_is_the_brightest_and_a_calm_one_has_two_steps() -> None:
+    assert Edge("a", "b", 1_000, per_s=4).heat(1_000) == 4
+    assert [Edge("a", "b", 1_000).heat(1_000 + age, calm=True) for age in (0, 2_900, 3_100)] == [3, 3, 1]
+
+
+@pytest.mark.parametrize(("width", "height"), [(20, 4), (60, 10), (80, 20), (120, 30), (200, 50), (300, 70)])
+@pytest.mark.parametrize("subject", ["", TEAM, "r1", "nothing"])
+def test_a_graph_takes_exactly_the_room_that_there_is(subject: str, width: int, height: int) -> None:
+    for work in (audit(f"a title {HOSTILE}"), trouble(HOSTILE), talking()[0], World()):
+        lines = graph_lines(sight_of(work), subject=subject, width=width, height=height)
+
+        assert len(lines) == height
+        assert all(sum(cell_len(span.text) for span in line.spans) <= width for line in lines)
+        assert "\x1b" not in "".join(span.text for line in lines for span in line.spans)
+
+
+def test_boxes_grow_with_the_room() -> None:
+    low, middle, tall = (
+        text_of(audit(), "r1", width=wide, height=high) for wide, high in ((120, 6), (120, 20), (200, 40))
+    )
+
+    assert "┌─────────" not in low
+    assert "┌─────────" in middle
+    assert "lib/" not in middle
+    assert "lib/" in tall
+
+
+def test_where_it_is_narrow_stages_to_come_are_one_line() -> None:
+    first = text_of(audit(), "r1", width=80, height=20).splitlines()[1]
+
+    assert first.split() == ["╌╌►", "◌", "metrics", "╌╌►", "◌", "writer"]
+
+
+def test_what_does_not_fit_is_shown_around_the_cursor() -> None:
+    found = graph(team_world(*(agent(f"agent-{number}", "work") for number in range(80))), TEAM, idle=True)
+    last = found.nodes[-1].id
+
+    shown = drawing(found, width=80, height=20, now_ms=NOW_MS, selected=last)
+
+    assert not shown.fits
+    assert shown.at(shown.boxes[last].x, shown.boxes[last].y) == last
+    assert 0 <= shown.boxes[last].y < 20
+
+
+def test_teams_too_large_for_the_screen_stand_for_their_members() -> None:
+    teams = [
+        SupervisorSpec(name=f"team-{one}", members=[agent(f"agent-{one}-{two}", f"work-{one}") for two in range(9)])
+        for one in range(9)
+    ]
+    work = team_world(*teams, mode="parallel")
+    work.order(Submit(request="go", supervisor="chief"))
+    opened = next(one for one in work.state.supervisors.values() if one.name == "team-3").id
+
+    found = graph_of(sight_of(work, idle=True), TEAM, {}, opened=opened, folded=True)
+
+    assert len(found.nodes) == 1 + 9 + 9
+
+
+def test_the_cursor_walks_along_edges_and_within_a_layer() -> None:
+    found = graph(audit(), "r1")
+    places = drawing(found, width=120, height=30, now_ms=NOW_MS).boxes
+    name = {node.id: node.name for node in found.nodes}
+    start = next(node.id for node in found.nodes if node.name == "planner")
+
+    path = [start]
+    for way in ("right", "down", "right", "right", "right", "left", "left", "up"):
+        path.append(walked(found, places, path[-1], way) or "")
+
+    assert [name[one] for one in path] == [
+        "planner", "scout-thorough", "scout-careful", "metrics", "writer", "writer", "metrics", "scout-thorough",
+        "scout",
+    ]  # fmt: skip
+
+
+def test_a_chain_is_what_leads_to_a_node_and_what_it_leads_to() -> None:
+    found = graph(audit(), "r1")
+    scout = next(node.id for node in found.nodes if node.name == "scout")
+
+    assert {node.name for node in found.only(chain(found, [scout])).nodes} == {"planner", "scout", "metrics", "writer"}
+
+
+def test_agents_that_hand_work_to_each_other_are_drawn_all_the_same() -> None:
+    found = Graph("x", nodes=graph(audit(), "r1").nodes[:2])
+    a, b = (node.id for node in found.nodes)
+
+    shown = drawing(
+        Graph("x", nodes=found.nodes, edges=(Edge(a, b, 1), Edge(b, a, 2))), width=80, height=10, now_ms=NOW_MS
+    )
+
+    assert len(shown.boxes) == 2
+
+
+def test_lines_below_tell_about_the_node_under_the_cursor() -> None:
+    work = audit()
+    found = graph(work, "r1")
+    scout = next(node for node in found.nodes if node.name == "scout")
+
+    told = "\n".join(
+        "".join(span.text for span in line.spans) for line in details(sight_of(work), found, scout, width=120)
+    )
+
+    assert "● busy ×2" in told
+    assert "work came from planner" in told
+    assert "from planner" in told

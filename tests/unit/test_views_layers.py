@@ -1,0 +1,57 @@
+"""A layered layout: whatever the edges, every node has one place, and none overlap."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.layers import is_dummy, layered, rows
+
+NODES = tuple("abcdefgh")
+EDGES = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=14, unique=True)
+
+
+@given(EDGES)
+def test_every_node_stands_in_one_layer_and_edges_go_to_the_right(edges: list[tuple[str, str]]) -> None:
+    found = layered(NODES, tuple(edges))
+    place = {node: at for at, layer in enumerate(found.layers) for node in layer}
+
+    assert sorted(node for node in place if not is_dummy(node)) == sorted(NODES)
+    for edge, path in found.paths.items():
+        assert all(place[target] - place[source] == 1 for source, target in path)
+        assert not path or (path[0][0], path[-1][1]) == edge
+
+
+@given(EDGES, st.integers(1, 6), st.integers(1, 60))
+def test_no_two_boxes_of_a_layer_overlap(edges: list[tuple[str, str]], height: int, room: int) -> None:
+    found = layered(NODES, tuple(edges))
+    heights = dict.fromkeys(NODES, height)
+
+    top = rows(found, heights, room, gap=0)
+
+    for layer in found.layers:
+        end = 0
+        for node in layer:
+            assert top[node] >= end
+            end = top[node] + heights.get(node, 1)
+
+
+def test_members_of_one_lead_stand_together_so_that_edges_do_not_cross() -> None:
+    edges = (("a", "x"), ("b", "y"), ("a", "z"), ("b", "w"))
+
+    found = layered(("a", "b", "w", "x", "y", "z"), edges)
+
+    assert found.layers == (("a", "b"), ("x", "z", "w", "y"))
+
+
+def test_an_edge_over_several_layers_passes_between_the_nodes() -> None:
+    found = layered(("a", "b", "c"), (("a", "b"), ("b", "c"), ("a", "c")))
+
+    assert [len(layer) for layer in found.layers] == [1, 2, 1]
+    assert len(found.paths["a", "c"]) == 2
+
+
+def test_a_lead_stands_at_the_middle_of_its_members() -> None:
+    found = layered(("lead", "a", "b", "c"), (("lead", "a"), ("lead", "b"), ("lead", "c")))
+
+    top = rows(found, {}, 5, gap=1)
+
+    assert top["lead"] == top["b"]
