@@ -7,6 +7,7 @@ from engine.core.codec import kind_of
 from engine.core.events import StepRecorded
 from engine.core.events.attempt import StepKind
 from engine.core.fact import JsonValue
+from engine.core.queries.answered import model_of
 from engine.core.values import Usage
 from engine.folding import events_of
 from store import Reader, Record
@@ -47,22 +48,13 @@ def step_of(record: Record, event: StepRecorded) -> Step:
         step=event.key,
         what=event.what,
         name=event.name,
-        model=_model(event),
+        model=model_of(event),
         input=event.input,
         output=event.output,
         usage=event.usage,
         duration_ms=event.duration_ms,
         parts=event.parts,
     )
-
-
-def _model(event: StepRecorded) -> str | None:
-    if event.what != "model":
-        return None
-    for said in (event.input, event.output):
-        if isinstance(said, dict) and isinstance(said.get("model"), str):
-            return str(said["model"])
-    return None
 
 
 def steps_in(records: Iterable[Record], task_id: str | None = None) -> list[Step]:

@@ -95,6 +95,18 @@ class Conditions(TypedDict, total=False):
     agent_id: str | None
     contains: str | None
     """Text in the body, in any case of the letters a to z."""
+    agent_ids: Collection[str] | None
+    """Any of these."""
+    run_ids: Collection[str] | None
+    task_ids: Collection[str] | None
+    mentions: Sequence[tuple[str, Collection[str]]] | None
+    """Each of these: the text in the body or the kind, or one of the ids as its run, task or agent."""
+
+
+_MENTIONED = (
+    " AND (body LIKE {text} ESCAPE '\x1b' OR kind LIKE {text} ESCAPE '\x1b'"
+    " OR agent_id IN {ids} OR task_id IN {ids} OR run_id IN {ids})"
+)
 
 
 def condition_of(conditions: Conditions) -> tuple[str, dict[str, Any]]:
@@ -108,6 +120,14 @@ def condition_of(conditions: Conditions) -> tuple[str, dict[str, Any]]:
     if (kinds := conditions.get("kinds")) is not None:
         terms.append(" AND kind IN (SELECT value FROM json_each(:kinds))")
         parameters["kinds"] = json.dumps(list(kinds))
+    of = ("agent_id", conditions.get("agent_ids")), ("run_id", conditions.get("run_ids"))
+    for column, wanted_ids in (*of, ("task_id", conditions.get("task_ids"))):
+        if wanted_ids is not None:
+            terms.append(f" AND {column} IN (SELECT value FROM json_each(:{column}s))")
+            parameters[f"{column}s"] = json.dumps(list(wanted_ids))
+    for place, (text, ids) in enumerate(conditions.get("mentions") or ()):
+        terms.append(_MENTIONED.format(text=f":text{place}", ids=f"(SELECT value FROM json_each(:ids{place}))"))
+        parameters |= {f"text{place}": _pattern(text), f"ids{place}": json.dumps(list(ids))}
     if contains := conditions.get("contains"):
         terms.append(" AND body LIKE :contains ESCAPE '\x1b'")
         parameters["contains"] = _pattern(contains)

@@ -6,17 +6,21 @@ ends it quietly.
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of
+from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.group import nearest
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
 from dashboard.cli.times import now_in, seq_of
+from dashboard.event_search import Asked
 from dashboard.views.amounts import moment
+from dashboard.views.event_filter import conditions_of
+from dashboard.views.filters import Filter
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
 from engine.core.errors import AmbiguousName, UnknownAgent
@@ -25,6 +29,7 @@ from engine.core.queries.targets import find_agent
 from engine.core.state import State
 from engine.folding import ends_of, events_of, folded_from
 from store import Reader, Record, Tail
+from store.statements import Conditions
 
 SHOWN = 50
 """Events that are printed when nothing says from where on."""
@@ -39,8 +44,25 @@ class _Wanted:
     kinds: Collection[str] | None
     agent_id: str | None
     run_id: str | None
+    asked: Asked
 
-    def takes(self, record: Record) -> bool:
+    def conditions(self) -> Conditions:
+        """Return what the journal is asked for; not all of it need pass."""
+        found = conditions_of(self.asked.wanted, self.asked.names)
+        likely = found.get("kinds")
+        kinds = self.kinds if likely is None else likely if self.kinds is None else {*likely} & {*self.kinds}
+        return {**found, "kinds": kinds, "agent_id": self.agent_id, "run_id": self.run_id}
+
+    def passing(self, reader: Reader, records: list[Record]) -> list[Record]:
+        """Return those of some records that are printed."""
+        taken = [record for record in records if self._takes(record)]
+        if not self.asked.wanted:
+            return taken
+        seqs = {entry.seq for entry in self.asked.passing(reader, taken)}
+        checked(self.asked.wanted)
+        return [record for record in taken if record.seq in seqs]
+
+    def _takes(self, record: Record) -> bool:
         return (
             (self.kinds is None or record.kind in self.kinds)
             and self.agent_id in (None, record.agent_id)
@@ -55,24 +77,29 @@ class _Wanted:
 @click.option("--kind", "kinds", multiple=True, help="Only of this kind; may be repeated.")
 @click.option("--agent", metavar="AGENT", help="Only about one agent, by name or id.")
 @click.option("--run", "run_id", metavar="RUN", help="Only of one run.")
+@filtering
 @click.pass_context
 def events(
     ctx: click.Context, *, follow: bool, since: str | None, limit: int | None, kinds: tuple[str, ...],
-    agent: str | None, run_id: str | None,
+    agent: str | None, run_id: str | None, wanted: Filter,
 ) -> int:  # fmt: skip
     """Print events, the oldest first; with --json one object a line."""
     path = database_of(ctx, changes=False)
     as_json = ctx.ensure_object(Settings).json
     with Reader(path) as reader:
-        state = folded_from(reader) if agent is not None or not as_json else State()
-        wanted = _Wanted(_kinds_named(kinds), _agent_id(state, agent), run_id)
+        state = folded_from(reader) if wanted or agent is not None or not as_json else State()
+        names = Names()
+        names.learn_state(state)
+        asked = _Wanted(_kinds_named(kinds), _agent_id(state, agent), run_id, Asked(wanted, names, state))
         write = _write_json if as_json else _Sentences(reader, state).write
         last_seq = reader.last_seq()
-        for record in _past(reader, wanted, since, limit, follow=follow):
+        for record in _past(reader, asked, since, limit, follow=follow):
             write(record)
             last_seq = max(last_seq, record.seq)
         if follow:
-            _follow(Tail(path, last_seq), wanted, write)
+            for batch in Tail(path, last_seq).batches(threading.Event()):
+                for record in asked.passing(reader, batch):
+                    write(record)
     return DONE
 
 
@@ -84,21 +111,22 @@ def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None,
     if since is None and limit is None:
         limit = SHOWN_BEFORE_FOLLOWING if follow else SHOWN
     if limit is not None:
-        last = reader.records_before(
-            reader.last_seq() + 1, limit, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id
-        )
-        yield from (record for record in last if record.seq > after_seq)
+        yield from (record for record in _last(reader, wanted, limit) if record.seq > after_seq)
         return
-    while page := reader.records(after_seq, _PAGE, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id):
-        yield from page
+    conditions = wanted.conditions()
+    while page := reader.records(after_seq, _PAGE, **conditions):
+        yield from wanted.passing(reader, page)
         after_seq = page[-1].seq
 
 
-def _follow(tail: Tail, wanted: _Wanted, write: Callable[[Record], None]) -> None:
-    for batch in tail.batches(threading.Event()):
-        for record in batch:
-            if wanted.takes(record):
-                write(record)
+def _last(reader: Reader, wanted: _Wanted, limit: int) -> list[Record]:
+    found: list[Record] = []
+    conditions, before_seq = wanted.conditions(), reader.last_seq() + 1
+    size = _PAGE if wanted.asked.wanted else limit
+    while len(found) < limit and (page := reader.records_before(before_seq, size, **conditions)):
+        found = wanted.passing(reader, page) + found
+        before_seq = page[0].seq
+    return found[-limit:]
 
 
 def _write_json(record: Record) -> None:

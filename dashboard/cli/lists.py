@@ -12,13 +12,16 @@ from typing import TypeAlias
 import click
 
 from dashboard.cli.database import database_of, team_fields
+from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, task_item
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
 from dashboard.views.amounts import clock, duration, median, percent
 from dashboard.views.digest import Digest, digest
+from dashboard.views.filters import Filter
 from dashboard.views.glyphs import RUN, of_task
 from dashboard.views.header import waiting_said
+from dashboard.views.subjects import OfAgent, OfRun, OfSupervisor, OfTask
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from engine.core.errors import Refused
 from engine.core.fold import fold
@@ -59,13 +62,16 @@ def _looking(ctx: click.Context) -> Iterator[_Look]:
 
 
 @click.command("ps")
+@filtering
 @click.pass_context
-def ps(ctx: click.Context) -> None:
+def ps(ctx: click.Context, wanted: Filter) -> None:
     """Show the engine, and each supervisor with its current work."""
     with _looking(ctx) as look:
         state, engine, standbys = look.state, look.engine, look.reader.standbys()
     counts = digest(state, working=look.working)
-    items = [supervisor_item(state, each, counts) for each in state.supervisors.values()]
+    found = wanted.of(state.supervisors.values(), lambda one: OfSupervisor(state, one))
+    checked(wanted)
+    items = [supervisor_item(state, each, counts) for each in found]
     engine_item = engine and {name: getattr(engine, name) for name in ("pid", "alive", "since_ms", "token")}
     waiting = [{"pid": each.pid, "since_ms": each.since_ms} for each in standbys]
 
@@ -88,7 +94,8 @@ def ps(ctx: click.Context) -> None:
             "HAND-OVER",
             "NOW",
         ]
-        table = Table(columns, rows, empty="no team here yet; start one with: quarterdeck up TEAM")
+        none = "no supervisor passes the filter" if wanted else "no team here yet; start one with: quarterdeck up TEAM"
+        table = Table(columns, rows, empty=none)
         beside = f"; {waiting_said(standbys)}" if standbys else ""
         deep = warning_of(state, len(levels(state)))
         top = [str(look.db), f"{_engine_line(engine)}, seq {state.seq:,}{beside}", ""]
@@ -108,8 +115,9 @@ def _engine_line(engine: EngineInfo | None) -> str:
 
 @click.command("agents")
 @click.option("--under", metavar="SUPERVISOR", help="Only those of one supervisor.")
+@filtering
 @click.pass_context
-def agents(ctx: click.Context, under: str | None) -> None:
+def agents(ctx: click.Context, under: str | None, wanted: Filter) -> None:
     """List agents with what they do and how they have done."""
     with _looking(ctx) as look:
         state, live = look.state, look.reader.live()
@@ -119,6 +127,8 @@ def agents(ctx: click.Context, under: str | None) -> None:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
     counts = digest(state, working=look.working)
     found = [agent for agent in state.agents.values() if above is None or agent.supervisor_id == above.id]
+    found = wanted.of(found, lambda agent: OfAgent(state, agent))
+    checked(wanted)
     items = [agent_item(state, agent, counts) for agent in found]
 
     def shown() -> Table:
@@ -130,7 +140,8 @@ def agents(ctx: click.Context, under: str | None) -> None:
             for agent, item in zip(found, items, strict=True)
         ]  # fmt: skip
         columns = ["AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "ERR", "OK", "P50", "TOKENS", "NOW"]
-        return Table(columns, rows, empty="no agents yet; add some with: quarterdeck add FILE", right=_AT_RIGHT)
+        none = "no agent passes the filter" if wanted else "no agents yet; add some with: quarterdeck add FILE"
+        return Table(columns, rows, empty=none, right=_AT_RIGHT)
 
     emit(ctx, look.body("agents", items), shown)
 
@@ -138,18 +149,21 @@ def agents(ctx: click.Context, under: str | None) -> None:
 @click.command("tasks")
 @click.option("--run", "run_id", metavar="RUN", help="Those of one run, also of a finished one.")
 @click.option("--all", "every", is_flag=True, help="Those of finished runs too.")
+@filtering
 @click.pass_context
-def tasks(ctx: click.Context, run_id: str | None, *, every: bool) -> None:
+def tasks(ctx: click.Context, run_id: str | None, *, every: bool, wanted: Filter) -> None:
     """List the tasks of open runs."""
     with _looking(ctx) as look:
         if run_id is not None and run_id not in look.state.runs:
-            found = _lines_of_finished(look.reader, [_finished(look.state, run_id)])
+            found = _lines_of_finished(look.reader, [_finished(look.state, run_id)], wanted)
         else:
-            found = _lines(look.state, run_id, now_ms=look.now_ms, working=look.working)
+            found = _lines(look.state, run_id, wanted, now_ms=look.now_ms, working=look.working)
         if every and run_id is None:
-            found = [*_lines_of_finished(look.reader, look.state.finished), *found]
+            found = [*_lines_of_finished(look.reader, look.state.finished, wanted), *found]
+    checked(wanted)
     columns = ["TASK", "RUN", "STATE", "TITLE", "AGENT", "TRIES", "TOOK", "WHY"]
-    empty = "no open tasks; those of finished runs: quarterdeck tasks --all"
+    none = "no open task passes the filter" if wanted else "no open tasks"
+    empty = f"{none}; those of finished runs: quarterdeck tasks --all"
     table = Table(columns, [cells for _, cells in found], empty=empty, right=_AT_RIGHT)
     emit(ctx, look.body("tasks", [item for item, _ in found]), table)
 
@@ -158,11 +172,11 @@ _Line: TypeAlias = tuple[Item, tuple[object, ...]]
 """A task, for scripts and for people."""
 
 
-def _lines(state: State, run_id: str | None = None, *, now_ms: int, working: bool = True) -> list[_Line]:
+def _lines(state: State, run_id: str | None, wanted: Filter, *, now_ms: int, working: bool = True) -> list[_Line]:
     """Return the tasks of agents in `state`, of all runs or of one; `working` tells whether an engine is at work."""
     counts = digest(state, working=working)
-    wanted = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
-    return [_line(state, task, counts, now_ms) for task in wanted]
+    found = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
+    return [_line(state, task, counts, now_ms) for task in wanted.of(found, lambda task: OfTask(state, task, now_ms))]
 
 
 def _line(state: State, task: Task, counts: Digest, now_ms: int) -> _Line:
@@ -183,7 +197,7 @@ def _finished(state: State, run_id: str) -> RunSummary:
     return summary
 
 
-def _lines_of_finished(reader: Reader, finished: Sequence[RunSummary]) -> list[_Line]:
+def _lines_of_finished(reader: Reader, finished: Sequence[RunSummary], wanted: Filter) -> list[_Line]:
     """Return the tasks of every run whose end is in this journal, as they were then: one walk from the first end."""
     runs = {run.seq: run.id for run in finished if run.seq}
     if not runs:
@@ -193,19 +207,21 @@ def _lines_of_finished(reader: Reader, finished: Sequence[RunSummary]) -> list[_
     for records in pages(reader, then.seq, max(runs)):
         for record, event in zip(records, events_of(records), strict=True):
             if record.seq in runs:
-                found += _lines(then, runs[record.seq], now_ms=then.at_ms)
+                found += _lines(then, runs[record.seq], wanted, now_ms=then.at_ms)
             fold(then, [event])
     return found
 
 
 @click.command("runs")
 @click.option("--open", "open_only", is_flag=True, help="Only those that have not ended.")
+@filtering
 @click.pass_context
-def runs(ctx: click.Context, *, open_only: bool) -> None:
+def runs(ctx: click.Context, *, open_only: bool, wanted: Filter) -> None:
     """List runs, the newest last; of the finished ones the last 200."""
     with _looking(ctx) as look:
         listed: list[Run | RunSummary] = [] if open_only else [*look.state.finished]
-    listed += look.state.runs.values()
+    listed = wanted.of([*listed, *look.state.runs.values()], lambda run: OfRun(look.state, run, look.now_ms))
+    checked(wanted)
     items = [run_item(run, engine_alive=look.working) for run in listed]
 
     def shown() -> Table:
@@ -217,7 +233,8 @@ def runs(ctx: click.Context, *, open_only: bool) -> None:
             for item in items
         ]  # fmt: skip
         columns = ["RUN", "STATE", "STRATEGY", "TASKS", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
-        return Table(columns, rows, empty='no runs yet; give the team a request: quarterdeck run "…"', right=_AT_RIGHT)
+        none = "no run passes the filter" if wanted else 'no runs yet; give the team a request: quarterdeck run "…"'
+        return Table(columns, rows, empty=none, right=_AT_RIGHT)
 
     emit(ctx, look.body("runs", items), shown)
 

@@ -10,12 +10,15 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
+from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.items import name_of
 from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, is_interactive, say
 from dashboard.cli.sending import Sending, change, order, plain, sending_options, state_of
 from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
+from dashboard.views.filters import Filter
+from dashboard.views.inbox import need
 from engine.core.commands import (
     Abort,
     Answer,
@@ -112,13 +115,15 @@ reassign = plain(
 
 
 @click.command("inbox")
+@filtering
 @click.pass_context
-def inbox(ctx: click.Context) -> None:
+def inbox(ctx: click.Context, wanted: Filter) -> None:
     """List the questions that wait for a person."""
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
         state, now_ms = folded_from(reader), now_in(reader)
-    waiting = list(state.escalations.values())
+    waiting = wanted.of(state.escalations.values(), lambda one: need(state, one.id, now_ms))
+    checked(wanted)
     fields = ("subject", "run_id", "question", "options", "default", "due_ms", "asked_ms")
     items = [{"id": one.id, "about": one.kind, **{name: getattr(one, name) for name in fields}} for one in waiting]
 
@@ -130,10 +135,13 @@ def inbox(ctx: click.Context) -> None:
             for one in waiting
         ]  # fmt: skip
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
-        return Table(columns, rows, empty="no question waits for an answer")
+        return Table(
+            columns, rows, empty="no question passes the filter" if wanted else "no question waits for an answer"
+        )
 
     emit(ctx, {"v": 1, "kind": "inbox", **team_fields(db, state), "seq": state.seq, "items": items}, shown)
-    if others := [_in_trouble(state, key) for key in needs_person(state) if key not in state.escalations]:
+    troubles = wanted.of(needs_person(state), lambda key: need(state, key, now_ms))
+    if others := [_in_trouble(state, key) for key in troubles if key not in state.escalations]:
         say(f"in trouble besides: {', '.join(others)}")
 
 

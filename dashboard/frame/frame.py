@@ -15,12 +15,14 @@ from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, understand
 from dashboard.actions.action import Acting, Spoken
 from dashboard.places import tabs
+from dashboard.views.filter_words import HINT, suggestions
+from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
 from dashboard.widgets.bar import Bar, Says
 from dashboard.widgets.lines import Lines
-from dashboard.widgets.prompt import Prompt
+from dashboard.widgets.prompt import Prompt, Purpose
 from dashboard.widgets.table import Table
 
 TALL = 30
@@ -65,7 +67,7 @@ class Frame(Acting):
         yield from self.body()
         yield Says(id="status")
         yield Keys(id="keys")
-        yield Prompt(self._complete, self._prompt_typed)
+        yield Prompt(self._completed, self._prompt_typed)
 
     def body(self) -> Iterable[Widget]:
         """The widgets between tabs and status."""
@@ -102,6 +104,8 @@ class Frame(Acting):
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(self._advice(prompt.text), "muted")
+        if prompt.is_open and prompt.purpose == "filter":
+            return self._filter_advice(prompt.text)
         return self.deck.message or glimpse.banner or self.deck.tip or Cell("")
 
     def keys(self) -> list[tuple[str, str]]:
@@ -131,8 +135,8 @@ class Frame(Acting):
             for place, number in tabs().items()
         ]
 
-    def _complete(self, line: str) -> list[str]:
-        return completions(line, self.state)
+    def _completed(self, purpose: Purpose, line: str) -> list[str]:
+        return completions(line, self.state) if purpose == "command" else suggestions(line, self.state)
 
     def on_mount(self) -> None:
         self.query_one("#keys", Keys).show(_told(self.keys()), _told([(":", "command"), ("?", "keys")]))
@@ -189,9 +193,16 @@ class Frame(Acting):
         else:
             self.look(self.deck.glimpse)
 
+    def _filter_advice(self, text: str) -> Cell:
+        """What is wrong with a filter that is being typed, else what it could become."""
+        if fault := filter_typed(text.strip()).fault:
+            return Cell(fault, "warn")
+        ways = "  ".join(last_token(way) for way in suggestions(text, self.state)[:12])
+        return Cell(ways or ("" if text else HINT), "muted")
+
     def _advice(self, text: str) -> str:
         """What the line that is being typed could become."""
-        ways = [way.rpartition(" ")[2] for way in self._complete(text)[:12]]
+        ways = [way.rpartition(" ")[2] for way in completions(text, self.state)[:12]]
         return "  ".join(ways) if ways and not text.endswith(" ") else hint(text) or "  ".join(ways)
 
     def on_prompt_given(self, event: Prompt.Given) -> None:

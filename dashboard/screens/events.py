@@ -6,14 +6,15 @@ from textual.binding import Binding
 from textual.timer import Timer
 from textual.widget import Widget
 
+from dashboard.event_search import Asked, after, before
 from dashboard.feed import entries_of
 from dashboard.frame.frame import Frame
-from dashboard.views.event_log import BLOCK, Entry, Filter, FoundLog, WholeLog
+from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
+from dashboard.views.filters import filter_typed
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
 from dashboard.widgets.table import Log, Table
 from store import Reader
-from store.statements import Conditions
 
 SEARCH_EVERY_MS = 500
 """A filter looks for new events at most this often."""
@@ -86,31 +87,25 @@ class EventsScreen(Frame):
         self.deck.read(read, then)
 
     def _search(self, log: FoundLog, glimpse: Glimpse) -> None:
-        asked, after_seq, oldest_seq = log.asked, log.searched_seq, log.oldest_seq
-        back = after_seq is None or (self.log_table.top == 0 and not log.complete and bool(log.keys))
-        if not back and (glimpse.now_ms - self._search_ms < SEARCH_EVERY_MS or glimpse.state.seq == after_seq):
+        from_seq, to_seq = log.from_seq, log.to_seq
+        back = from_seq is None or (not log.complete and (self.log_table.top == 0 or len(log.keys) < BLOCK))
+        if not back and (glimpse.now_ms - self._search_ms < SEARCH_EVERY_MS or glimpse.state.seq == to_seq):
             return
         self._reading, self._search_ms = True, glimpse.now_ms
+        asked = Asked(log.wanted, self.deck.feed.names, glimpse.state)
 
-        names, conditions = self.deck.feed.names, Conditions(agent_id=asked.agent_id, contains=asked.contains)
-
-        def read(reader: Reader) -> tuple[int, list[Entry]]:
+        def read(reader: Reader) -> tuple[int, Search]:
             last_seq = reader.last_seq()
             if back:
-                before = oldest_seq if oldest_seq is not None else last_seq + 1
-                records = reader.records_before(before, BLOCK, **conditions)
-            else:
-                records = reader.records(after_seq or 0, BLOCK, **conditions)
-            return last_seq, entries_of(reader, records, names)
+                return last_seq, before(reader, last_seq + 1 if from_seq is None else from_seq, asked)
+            return last_seq, after(reader, to_seq, asked)
 
-        def then(found: tuple[int, list[Entry]]) -> None:
+        def then(found: tuple[int, Search]) -> None:
             self._reading = False
-            last_seq, entries = found
             if back:
-                log.older(entries)
-                log.searched_seq = last_seq if after_seq is None else after_seq
+                log.older(found[1], found[0])
             else:
-                log.newer(entries, entries[-1].seq if len(entries) == BLOCK else last_seq)
+                log.newer(found[1])
             self.show(self.deck.glimpse)  # where another filter was typed meanwhile, its search begins here
 
         self.deck.read(read, then)
@@ -125,10 +120,8 @@ class EventsScreen(Frame):
             self._typed.stop()
         needle = needle.strip()
         if needle != self.needle or not needle:
-            agents = self.state.agents.values()
-            agent = next((agent for agent in agents if agent.name == needle), None)
-            asked = Filter(needle, agent.id if agent is not None else None)
-            self._found = FoundLog(self.deck.feed.names, asked) if needle else None
+            wanted = filter_typed(needle)
+            self._found = FoundLog(self.deck.feed.names, needle, wanted) if wanted else None
             self.log_table.following = True
         super().filter(needle)
 

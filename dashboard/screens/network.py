@@ -3,6 +3,7 @@
 from textual.binding import Binding
 
 from dashboard.frame.table_screen import TableScreen
+from dashboard.views.filter_words import keyed
 from dashboard.views.header import Glimpse
 from dashboard.views.network import Folding, depth_facts, network
 from dashboard.views.rows import Cell, Listing
@@ -43,7 +44,7 @@ class NetworkScreen(TableScreen):
         elif event.key.startswith("fold:"):
             self.action_fold()
         elif event.key in state.supervisors:
-            self.deck.action_go("tasks", filtered=state.supervisors[event.key].name)
+            self.deck.action_go("tasks", filtered=keyed("supervisor", state.supervisors[event.key].name))
 
     def no_target(self) -> str:
         folded = (self.table.selected or "").startswith("fold:")

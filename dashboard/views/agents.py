@@ -1,11 +1,12 @@
 """All agents in one list, to compare and to sort."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 from dashboard.views.amounts import count, duration, median, percent
 from dashboard.views.digest import Digest
+from dashboard.views.filters import filter_typed
 from dashboard.views.rows import Cell, Column, Listing, nothing
+from dashboard.views.subjects import OfAgent
 from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.state import Agent, AgentStatus, State
@@ -44,7 +45,8 @@ def agents(
 ) -> Listing:
     """Return every agent as a row; keys are their ids."""
     rank = ORDERS[order]
-    found = _found(state, needle)
+    wanted = filter_typed(needle)
+    found = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent))
     found.sort(key=lambda agent: (rank(agent, counts), agent.created_seq))
 
     metered = is_metered(state)
@@ -58,27 +60,6 @@ def agents(
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
     columns = WITH_USAGE if metered else COLUMNS
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
-
-
-def _found(state: State, needle: str) -> list[Agent]:
-    """Return the agents whose name, supervisor, specialties or state holds every word of a filter."""
-    words = needle.casefold().split()
-    if not words:
-        return list(state.agents.values())
-    states = "\0".join(AgentStatus)
-    found = []
-    for agent in state.agents.values():
-        spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
-        text = _text_of(agent.name, above.name if above else "", tuple(spec.specialties) if spec else ())
-        left = [word for word in words if word not in text]
-        if not left or all(word in states and word in agent.status.value for word in left):
-            found.append(agent)
-    return found
-
-
-@lru_cache(16_384)  # of every agent at every key
-def _text_of(name: str, above: str, specialties: tuple[str, ...]) -> str:
-    return "\0".join((name, above, *specialties)).casefold()
 
 
 def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:

@@ -23,7 +23,7 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", looked: bo
     """Return commands with who sent them and what became of them, in the order given."""
     undone = {one.event.command_id for one in entries if isinstance(one.event, CommandUndone)}
     rows = {str(one.seq): one for one in entries if isinstance(one.event, CommandApplied | CommandRefused)}
-    shown = {key: one for key, one in rows.items() if not needle or matches(needle, *_texts(one))}
+    shown = {key: one for key, one in rows.items() if not needle or matches(needle, *_texts(one), **_values(one))}
     none = ("nobody has changed anything yet", "what people and programs change is kept here")
     empty = nothing(needle, "command", *none)
     return Listing(
@@ -48,6 +48,14 @@ def _texts(entry: Entry) -> tuple[str, ...]:
     if isinstance(event, CommandRefused):
         return event.sender, event.role, event.command, event.reason, "refused"
     return ()
+
+
+def _values(entry: Entry) -> dict[str, str]:
+    """Return what stands under the keys of filters."""
+    event = entry.event
+    if not isinstance(event, CommandApplied | CommandRefused):
+        return {}
+    return {"kind": event.command, "status": "applied" if isinstance(event, CommandApplied) else "refused"}
 
 
 def _cells(entry: Entry, undone: set[str], now_ms: int) -> tuple[Cell, ...]:

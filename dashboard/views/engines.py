@@ -48,7 +48,9 @@ def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "",
     rows = {f"standby:{one.pid}": _standby(one, situation.now_ms) for one in situation.standbys}
     for place, term in enumerate(_terms(entries)):
         rows[str(term.seq)] = _leader(term, situation, newest=place == 0)
-    shown = [key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells))]
+    shown = [
+        key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells), status=cells[2].text)
+    ]
     empty = nothing(needle, "engine", "no engine has worked on this file", "E starts one")
     return Listing(_COLUMNS, shown, lambda key: rows.get(key, ()), empty if looked else ("reading …",), len(rows))
 

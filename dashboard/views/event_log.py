@@ -5,10 +5,10 @@ Nothing here reads: `wanted` says which blocks are missing, `put` takes them in.
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 from dashboard.views.amounts import clock
+from dashboard.views.filters import Filter
 from dashboard.views.names import Names
 from dashboard.views.rows import Cell, Column
 from dashboard.views.sentences import sentence
@@ -136,17 +136,15 @@ class WholeLog:
         return int(key) - self.first_seq
 
 
-@dataclass(slots=True)
-class Filter:
-    """What a filter asks the file for."""
+class Search(NamedTuple):
+    """A part of the journal that was searched."""
 
-    needle: str
-    agent_id: str | None = None
-
-    @property
-    def contains(self) -> str | None:
-        """The text that has to stand in an event; None where an agent is meant."""
-        return None if self.agent_id is not None else self.needle
+    entries: list[Entry]
+    """What passed, the oldest first."""
+    seq: int
+    """How far it was searched: all up to the end where it began, this one included."""
+    complete: bool
+    """Whether that is the end of the journal."""
 
 
 class FoundLog:
@@ -154,41 +152,48 @@ class FoundLog:
 
     columns = COLUMNS
 
-    def __init__(self, names: Names, asked: Filter) -> None:
+    def __init__(self, names: Names, needle: str, wanted: Filter) -> None:
         self._names = names
-        self.asked = asked
+        self._needle = needle
+        self.wanted = wanted
         self._entries: list[Entry] = []
-        self.searched_seq: int | None = None
-        """Up to here the journal was searched; None before the first search."""
+        self.from_seq: int | None = None
+        """From here on the journal was searched; None before the first search."""
+        self.to_seq = 0
+        """Up to here it was."""
         self.complete = False
-        """True when nothing older matches."""
+        """True when nothing older passes."""
 
     @property
     def empty(self) -> Sequence[str]:
-        """Searching, or nothing found."""
-        if self.searched_seq is None:
+        """Searching, or nothing found, or why nothing can be."""
+        if self.wanted.fault:
+            return (self.wanted.fault, "esc shows all events")
+        if not self.complete:
             return ("searching the journal …", "esc shows all events")
-        return (f"no event matches {self.asked.needle!r}", "esc shows all events")
+        return (f"no event matches {self._needle!r}", "esc shows all events")
 
     @property
     def keys(self) -> Sequence[str]:
         """The seqs that were found."""
         return [str(entry.seq) for entry in self._entries]
 
-    @property
-    def oldest_seq(self) -> int | None:
-        """The oldest that was found."""
-        return self._entries[0].seq if self._entries else None
+    def older(self, found: Search, last_seq: int) -> None:
+        """Take in what was found before all that was searched.
 
-    def older(self, entries: list[Entry]) -> None:
-        """Take in what was found before the oldest."""
-        self.complete = len(entries) < BLOCK or len(self._entries) + len(entries) > FOUND
-        self._entries = entries + self._entries
+        Args:
+            found: What, and how far back.
+            last_seq: Where the journal ended then.
+        """
+        self.complete = found.complete or len(self._entries) + len(found.entries) > FOUND
+        self._entries = found.entries + self._entries
+        self.to_seq = self.to_seq if self.from_seq is not None else last_seq
+        self.from_seq = found.seq
 
-    def newer(self, entries: list[Entry], searched_seq: int) -> None:
+    def newer(self, found: Search) -> None:
         """Take in what was found after the last search."""
-        self.searched_seq = searched_seq
-        self._entries = (self._entries + entries)[-FOUND:]
+        self.to_seq = found.seq
+        self._entries = (self._entries + found.entries)[-FOUND:]
 
     def entry(self, seq: int) -> Entry | None:
         """Return an event that was found."""

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 from dashboard.views.amounts import clock, counted, elapsed, left
 from dashboard.views.digest import needs_person
-from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.filters import filter_typed
+from dashboard.views.rows import Cell, Column, Listing, labelled, nothing
+from dashboard.views.subjects import OfNeed
 from engine.core.queries.questions import alike
 from engine.core.state import Escalation, State, TaskStatus
 
@@ -58,7 +60,8 @@ WITH_OUTPUT = frozenset({("ask", "reply"), ("failure", "use"), ("doubt", "ran")}
 def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks."""
     every = needs_person(state)
-    keys = [key for key in every if matches(needle, *(cell.text for cell in _row(state, key, now_ms)))]
+    wanted = filter_typed(needle)
+    keys = wanted.of(every, lambda key: need(state, key, now_ms))
     told = "questions of agents, about failed tasks, tools and budgets appear here"
     empty = nothing(needle, "", "nothing waits for you", told)
 
@@ -66,6 +69,11 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
         return _row(state, key, now_ms)
 
     return Listing(columns=COLUMNS, keys=keys, make=make, empty=empty, total=len(every))
+
+
+def need(state: State, key: str, now_ms: int) -> OfNeed:
+    """Return a row as filters see it."""
+    return OfNeed(state, key, [cell.text for cell in _row(state, key, now_ms)], now_ms)
 
 
 def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:

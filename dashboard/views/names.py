@@ -50,6 +50,10 @@ class Names:
         """Return the name of an id; the id itself where none is known."""
         return "engine" if an_id is None else self._known.get(an_id, an_id)
 
+    def ids_of(self, word: str) -> list[str]:
+        """Return the ids whose names contain a word, in small letters."""
+        return [an_id for an_id, name in list(self._known.items()) if word in name.casefold()]
+
     def work(self, attempt: OfAttempt) -> str:
         """Return what an attempt is at: a task that is called like its agent says less than its run."""
         title = self.of(attempt.task_id)

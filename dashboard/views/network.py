@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from dashboard.views.amounts import count, duration, median
 from dashboard.views.digest import Digest
-from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches, nothing
+from dashboard.views.filters import Filter, filter_typed
+from dashboard.views.rows import EMPTY, Cell, Column, Listing, nothing
+from dashboard.views.subjects import OfAgent, OfSupervisor
 from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
-from engine.core.queries.tree import SHALLOW, depth_of, levels, mean_ms_of
+from engine.core.queries.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
 
 IDLE_SHOWN = 3
@@ -49,10 +51,12 @@ def network(
     Keys are the ids of both; `fold:<supervisor id>` is the line that stands for its other idle agents.
     """
     metered = is_metered(state)
-    fold = not needle and len(state.agents) + len(state.supervisors) > folding.room
+    wanted = filter_typed(needle)
+    fold = not wanted and len(state.agents) + len(state.supervisors) > folding.room
     lines: dict[str, _Line] = {}
-    for root in (root for root in state.roots if _is_found(state, root.id, needle)):
-        _branch(state, root, ("", ""), lines, folding if fold else None, now_ms=now_ms, needle=needle)
+    found = _Passing(state, wanted)
+    for root in (root for root in state.roots if found.has(root.id)):
+        _branch(state, root, ("", ""), lines, folding if fold else None, now_ms=now_ms, found=found)
 
     def make(key: str) -> tuple[Cell, ...]:
         line = lines[key]
@@ -73,7 +77,7 @@ def network(
         columns=_columns(lines, metered=metered),
         keys=list(lines),
         make=make,
-        empty=() if state.supervisors and not needle else nothing(needle, "", *_NO_TEAM),
+        empty=() if state.supervisors and not wanted else nothing(needle, "", *_NO_TEAM),
         total=len(state.agents) + len(state.supervisors),
     )
 
@@ -101,39 +105,39 @@ def _branch(
     folding: Folding | None,
     *,
     now_ms: int,
-    needle: str,
+    found: "_Passing",
 ) -> None:
     """Add a supervisor with what is below it, as far as the filter leaves it."""
     own_lead, below = leads
-    found = matches(needle, supervisor.name, supervisor.mode)
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
-    needle = "" if found else needle
     shown, folded = _members(state, supervisor, folding, now_ms)
-    left = [member for member in shown if _is_found(state, member, needle)] if needle else shown
+    left = [member for member in shown if found.has(member)]
     inner, end = below + "├─ ", below + "└─ "
     for place, member in enumerate(left):
         last = place == len(left) - 1 and not folded
         lead = end if last else inner
         if (lower := state.supervisors.get(member)) is not None:
             deeper = (lead, below + ("   " if last else "│  "))
-            _branch(state, lower, deeper, lines, folding, now_ms=now_ms, needle=needle)
+            _branch(state, lower, deeper, lines, folding, now_ms=now_ms, found=found)
         else:
             lines[member] = _Line(lead, state.agents[member].name)
     if folded:
         lines[f"fold:{supervisor.id}"] = _Line(end, "", folded)
 
 
-def _is_found(state: State, member: str, needle: str) -> bool:
-    """Tell whether the filter leaves anything of a member."""
-    if not needle:
-        return True
-    if (agent := state.agents.get(member)) is not None:
-        return _agent_matches(state, agent, needle)
-    supervisor = state.supervisors.get(member)
-    if supervisor is None:
-        return False
-    by_name = matches(needle, supervisor.name, supervisor.mode)
-    return by_name or any(_is_found(state, lower, needle) for lower in supervisor.members)
+class _Passing:
+    """Which members a filter leaves: those that pass it, and each supervisor above one that does."""
+
+    def __init__(self, state: State, wanted: Filter) -> None:
+        self._all = not wanted
+        agents = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent)) if wanted else []
+        supervisors = wanted.of(state.supervisors.values(), lambda one: OfSupervisor(state, one)) if wanted else []
+        self._ids = {agent.id for agent in agents} | {supervisor.id for supervisor in supervisors}
+        for above in {agent.supervisor_id for agent in agents} | {one.id for one in supervisors}:
+            self._ids.update(one.id for one in above_of(state, state.supervisors[above]))
+
+    def has(self, member: str) -> bool:
+        return self._all or member in self._ids
 
 
 def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_ms: int) -> tuple[list[str], int]:
@@ -153,14 +157,6 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
         shown.append(member)
     folded = len(members) - len(shown)
     return (members, 0) if folded == 1 else (shown, folded)
-
-
-def _agent_matches(state: State, agent: Agent, needle: str) -> bool:
-    if not needle:
-        return True
-    spec = state.specs.get(agent.spec)
-    doing = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
-    return matches(needle, agent.name, agent.status.value, *(spec.specialties if spec else ()), *doing)
 
 
 def _agent_cells(

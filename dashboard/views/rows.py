@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from dashboard.views.filters import Told, filter_typed
 from dashboard.views.lines import Span
 
 GAP = 2
@@ -139,17 +140,23 @@ def _needed(columns: Sequence[Column], shown: list[int]) -> int:
     return sum(columns[index].width for index in shown) + GAP * (len(shown) - 1)
 
 
-def matches(needle: str, *texts: str | None) -> bool:
-    """Tell whether every word of a filter stands in one of the texts, in any case."""
-    if not needle:
-        return True
-    hay = "\0".join(text for text in texts if text).casefold()
-    return all(word in hay for word in needle.casefold().split())
+def matches(needle: str, *texts: str | None, **values: str | None) -> bool:
+    """Tell whether a row that is no more than its texts passes a filter.
+
+    Args:
+        needle: The filter, as it is being typed.
+        texts: What words and expressions are looked for in.
+        values: What stands under keys, such as `agent` or `status`.
+    """
+    return not needle or bool(filter_typed(needle).of([Told(texts, values)], lambda row: row))
 
 
 def nothing(needle: str, what: str, *otherwise: str) -> tuple[str, ...]:
-    """Return what an empty table says: that its filter matches nothing, or `otherwise` without one."""
-    return (f"{f'no {what}' if what else 'nothing'} matches {needle!r}", "esc shows all") if needle else otherwise
+    """Return what an empty table says: what is wrong with its filter, that nothing passes it, or `otherwise`."""
+    wanted = filter_typed(needle)
+    if wanted.fault:
+        return (wanted.fault, "esc shows all")
+    return (f"{f'no {what}' if what else 'nothing'} matches {needle!r}", "esc shows all") if wanted else otherwise
 
 
 class Choice(NamedTuple):

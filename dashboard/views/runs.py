@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from dashboard.views.amounts import clock, duration, elapsed
+from dashboard.views.filters import filter_typed
 from dashboard.views.glyphs import Mark, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.names import said
-from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.rows import Cell, Column, Listing, nothing
+from dashboard.views.subjects import OfRun
 from dashboard.views.usage import COST, TOKENS, is_metered, used
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at
@@ -39,8 +41,9 @@ WITH_USAGE = (
 def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -> Listing:
     """Return the open and the last finished runs as rows; keys are their ids; without an engine none is `working`."""
     finished = {run.id: run for run in reversed(state.finished)}
-    keys = [run.id for run in reversed(state.runs.values()) if matches(needle, run.title, run.status.value, run.id)]
-    keys += [run.id for run in finished.values() if matches(needle, run.title, run.status.value, run.id)]
+    wanted = filter_typed(needle)
+    every: list[Run | RunSummary] = [*reversed(state.runs.values()), *finished.values()]
+    keys = [run.id for run in wanted.of(every, lambda run: OfRun(state, run, now_ms))]
 
     def make(key: str) -> tuple[Cell, ...]:
         if (run := state.runs.get(key)) is not None:

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 
 from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.digest import Digest
+from dashboard.views.filters import filter_typed
 from dashboard.views.glyphs import of_task
 from dashboard.views.limits import due
-from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.steps import last_line
+from dashboard.views.subjects import OfTask, worker_name
 from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import progress, why
 from engine.core.options import DEFAULT_PRIORITY
@@ -65,8 +67,8 @@ def tasks(
     """Return the tasks of open runs as rows; keys are their ids. Graphs themselves are left out, their nodes are in."""
     rank = ORDERS[order]
     every = [task for task in state.tasks.values() if task.kind != "group"]
-    found = [task for task in every if _matches(state, task, needle)] if needle else every
-    ordered = sorted(found, key=lambda task: rank(state, task))
+    wanted = filter_typed(needle)
+    ordered = sorted(wanted.of(every, lambda task: OfTask(state, task, now_ms)), key=lambda task: rank(state, task))
 
     metered = is_metered(state)
 
@@ -81,27 +83,12 @@ def tasks(
     return Listing(columns=columns, keys=[task.id for task in ordered], make=make, empty=empty, total=len(every))
 
 
-def _matches(state: State, task: Task, needle: str) -> bool:
-    # Most are told by their titles: the rest is dearer.
-    return matches(needle, task.title) or matches(
-        needle, task.title, of_task(task).word, task.error, task.id, _agent_name(state, task)
-    )
-
-
-def _agent_name(state: State, task: Task) -> str:
-    worker = task.agent_id or task.worker_id
-    if worker is None:
-        return "engine" if task.kind in ("join", "check") else ""
-    member = state.agents.get(worker) or state.supervisors.get(worker)
-    return member.name if member is not None else worker
-
-
 def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
     mark = of_task(task, working=counts.working)
     return (
         Cell(task.title),
         Cell(mark.text, mark.tone),
-        Cell(_agent_name(state, task), "muted" if task.agent_id is None else ""),
+        Cell(worker_name(state, task), "muted" if task.agent_id is None else ""),
         _told(state, task, counts, live, now_ms),
         Cell(str(task.priority), "muted" if task.priority == DEFAULT_PRIORITY else "accent"),
         due(state, task.id, now_ms) if not task.ended else Cell(""),

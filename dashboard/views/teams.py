@@ -43,7 +43,9 @@ def teams(found: Sequence[TeamFound], *, here: str, now_ms: int, needle: str = "
     """
     ordered = sorted(found, key=lambda one: (not one.alive, one.error is not None, -(one.newest_ms or 0)))
     shown: Mapping[str, TeamFound] = {
-        one.path: one for one in ordered if matches(needle, one.name, one.engine, one.path, one.error)
+        one.path: one
+        for one in ordered
+        if matches(needle, one.name, one.engine, one.path, one.error, status="at work" if one.alive else "stopped")
     }
     empty = nothing(needle, "team", "no team is at hand", "quarterdeck init writes one; quarterdeck demo shows one")
     return Listing(

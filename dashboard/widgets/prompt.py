@@ -1,6 +1,7 @@
 """The line where a person types: a command after `:`, or a filter after `/`."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from textual import events
@@ -89,8 +90,8 @@ class Prompt(Horizontal):
             super().__init__()
             self.by = by
 
-    def __init__(self, complete: Callable[[str], list[str]], typed: Callable[[Purpose, str], None]) -> None:
-        """Complete commands by `complete`; `typed` is called at once, so that a key and what it does are one frame."""
+    def __init__(self, complete: Callable[[Purpose, str], list[str]], typed: Callable[[Purpose, str], None]) -> None:
+        """Complete lines by `complete`; `typed` is called at once, so that a key and what it does are one frame."""
         super().__init__(id="prompt")
         self._complete, self._typed = complete, typed
         self._said: list[str] = []
@@ -107,7 +108,7 @@ class Prompt(Horizontal):
         self._place = len(self._said)
         self.query_one("#mark", Static).update(_MARKS[purpose])
         line = self.query_one(_Line)
-        line.suggester = _Completing(self._complete) if purpose == "command" else None
+        line.suggester = _Completing(partial(self._complete, purpose))
         line.value = text
         line.cursor_position = len(text)
         self.add_class("-open")

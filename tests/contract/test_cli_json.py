@@ -269,3 +269,46 @@ def test_what_is_not_there_is_exit_2_or_3_with_one_line(database: Path, run: Run
     ):
         status, out, err = run(*words, "--db", str(database))
         assert (status, out, err.count("\n")) == (expected, "", 1), (words, err)
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        (("agents", "--filter", "cyd"), ["a3"]),
+        (("agents", "--filter", "supervisor:below -status:paused"), ["a3"]),
+        (("ps", "--filter", "supervisor:below"), ["s2"]),
+        (("runs", "--filter", "status:done"), ["r1"]),
+        (("runs", "--filter", "/(second|third) req/"), ["r2", "r3"]),
+        (("tasks", "--filter", "run:r3 status:retry"), ["t16"]),
+        (("inbox", "--filter", "kind:ask"), []),
+    ],
+)
+def test_lists_are_filtered_in_the_language_of_the_screens(
+    run: Run, database: Path, words: tuple[str, ...], ids: list[str]
+) -> None:
+    status, out, _ = run("--db", str(database), *words, "--json")
+
+    assert status == 0
+    assert [item["id"] for item in json.loads(out)["items"]] == ids
+
+
+def test_events_are_filtered_from_the_newest_and_from_a_seq(run: Run, database: Path) -> None:
+    def seqs(*words: str) -> list[int]:
+        return [
+            json.loads(line)["seq"] for line in run("--db", str(database), "events", *words, "--json")[1].splitlines()
+        ]
+
+    every = seqs("--since", "0", "--filter", "agent:ada kind:attempt")
+    kinds = seqs("--since", "0", "--agent", "ada", "--filter", "kind:attempt")
+
+    assert len(every) > 3
+    assert every == kinds
+    assert seqs("-n", "2", "--filter", "agent:ada kind:attempt") == every[-2:]
+
+
+def test_a_filter_that_cannot_be_used_is_one_line(run: Run, database: Path) -> None:
+    status, out, err = run("--db", str(database), "agents", "--filter", "agnt:ada")
+
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "did you mean agent:" in err

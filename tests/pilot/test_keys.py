@@ -140,7 +140,7 @@ async def test_the_log_follows_until_somebody_looks_elsewhere(tmp_path: Path) ->
 
 async def test_the_log_finds_events_by_agent_by_kind_and_by_text(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("6", "slash", *"parser", "enter")
+        await hand.press("6", "slash", *"agent:parser", "enter")
         await hand.press()
         assert "failed at its part of" in hand.line(3)
         await hand.press("escape", "slash", *"agent_broke", "enter")

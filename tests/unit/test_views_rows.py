@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
 from dashboard.views.names import REMEMBERED, Names
-from dashboard.views.rows import GAP, Column, fitted, matches
+from dashboard.views.rows import GAP, Column, fitted
 from dashboard.views.switching import Node, drawn
 from engine.core.commands import Submit
 from engine.core.events import EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
@@ -86,12 +86,6 @@ def test_amounts_read_as_a_person_writes_them() -> None:
     assert [remaining(2_400), remaining(-5), remaining(61_000)] == ["3 s", "0 s", "1 min 01 s"]
     assert [size(820), size(14_200), size(3_800_000)] == ["820 B", "14 kB", "3.8 MB"]
     assert [median([]), median([3, 1, 2]), median([4, 1])] == [None, 2, 2.5]
-
-
-def test_a_filter_means_every_word_of_it_in_any_case() -> None:
-    assert matches("", None)
-    assert matches("Scout BUSY", "scout-fast", "busy")
-    assert not matches("scout idle", "scout-fast", "busy")
 
 
 @given(st.integers(1, 3_000), st.integers(0, 2_999), st.integers(1, 40))

@@ -1,0 +1,314 @@
+"""The language of filters, on every screen and as `--filter`: terms that must all hold, in any order.
+
+A term is a word, `"several words"`, `/an expression/`, `key:value`, or a bound of time such as `>5s`; one with `-`
+before it must not hold. What a row says of itself is a `Subject`. See docs/reference/command-line.md.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+from dashboard.views.patterns import BadPattern, Pattern
+
+KEYS = ("agent", "run", "task", "supervisor", "kind", "status", "tool", "model")
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "": 1_000}
+_TIME = re.compile(r"(\d{1,9}(?:\.\d{0,3})?)(ms|s|m|h|d|)")
+_HALF_A_TIME = re.compile(r"[\d.]*")
+_KEYED = re.compile(r"([a-z]+):(.*)", re.DOTALL)
+T = TypeVar("T")
+
+
+class FilterError(ValueError):
+    """A filter that cannot be used, in one line that says what to write instead."""
+
+
+class Value(NamedTuple):
+    """What a row says under a key."""
+
+    name: str = ""
+    id: str = ""
+    """Must be met whole, with or without `@`; of a name a part is enough."""
+
+
+class Subject(Protocol):
+    """A row, as far as filters ask about it."""
+
+    def has(self, word: str) -> bool:
+        """Tell whether a word, in small letters, stands in one of its texts."""
+        ...
+
+    def texts(self) -> Iterable[str]:
+        """Return its texts."""
+        ...
+
+    def values(self, key: str) -> Iterable[Value]:
+        """Return what it says under one of `KEYS`."""
+        ...
+
+    def took_ms(self) -> float | None:
+        """Return how long it took, or has taken so far, in milliseconds; None where that is not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A row that is no more than its texts, and what stands under some keys."""
+
+    told: Sequence[str | None]
+    under: Mapping[str, str | None] = field(default_factory=dict)
+
+    def has(self, word: str) -> bool:
+        return any(word in text.casefold() for text in self.texts())
+
+    def texts(self) -> Iterable[str]:
+        return (text for text in self.told if text)
+
+    def values(self, key: str) -> Iterable[Value]:
+        value = self.under.get(key) or ""
+        return [Value(value, value)] if value else []
+
+    def took_ms(self) -> float | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A text that has to stand in one of the row's."""
+
+    text: str
+
+    def holds(self, subject: Subject) -> bool:
+        return subject.has(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """What has to stand under a key."""
+
+    key: str
+    wanted: str
+
+    def holds(self, subject: Subject) -> bool:
+        return any(self.meets(value) for value in subject.values(self.key))
+
+    def meets(self, value: Value) -> bool:
+        """Tell whether a value is one that is wanted."""
+        return self.wanted in value.name.casefold() or self.wanted.removeprefix("@") == value.id
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """How long it has to have taken."""
+
+    longer: bool
+    than_ms: float
+
+    def holds(self, subject: Subject) -> bool:
+        took_ms = subject.took_ms()
+        return took_ms is not None and (took_ms > self.than_ms if self.longer else took_ms < self.than_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An expression that has to be found in one of the row's texts."""
+
+    pattern: Pattern
+
+    def holds(self, subject: Subject) -> bool:
+        try:
+            return any(map(self.pattern.is_in, subject.texts()))
+        except BadPattern as bad:
+            raise FilterError(f"/{self.pattern.written}/: {bad}") from bad
+
+
+Test: TypeAlias = Word | Keyed | Took | Found
+
+
+class Term(NamedTuple):
+    """One part of a filter."""
+
+    test: Test
+    negated: bool = False
+
+
+@dataclass(slots=True)
+class Filter:
+    """Terms that must all hold; without any, everything passes."""
+
+    terms: Sequence[Term] = ()
+    fault: str = field(default="", compare=False)
+    """Why it cannot be used, in one line; then nothing passes."""
+
+    def takes(self, subject: Subject) -> bool:
+        """Tell whether a row is to be shown.
+
+        Raises:
+            FilterError: If that would take too long.
+        """
+        return not self.fault and all(term.test.holds(subject) != term.negated for term in self.terms)
+
+    def of(self, rows: Iterable[T], subject_of: Callable[[T], Subject]) -> list[T]:
+        """Return the rows that pass, in their order; where that would take too long none, and `fault` says so."""
+        if not self.terms and not self.fault:
+            return list(rows)
+        try:
+            return [row for row in rows if self.takes(subject_of(row))]
+        except FilterError as error:
+            self.fault = str(error)
+            return []
+
+    def __bool__(self) -> bool:
+        """Return whether it leaves anything out."""
+        return bool(self.terms or self.fault)
+
+
+def filter_of(written: str) -> Filter:
+    """Read a filter whole.
+
+    Raises:
+        FilterError: If it cannot be used, or a part of it is not finished.
+    """
+    return Filter([_term(token) for token in _tokens(written)])
+
+
+@lru_cache(64)
+def filter_typed(written: str) -> Filter:
+    """Read a filter that is being typed: what is not finished holds for everything, what is wrong is its `fault`."""
+    terms = []
+    for token in _tokens(written):
+        try:
+            terms.append(_term(token))
+        except _Unfinished:
+            continue
+        except FilterError as error:
+            return Filter(terms, str(error))
+    return Filter(terms)
+
+
+class _Unfinished(FilterError):
+    """Right so far: there is more to come."""
+
+
+def _tokens(written: str) -> list[str]:
+    """Cut a filter at its blanks, those in quotes and in expressions aside."""
+    found, at = [], 0
+    while at < len(written):
+        if written[at].isspace():
+            at += 1
+            continue
+        start, end = at, _end_of(written, at)
+        found.append(written[start:end])
+        at = end
+    return found
+
+
+def last_token(written: str) -> str:
+    """Return the term that is being typed; empty where the next one has not begun."""
+    tokens = _tokens(written)
+    return tokens[-1] if tokens and written.endswith(tokens[-1]) else ""
+
+
+def _end_of(written: str, at: int) -> int:
+    """Return where a token ends that begins at `at`."""
+    inner = at + (written[at] == "-")
+    keyed = _KEYED.match(written, inner)
+    quoted = inner if keyed is None else keyed.start(2)
+    mark = written[inner : inner + 1]
+    if mark == "/":
+        end = _closed(written, inner + 1, "/")
+        return len(written) if end is None else end
+    if written[quoted : quoted + 1] == '"':
+        end = _closed(written, quoted + 1, '"')
+        return len(written) if end is None else end
+    while at < len(written) and not written[at].isspace():
+        at += 1
+    return at
+
+
+def _closed(written: str, at: int, mark: str) -> int | None:
+    """Return what comes behind the mark that closes a token: a blank or the end; None where none does."""
+    while (at := written.find(mark, at)) >= 0:
+        at += 1
+        escaped = mark == "/" and written[at - 2] == "\\"
+        if not escaped and (at == len(written) or written[at].isspace()):
+            return at
+    return None
+
+
+def _term(token: str) -> Term:
+    negated = token.startswith("-") and len(token) > 1
+    text = token[1:] if negated else token
+    if token == "-":
+        raise _Unfinished('- stands before a term that must not hold, such as -status:done; for the sign itself: "-"')
+    return Term(_test(text), negated)
+
+
+def _test(text: str) -> Test:
+    if text.startswith("/"):
+        return Found(_pattern(text))
+    if text[0] in "<>":
+        return Took(text[0] == ">", _milliseconds(text))
+    if (keyed := _KEYED.fullmatch(text)) is not None and (key := _key(keyed[1])) is not None:
+        wanted = _unquoted(keyed[2]).casefold()
+        if not wanted:
+            raise _Unfinished(f"{key}: is to be followed by what it has to be, such as {_EXAMPLES[key]}")
+        return Keyed(key, wanted)
+    return Word(_word(text))
+
+
+def _word(text: str) -> str:
+    word = _unquoted(text).casefold()
+    if not word:
+        raise _Unfinished("between the quotes stands nothing")
+    return word
+
+
+_EXAMPLES = {
+    "agent": "agent:scout", "run": "run:r4", "task": "task:t17", "supervisor": "supervisor:crew", "kind": "kind:failed",
+    "status": "status:running", "tool": "tool:search", "model": "model:gpt",
+}  # fmt: skip
+
+
+def _key(named: str) -> str | None:
+    """Return a key; None where the text before a colon is none, nor nearly one."""
+    if named in KEYS:
+        return named
+    near = get_close_matches(named, KEYS, n=1, cutoff=0.75)
+    if near:
+        raise FilterError(f'there is no {named}:, did you mean {near[0]}: ? for the text itself: "{named}:"')
+    return None
+
+
+def _unquoted(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    if len(text) < 2 or not text.endswith('"'):
+        raise _Unfinished(f"{text} lacks its closing quote")
+    return text[1:-1]
+
+
+def _pattern(text: str) -> Pattern:
+    if len(text) < 2 or not text.endswith("/") or text.endswith("\\/"):
+        raise _Unfinished(f'{text} lacks its closing / ; where no expression is meant: "{text}"')
+    if text == "//":
+        raise _Unfinished("between the two / stands nothing")
+    return _compiled(text[1:-1])
+
+
+@lru_cache(64)
+def _compiled(written: str) -> Pattern:
+    try:
+        return Pattern(written)
+    except BadPattern as bad:
+        raise FilterError(f"/{written}/: {bad}") from bad
+
+
+def _milliseconds(text: str) -> float:
+    found = _TIME.fullmatch(text[1:])
+    if found is not None:
+        return float(found[1]) * _UNITS_MS[found[2]]
+    kind = _Unfinished if _HALF_A_TIME.fullmatch(text[1:]) else FilterError
+    raise kind(f"{text} is no bound of time: write {text[0]}5s, or ms, m, h, d")

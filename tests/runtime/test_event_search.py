@@ -1,0 +1,103 @@
+"""Filters of events find in the journal exactly what passes, from either end, whatever is asked for."""
+
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.event_search import Asked, after, before
+from dashboard.feed import entries_of
+from dashboard.views.event_filter import OfEvent
+from dashboard.views.filters import filter_of, filter_typed
+from dashboard.views.names import Names
+from engine.core.state import State
+from engine.simulation.crew import drawn_team
+from store import Reader
+from tests.chance import random_turn
+from tests.databases import write_database
+from tests.world import World, load
+
+
+@cache
+def team() -> tuple[Path, State, tempfile.TemporaryDirectory[str]]:
+    """A team that was driven by chance, and its file."""
+    folder, draw, world = tempfile.TemporaryDirectory(), Random(11), World()
+    world.crash()
+    world.order(load(drawn_team(draw)))
+    for _ in range(400):
+        random_turn(draw, world)
+    path = write_database(Path(folder.name) / "team.db", world.journal)
+    return path, world.state, folder
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    with Reader(team()[0]) as reader:
+        yield reader
+
+
+def words() -> st.SearchStrategy[str]:
+    state = team()[1]
+    names = [agent.name for agent in state.agents.values()] + [one.name for one in state.supervisors.values()]
+    ids = [*state.agents, *state.runs, *[run.id for run in state.finished], *list(state.tasks)[:9]]
+    plain = [*names, *ids, "done", "attempt_", "failed", "order", "x", '"', "type", "a1", "r2", "zzz"]
+    return st.sampled_from([f'"{one}"' if '"' in one or " " in one else one for one in plain if one != '"'])
+
+
+def terms() -> st.SearchStrategy[str]:
+    keys = st.sampled_from(["agent", "run", "task", "supervisor", "kind", "status", "tool", "model"])
+    return st.one_of(
+        words(),
+        st.tuples(keys, words()).map(":".join),
+        st.sampled_from([">2ms", "<5s", "/attempt_(done|failed)/", "/r[12]/", "kind:swap", "kind:run_", "status:fail"]),
+        words().map(lambda word: f"-{word}"),
+        st.tuples(keys, words()).map(lambda both: "-" + ":".join(both)),
+    )
+
+
+@given(st.data())
+def test_a_search_from_either_end_finds_what_passes_and_nothing_else(reader: Reader, data: st.DataObject) -> None:
+    wanted = filter_of(" ".join(data.draw(st.lists(terms(), min_size=1, max_size=3))))
+    names, state = Names(), team()[1]
+    names.learn_state(state)
+    records = reader.records(0, 100_000)
+    entries = entries_of(reader, records, names)
+    passing = [
+        record.seq
+        for record, entry in zip(records, entries, strict=True)
+        if wanted.takes(OfEvent(record, entry.event, names, state))
+    ]
+    asked = Asked(wanted, names, state)
+
+    assert [entry.seq for entry in after(reader, 0, asked, limit=100_000).entries] == passing
+    assert [entry.seq for entry in before(reader, reader.last_seq() + 1, asked, limit=100_000).entries] == passing
+
+
+def test_a_search_stops_when_it_has_enough_and_goes_on_from_there(reader: Reader) -> None:
+    names, state = Names(), team()[1]
+    names.learn_state(state)
+    asked = Asked(filter_typed("attempt_"), names, state)
+    every = [entry.seq for entry in after(reader, 0, asked, limit=100_000).entries]
+
+    found, at, parts = list[int](), reader.last_seq() + 1, 0
+    while True:
+        part = before(reader, at, asked, limit=1)
+        found, at, parts = [entry.seq for entry in part.entries] + found, part.seq, parts + 1
+        if part.complete:
+            break
+
+    assert found == every
+    assert len(every) > 30
+
+
+def test_what_takes_too_long_finds_nothing_and_says_so(reader: Reader) -> None:
+    wanted = filter_typed("/(a|t)*t(.|t){90}!!/")
+    found = before(reader, reader.last_seq() + 1, Asked(wanted, Names(), State()))
+
+    assert found.complete
+    assert (found.entries, bool(wanted.fault)) == ([], True)

@@ -1,0 +1,189 @@
+"""The language of filters: what each term means, what is wrong in one line, and that typing is never an error."""
+
+import random
+from collections.abc import Iterable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.filter_words import suggestions
+from dashboard.views.filters import KEYS, Filter, FilterError, Value, filter_of, filter_typed
+from tests.world import agent, team_world
+
+
+class Row:
+    """A row that says what a test wants it to say."""
+
+    def __init__(self, *texts: str, took_ms: float | None = None, **values: str) -> None:
+        self._texts, self._took_ms, self._values = texts, took_ms, values
+
+    def has(self, word: str) -> bool:
+        return any(word in text.casefold() for text in self._texts)
+
+    def texts(self) -> Iterable[str]:
+        return self._texts
+
+    def values(self, key: str) -> Iterator[Value]:
+        if key in self._values:
+            name, _, an_id = self._values[key].partition("@")
+            yield Value(name, an_id)
+
+    def took_ms(self) -> float | None:
+        return self._took_ms
+
+
+SCOUT = Row("scout-fast", "reads files", took_ms=5_000, agent="scout-fast@a3", status="busy", kind="function")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "", "scout", "SCOUT", "scout reads", '"reads files"', "agent:scout", "agent:@a3", "agent:a3", "AGENT", "-idle",
+        "status:BUSY kind:func", ">4s", "<6s", ">4999ms", "<1m", ">0.5", "-<5s", "-status:idle", "/sc.ut/", "-/^fast/",
+        "/READS (files|books)/ agent:fast -model:gpt", 'agent:"scout-fast"', "-agent:other >1s", "12:04 ",
+    ],
+)  # fmt: skip
+def test_what_a_row_is_takes_it(written: str) -> None:
+    if written in ("AGENT", "12:04 "):  # a word like any other
+        assert not filter_of(written).takes(SCOUT)
+    else:
+        assert filter_of(written).takes(SCOUT)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["idle", '"files reads"', "agent:a", "agent:a33 ", "-scout", "status:idle", ">5s", "<5s", "-agent:@a3", "/^ast/",
+     "model:gpt", "tool:x", "scout -reads", "scout idle"],
+)  # fmt: skip
+def test_what_it_is_not_leaves_it_out(written: str) -> None:
+    assert filter_of(written).takes(SCOUT) == (written == "agent:a")  # a part of its name
+
+
+def test_of_an_id_no_part_is_enough() -> None:
+    row = Row(agent="scout@a31")
+
+    assert filter_of("agent:a31").takes(row)
+    assert not filter_of("agent:a3").takes(row)
+
+
+def test_a_row_without_a_time_is_neither_longer_nor_shorter() -> None:
+    assert not filter_of(">1s").takes(Row())
+    assert not filter_of("<1s").takes(Row())
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("agnt:x", "did you mean agent:"), ("suprvisor:x", "supervisor:"), ("agent:", "agent:scout"), (">", ">5s"),
+        ("<5x", "<5s"), (">s", ">5s"), ('"open', "closing quote"), ("/open", "closing /"), ("/usr/lib", '"/usr/lib"'),
+        ("/[a/", "/[a/"), ("/(a/", "/(a/"), ("//", "stands nothing"), ("-", "-status:done"), ('""', "stands nothing"),
+        ("/(?=a)/", "not known here"), ("scout -", "-status:done"), ('agent:"sc', "closing quote"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_one_line_that_says_what_to_write(written: str, says: str) -> None:
+    with pytest.raises(FilterError) as refused:
+        filter_of(written)
+
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("whole", ['agent:scout -status:idle >5s /sc.ut/ "reads files" fast', "task:t1 <100ms -/a b/"])
+def test_while_it_is_typed_nothing_is_an_error(whole: str) -> None:
+    for end in range(len(whole) + 1):
+        assert filter_typed(whole[:end]).fault == ""
+
+
+def test_what_is_not_finished_holds_for_everything() -> None:
+    for written in ("agent:", ">", "/sc", '"reads fi', "-", "-agent:", "<.", "scout /x"):
+        assert filter_typed(written).takes(SCOUT)
+
+
+def test_what_is_wrong_lets_nothing_pass_and_says_why() -> None:
+    typed = filter_typed("scout /(?=a)/")
+
+    assert not typed.takes(SCOUT)
+    assert "not known here" in typed.fault
+    assert typed.of([SCOUT], lambda row: row) == []
+
+
+def test_an_expression_that_takes_too_long_lets_nothing_pass_and_says_so() -> None:
+    typed = filter_typed("/(a|b)*a(a|b){90}!/")
+    text = "".join(random.Random(7).choices("ab", k=3_000))
+
+    assert typed.of([Row(text)], lambda row: row) == []
+    assert "simpler" in typed.fault
+
+
+PLAIN = st.text(alphabet="abcxyz019_", min_size=1, max_size=6)
+TERMS = st.one_of(
+    PLAIN,
+    PLAIN.map(lambda text: f'"{text} {text}"'),
+    st.tuples(st.sampled_from(KEYS), PLAIN).map(":".join),
+    st.tuples(st.sampled_from("<>"), st.integers(0, 9_999), st.sampled_from(["ms", "s", "m", "h", ""])).map(
+        lambda parts: f"{parts[0]}{parts[1]}{parts[2]}"
+    ),
+    PLAIN.map(lambda text: f"/{text}.?/"),
+)
+ROWS = st.builds(
+    lambda texts, took_ms, values: Row(*texts, took_ms=took_ms, **values),
+    st.lists(PLAIN, max_size=3),
+    st.none() | st.integers(0, 100_000),
+    st.dictionaries(st.sampled_from(KEYS), PLAIN),
+)
+
+
+@given(st.lists(TERMS, max_size=4), ROWS)
+def test_every_term_must_hold(terms: list[str], row: Row) -> None:
+    assert filter_of(" ".join(terms)).takes(row) == all(filter_of(term).takes(row) for term in terms)
+
+
+@given(TERMS, ROWS)
+def test_a_minus_turns_a_term_round(term: str, row: Row) -> None:
+    assert filter_of(f"-{term}").takes(row) != filter_of(term).takes(row)
+
+
+@given(st.permutations(["agent:sc", "-idle", ">4s", "/s.*t/"]))
+def test_the_order_of_terms_makes_no_difference(terms: list[str]) -> None:
+    assert filter_of("  ".join(terms)).takes(SCOUT)
+
+
+@given(st.text(alphabet='ab:/-<>"5sm\\ []()*|ü', max_size=24))
+def test_any_text_is_a_filter_or_one_line_and_typed_it_never_raises(written: str) -> None:
+    typed = filter_typed(written)
+    typed.of([SCOUT], lambda row: row)
+    whole: Filter | None = None
+    said = ""
+    try:
+        whole = filter_of(written)
+    except FilterError as refused:
+        said = str(refused)
+
+    assert "\n" not in said + typed.fault
+    assert (whole is not None) != bool(said)
+    assert whole is None or whole == typed
+
+
+def test_a_filter_that_is_typed_is_completed_by_keys_and_by_what_the_team_has() -> None:
+    team = team_world(agent("scout", "read", tools=["crew:search"]), agent("reader", "read", model="my model")).state
+
+    assert suggestions("ag", team) == ["agent:"]
+    assert suggestions("busy -s", team) == ["busy -supervisor:", "busy -status:"]
+    assert suggestions("agent:", team) == ["agent:scout", "agent:reader"]
+    assert suggestions("x -agent:s", team) == ["x -agent:scout"]
+    assert suggestions('model:"m', team) == ['model:"my model"']
+    assert suggestions("status:ru", team) == ["status:running"]
+    assert suggestions("kind:agent_sw", team) == ["kind:agent_swapped"]
+    assert suggestions("tool:crew", team) == ["tool:crew:search"]
+    for ended in ("", "agent:scout ", '"ag', "/ag", ">5", "nothing:"):
+        assert suggestions(ended, team) == []
+
+
+@given(st.text(alphabet='agent:sc "-/x', max_size=12))
+def test_a_suggestion_goes_on_from_what_was_typed_and_is_a_filter(written: str) -> None:
+    team = team_world(agent("scout", "read"), agent("reader", "read", model="my model")).state
+
+    for way in suggestions(written, team):
+        assert way.startswith(written)
+        assert filter_typed(way).fault == filter_typed(written).fault
