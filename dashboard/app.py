@@ -18,12 +18,16 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from dashboard import dialogs
+from dashboard.actions import BY_NAME, give_keys
 from dashboard.clean import clean
 from dashboard.deck import Deck, Looking
 from dashboard.feed import Feed
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
+from dashboard.palette import Everything
 from dashboard.places import HOME, part_of, places
+from dashboard.settings import Settings, read_settings, settings_file
+from dashboard.terminal import Terminal
 from dashboard.theme import DARK, THEMES
 from dashboard.views.digest import digest
 from dashboard.views.header import Glimpse, Situation, engine_time_ms
@@ -39,6 +43,10 @@ FLUSH_S = 0.1
 LOOK_S = 0.2
 """Shortest time between two redraws under load, in seconds: a redraw costs as much as folding 500 events."""
 WARM_S = 1.0
+REDUCED_S = 1.0
+"""The same where little may move."""
+INTERRUPT_S = 3.0
+"""A second ctrl+c within this time quits."""
 COLLECT_S = 60.0
 """How often a full garbage collection runs, in seconds; it takes about 50 ms, and automatic ones are off."""
 SLICE_S, CATCHING_UP_S = 0.015, 0.05
@@ -66,8 +74,12 @@ class QuarterdeckApp(Deck):
 
     TITLE = "Quarterdeck"
     CSS_PATH = _HERE / "frame" / "frame.tcss"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True)]
+    COMMANDS = {Everything}
+    BINDINGS = [
+        Binding("ctrl+q", "leave", "quit", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", "how to quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend", "suspend", show=False),
+    ]
 
     def __init__(
         self,
@@ -80,10 +92,14 @@ class QuarterdeckApp(Deck):
         place: Place | None = None,
         clock: Callable[[], int] = wall_ms,
         feed: Feed | None = None,
+        settings: Settings | None = None,
     ) -> None:
         """Look at `db` through `feed`, by default one of its own; see `run_dashboard` for the rest."""
         installed_strategies()
         super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock)
+        self.settings = settings or Settings()
+        self._terminal = Terminal(self._tell_terminal, self.settings.call)
+        self._interrupted_s = -INTERRUPT_S
         self._ask_engine = ask_engine
         self._tips = Tips() if tips else None
         self._tipped_seq: int | None = None
@@ -102,7 +118,11 @@ class QuarterdeckApp(Deck):
     def on_mount(self) -> None:
         for theme in THEMES.values():
             self.register_theme(theme)
-        self.theme = DARK.name
+        self.theme = THEMES[self.settings.theme].name
+        give_keys(self.settings.keys)
+        self.set_keymap(dict(self.settings.keys))
+        if self.settings.problem:
+            self.say(self.settings.problem, "warn")
         self.feed.start()
         self.push_screen(self._frame(HOME))
         self.set_interval(FLUSH_S, self.flush)
@@ -114,7 +134,12 @@ class QuarterdeckApp(Deck):
         gc.collect()
 
     def on_unmount(self) -> None:
+        self._terminal.leave()
         self.feed.stop()
+
+    def _tell_terminal(self, text: str) -> None:
+        if self._driver is not None and not self.is_headless and not self.in_browser:
+            self._driver.write(text)
 
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
@@ -134,13 +159,18 @@ class QuarterdeckApp(Deck):
             self.tip = self._tips.of(self._happened(), now_ms, pid=pid)
         self._stale |= changed or feed.live != self.glimpse.live
         drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening)
-        if drawn != self._drawn or (self._stale and time.monotonic() - self._looked_s >= LOOK_S):
+        if drawn != self._drawn or (self._stale and time.monotonic() - self._looked_s >= self._look_every_s):
             self._drawn, self._stale, self._looked_s = drawn, False, time.monotonic()
             self.glimpse = self._look()
+            self._terminal.look(self._team_name(), len(self.glimpse.counts.needs_person))
             self.show()
         if self._opens_at is not None and feed.looked and not feed.opening:
             place, self._opens_at = self._opens_at, None
             visit(self, place)
+
+    @property
+    def _look_every_s(self) -> float:
+        return REDUCED_S if self.settings.is_reduced else LOOK_S
 
     def _happened(self) -> set[str]:
         """Return the kinds of the events that were folded since the last call; none at the first."""
@@ -226,6 +256,24 @@ class QuarterdeckApp(Deck):
         told = f"the dashboard has a defect, the team keeps running: {type(defect).__name__}: {defect}; where: --debug"
         self.panic(Text(clean(told)))
 
+    def _team_name(self) -> str:
+        roots = self.feed.state.roots
+        return roots[0].name if roots else self.path.stem
+
+    def action_interrupt(self) -> None:
+        """Say how to quit; quit when it is pressed again."""
+        now_s = time.monotonic()
+        if now_s - self._interrupted_s < INTERRUPT_S:
+            self.action_leave()
+        else:
+            self._interrupted_s = now_s
+            self.say("ctrl+c again, or q, quits; the team keeps running", "muted")
+
+    def action_suspend(self) -> None:
+        """Let the shell come back; `fg` goes on here."""
+        if self.at_hand("a shell to go back to; q quits"):
+            self.action_suspend_process()
+
     def action_leave(self) -> None:
         """Quit; where this program started the engine, ask first whether it goes on."""
         info = self.feed.engine
@@ -266,9 +314,12 @@ def run_dashboard(
     with Reader(db):
         pass
     at = None if place is None else read_place(place)
-    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at)
+    settings = read_settings(settings_file(), BY_NAME)
+    app = QuarterdeckApp(
+        db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at, settings=settings
+    )
     status = app.run()
     while app.next_path is not None:
-        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug)
+        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings)
         status = app.run()
     return status if status is not None else app.return_code or 0

@@ -4,7 +4,7 @@ An action stands in the file of its subject, with what it asks and the handler t
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.binding import Binding
 
@@ -21,6 +21,8 @@ ACTIONS: tuple[Action, ...] = (*AGENTS, *WORK, *TEAM, *ROOM)
 """In the order of the help."""
 BY_NAME = {action.name: action for action in ACTIONS}
 BY_KEY = {action.key: action for action in ACTIONS if action.key}
+_OTHER_KEYS: dict[str, str] = {}
+"""Keys that a user has given, by the names of the actions."""
 WORDS = {action.name: action for action in ACTIONS if action.says}
 """What the `:` line knows."""
 _ALIASES = {"new": "run", "q": "quit", "net": "network", "rm": "remove", "?": "help"}
@@ -34,10 +36,28 @@ class Misspoken(ValueError):
 def bindings() -> list[Binding]:
     """Return the keys of every action."""
     return [
-        Binding(action.key, f"act('{action.name}')", action.label or action.name, show=False)
+        Binding(action.key, f"act('{action.name}')", action.label or action.name, show=False, id=action.name)
         for action in ACTIONS
         if action.key
     ]
+
+
+def give_keys(keys: Mapping[str, str]) -> None:
+    """Let actions be shown and found by keys of the user's; Textual's keymap makes them work."""
+    _OTHER_KEYS.clear()
+    _OTHER_KEYS.update(keys)
+    BY_KEY.clear()
+    BY_KEY.update({key_of(action): action for action in ACTIONS if key_of(action)})
+
+
+def key_of(action: Action) -> str:
+    """Return the key of an action, as Textual calls it; empty where it has none."""
+    return _OTHER_KEYS.get(action.name, action.key)
+
+
+def shown_key(action: Action) -> str:
+    """Return how the help writes the key of an action."""
+    return key_of(action) if action.name in _OTHER_KEYS else action.shown or action.key
 
 
 def understand(line: str) -> tuple[Action, Spoken]:
@@ -107,7 +127,7 @@ def hint(line: str) -> str:
 def help_lines(own: Sequence[tuple[str, str]], headings: Sequence[str]) -> list[Cell]:
     """Return what the columns of a screen mean, its own keys, those of every screen, and the words of the line."""
     columns = [Cell(COLUMNS[name], "", f"{name:<{_KEY}}") for name in headings if name in COLUMNS]
-    keys = [*MOVES, *((action.shown or action.key, action.told) for action in ACTIONS if action.told)]
+    keys = [*MOVES, *((shown_key(action), action.told) for action in ACTIONS if action.told)]
     known = {key for key, _ in keys}
     here = [Cell(does, "", f"{key:<{_KEY}}") for key, does in own if key not in known]
     words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}") for one in WORDS.values()]

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from dashboard import dialogs
-from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, understand
+from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
 from dashboard.actions.action import Acting, Spoken
 from dashboard.places import tabs
 from dashboard.views.filter_words import HINT, suggestions
@@ -232,7 +232,7 @@ def _key_of(said: str | tuple[str, str]) -> tuple[str, str]:
     """Return a key and what it does."""
     name, does = (said, "") if isinstance(said, str) else said
     action = BY_NAME.get(name)
-    return (name, does) if action is None else (action.key, does or action.label or action.name)
+    return (name, does) if action is None else (key_of(action), does or action.label or action.name)
 
 
 def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:

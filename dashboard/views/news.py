@@ -38,11 +38,11 @@ def _told(run: RunSummary) -> Cell | None:
     title = preview(run.title, 24)
     if run.status is RunStatus.DONE:
         took = duration(run.ended_ms - run.started_ms)
-        return Cell(f"✓ {title} is done after {took} · 5 and enter show its output", "busy")
+        return Cell(f"✓ {title} is done after {took} · 7 and enter show its output", "busy")
     if run.status is RunStatus.FAILED:
-        return Cell(f"✕ {title} has failed · 5 and enter show why", "error")
+        return Cell(f"✕ {title} has failed · 7 and enter show why", "error")
     if run.status is RunStatus.SKIPPED:
-        return Cell(f"– {title} was skipped · 5 and enter show why", "stopped")
+        return Cell(f"– {title} was skipped · 7 and enter show why", "stopped")
     return None
 
 
@@ -66,7 +66,7 @@ TIPS = (
     Tip("S on inspection: switch its strategy in mid-run, both graphs shown", frozenset({"strategy_switched"})),
     Tip("n: give the crew a request of your own, such as audit json", frozenset({"run_submitted"})),
     Tip("kill -9 {pid} in another terminal, then E: nothing that is done is lost", frozenset({"engine_started"})),
-    Tip("5, then enter: read a report", frozenset()),
+    Tip("7, then enter: read a report", frozenset()),
 )
 
 

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Dialog
 from dashboard.frame.frame import Frame
+from dashboard.settings import Settings
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
 from engine.core.commands import Command
@@ -86,13 +87,18 @@ class Hand:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, *, idle: int = 0, size: tuple[int, int] = (120, 36), work: World | None = None
+    folder: Path,
+    *,
+    idle: int = 0,
+    size: tuple[int, int] = (120, 36),
+    work: World | None = None,
+    settings: Settings | None = None,
 ) -> AsyncIterator[Hand]:
     """Open the dashboard on a team, by default the one that audits a library; its orders are kept in `Hand.orders`."""
     work, db, clock = work or audit(idle=idle), folder / "team.db", [NOW_MS]
     async with open_store(db) as store:
         await store.journal.append(1, [row_of(event) for event in work.journal])
-    app = Ordering(db, feed=StillFeed(db, work), clock=lambda: clock[0])
+    app = Ordering(db, feed=StillFeed(db, work), clock=lambda: clock[0], settings=settings)
     async with app.run_test(size=size) as pilot:
         hand = Hand(app, pilot, work, clock)
         await hand.press()

@@ -62,7 +62,7 @@ def test_nothing_of_long_ago_is_shown_while_a_file_is_opened(tmp_path: Path, wor
     assert seen[-1] == (False, work.state.seq)
 
 
-def test_a_feed_begins_at_the_newest_snapshot(tmp_path: Path, work: World) -> None:
+def test_a_feed_begins_at_the_newest_snapshot_and_knows_what_came_just_before(tmp_path: Path, work: World) -> None:
     async def write() -> None:
         async with open_store(tmp_path / "team.db") as store:
             await store.journal.append(1, [row_of(event) for event in work.journal])
@@ -71,11 +71,11 @@ def test_a_feed_begins_at_the_newest_snapshot(tmp_path: Path, work: World) -> No
     anyio.run(write)
     feed = Feed(tmp_path / "team.db")
     feed.start()
-    advanced(feed, lambda: feed.state.seq == work.state.seq)
+    advanced(feed, lambda: feed.state.seq == work.state.seq and len(feed.recent) > 0)
     feed.stop()
 
     assert encode_state(feed.state) == encode_state(work.state)
-    assert len(feed.recent) == 0
+    assert [one.seq for one in feed.recent] == list(range(1, work.state.seq + 1))
 
 
 def test_a_slice_of_time_folds_only_a_part(tmp_path: Path, work: World) -> None:

@@ -84,7 +84,7 @@ async def test_leaving_before_the_first_screen_is_there_asks_nothing_that_nobody
     app = asking(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await app.push_screen(Screen())  # as it is while the app starts
-        await pilot.press("ctrl+c")
+        await pilot.press("ctrl+q")
         await until(pilot, lambda: not app.is_running)
 
     assert app.return_value == 0
@@ -93,9 +93,9 @@ async def test_leaving_before_the_first_screen_is_there_asks_nothing_that_nobody
 async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(tmp_path: Path) -> None:
     app = asking(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await pilot.press("n", "ctrl+c")
+        await pilot.press("n", "ctrl+c", "ctrl+c")
         await until(pilot, lambda: isinstance(app.screen, LeaveDialog))
-        await pilot.press("ctrl+c")
+        await pilot.press("ctrl+q")
         await until(pilot, lambda: not app.is_running)
 
     assert app.return_value == 0

@@ -34,4 +34,4 @@ def test_runs_that_had_ended_before_are_no_news_and_a_failed_one_is() -> None:
     told = news.of(work.state, caught_up=True)
 
     assert told is not None
-    assert told.text == "✕ again has failed · 5 and enter show why"
+    assert told.text == "✕ again has failed · 7 and enter show why"

@@ -1,0 +1,54 @@
+"""What `ctrl+p` finds by words: everything that can be done, and every agent, supervisor and open run by name."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from rich.text import Text
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from dashboard.actions import ACTIONS, key_of
+from dashboard.actions.action import Acting, Spoken
+from dashboard.clean import clean
+
+SHOWN = 60
+"""Rows before anything is typed."""
+
+
+class _Way(NamedTuple):
+    said: str
+    help: str
+    go: partial[None]
+
+
+class Everything(Provider):
+    """Actions first, then what they can be done to."""
+
+    async def discover(self) -> Hits:
+        for way in list(self._ways())[:SHOWN]:
+            yield DiscoveryHit(Text(way.said), way.go, text=way.said, help=way.help)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for way in self._ways():
+            score = matcher.match(f"{way.said} {way.help}")
+            if score > 0:
+                yield Hit(score, Text(way.said), way.go, text=way.said, help=way.help)
+
+    def _ways(self) -> Iterator[_Way]:
+        screen = self.screen
+        if not isinstance(screen, Acting):
+            return
+        for action in ACTIONS:
+            if not (action.writes and screen.deck.readonly):
+                key = key_of(action).partition(",")[0]
+                name = action.name + (f"  ({key})" if key else "")
+                yield _Way(name, action.says or action.told, partial(action.call, screen, Spoken()))
+        state, deck = screen.state, screen.deck
+        for supervisor in state.supervisors.values():
+            go = partial(deck.action_go, "network", selected=supervisor.id)
+            yield _Way(f"supervisor {clean(supervisor.name)}", "show it in the network", go)
+        for agent in state.agents.values():
+            yield _Way(f"agent {clean(agent.name)}", "open it", partial(deck.open, "agent", agent.id))
+        for run in state.runs.values():
+            yield _Way(f"run {clean(run.id)} {clean(run.title)[:60]}", "open it", partial(deck.open, "run", run.id))

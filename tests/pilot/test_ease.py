@@ -1,0 +1,100 @@
+"""The palette, settings of the user, the terminal's title and bell, and how to quit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.command import CommandPalette
+from textual.widgets import Input
+
+from dashboard.actions import give_keys
+from dashboard.dialogs import SwapDialog
+from dashboard.frame.frame import Frame
+from dashboard.pages.agent import AgentScreen
+from dashboard.settings import Settings
+from dashboard.terminal import Terminal
+from engine.core.signals import AgentUnusable
+from tests.pilot.engines import until
+from tests.pilot.hand import opened
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def own_keys() -> Iterator[None]:
+    yield
+    give_keys({})
+
+
+async def test_the_palette_finds_what_can_be_done_and_who_there_is_by_words(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.pilot.press("ctrl+p")
+        await until(hand.pilot, lambda: isinstance(hand.app.screen, CommandPalette))
+        await hand.pilot.press(*"agent planner")
+        line = hand.app.screen.query_one(Input)
+        await until(hand.pilot, lambda: line.value == "agent planner")
+        await hand.pilot.pause(0.3)
+        await hand.pilot.press("enter")
+        await until(hand.pilot, lambda: isinstance(hand.app.screen, AgentScreen))
+
+
+async def test_an_action_has_the_key_that_the_user_gave_it(tmp_path: Path, own_keys: None) -> None:
+    settings = Settings(keys={"swap": "w"})
+    async with opened(tmp_path, settings=settings) as hand:
+        await hand.press("j", "w")
+        assert [type(screen) for screen in hand.app.screen_stack[-1:]] == [SwapDialog]
+        await hand.press("escape", "h")
+        assert hand.place == "network"
+        assert isinstance(hand.app.screen, Frame)
+        shown = hand.app.screen.keys()
+        assert ("w", "swap") in shown
+
+
+async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings=Settings(theme="light", problem="theme is one of dark, light")) as hand:
+        assert hand.said == "theme is one of dark, light"
+        assert hand.app.theme == "quarterdeck-light"
+
+
+async def test_ctrl_c_says_how_to_quit_and_quits_when_pressed_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("ctrl+c")
+        assert "the team keeps running" in hand.said
+        assert hand.app.is_running
+        await hand.pilot.press("ctrl+c")
+        await until(hand.pilot, lambda: not hand.app.is_running)
+
+
+async def test_the_title_names_the_team_and_the_bell_rings_when_more_needs_a_person() -> None:
+    told: list[str] = []
+    terminal = Terminal(told.append, "bell")
+
+    terminal.look("chief", 1)
+    assert told == ["\x1b[22;0t\x1b]0;⚑1 chief · quarterdeck\x07"]
+    terminal.look("chief", 1)
+    assert len(told) == 1
+    terminal.look("chief", 2)
+    assert told[1:] == ["\x1b]0;⚑2 chief · quarterdeck\x07", "\x07"]
+    terminal.look("chief", 0)
+    terminal.leave()
+    assert told[-2:] == ["\x1b]0;chief · quarterdeck\x07", "\x1b[23;0t"]
+
+
+async def test_a_team_with_a_hostile_name_puts_nothing_into_the_terminal() -> None:
+    told: list[str] = []
+    terminal = Terminal(told.append, "desktop")
+    terminal.look("a\x07\x1b[2Jb", 0)
+    terminal.look("a\x07\x1b[2Jb", 1)
+
+    assert all(text.count("\x07") == 1 for text in told)
+    assert not any("\x1b[2J" in text for text in told)
+
+
+async def test_who_needs_a_person_is_counted_for_the_title(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        needs = len(hand.app.glimpse.counts.needs_person)
+        agent = next(one for one in hand.work.state.agents.values() if one.error is None)
+        hand.work.say(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="no"))
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        assert len(hand.app.glimpse.counts.needs_person) == needs + 1

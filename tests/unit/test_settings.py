@@ -1,0 +1,70 @@
+"""The settings of a user: what is right in the file counts, and what is wrong is said in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.settings import Settings, read_settings, settings_file
+
+ACTIONS = ("swap", "undo")
+
+
+def read(tmp_path: Path, text: str) -> Settings:
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+    return read_settings(file, ACTIONS)
+
+
+def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
+    assert read_settings(tmp_path / "none.toml", ACTIONS) == Settings()
+    assert read_settings(None, ACTIONS) == Settings()
+
+
+def test_everything_can_be_chosen(tmp_path: Path) -> None:
+    found = read(tmp_path, 'theme = "light"\nmotion = "reduced"\ncall = "off"\n[keys]\nswap = "w"\n')
+
+    assert found == Settings("light", "reduced", "off", {"swap": "w"})
+    assert found.is_reduced
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('theme = "pink"', "theme is one of dark, light, contrast, not 'pink'"),
+        ("motion = 3", "motion is one of full, reduced, not 3"),
+        ('colour = "red"', "there is no setting 'colour'; there are theme, motion, call, keys"),
+        ('keys = "w"', "keys is a table of actions with their keys"),
+        ('[keys]\nfly = "w"', "there is no action 'fly' to give a key; `?` names them"),
+        ('[keys]\nswap = ""', "the key of 'swap' is ''"),
+        ('[keys]\nswap = "w"\nundo = "w"', "the key of 'undo' is 'w'"),
+        ('theme = "pink"\nmotion = 3', "not 'pink', and 1 more"),
+        ("this is no toml", "does not count"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_and_the_rest_counts(tmp_path: Path, text: str, says: str) -> None:
+    found = read(tmp_path, 'call = "desktop"\n' + text)
+
+    assert says in found.problem
+    assert "\n" not in found.problem
+    assert found.theme == "dark"
+    if "does not count" not in says:
+        assert found.call == "desktop"
+
+
+def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00")
+
+    assert "does not count" in read_settings(tmp_path / "settings.toml", ACTIONS).problem
+
+
+def test_little_moves_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    assert Settings().is_reduced
+
+
+def test_the_file_is_where_configuration_lives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert settings_file() == tmp_path / "quarterdeck" / "settings.toml"
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert settings_file() == tmp_path / "home" / ".config" / "quarterdeck" / "settings.toml"
