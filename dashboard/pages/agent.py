@@ -1,27 +1,301 @@
-"""An agent, with the keys that change it."""
+"""An agent: its steps, what it says, what its model was told, what it took; with the keys that change it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, PageScreen
+from dashboard.views.agent_aside import (
+    Section,
+    conversation_section,
+    error_section,
+    generations_section,
+    last_section,
+    memory_section,
+    record_section,
+    spec_section,
+    step_section,
+    times_section,
+    tools_section,
+)
+from dashboard.views.agent_facts import agent_facts
+from dashboard.views.agent_says import happened, says
+from dashboard.views.ended import ended_in
+from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
-from dashboard.views.names import Texts
-from dashboard.views.pages import History, agent_page
-from dashboard.views.rows import Cell
+from dashboard.views.lines import BLANK, Line, Span, hairline
+from dashboard.views.prompt import Message, folded_prompt, prompt_lines, prompt_of
+from dashboard.views.step_table import LIVE, live_lines, step_lines, steps_among
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.panel import Panel
+from engine.core.events import AgentSwapped
+from engine.core.state import Agent, State, Task
 from store import Reader, Record
+
+STEPS = 400
+"""Events of one task that are read."""
+LAST = 12
+"""Last tasks that are listed."""
 
 
 class AgentScreen(PageScreen):
-    """An agent, with the keys that change it."""
+    """An agent."""
 
-    KEYS = (("esc", "back"), "swap", "rollback", "pause or resume", "capability", "move", "remove", ("↑↓", "scroll"))
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside"), (160, "-full")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
+    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
+        ("esc", "back"), "steer", "swap", "pause or resume", ("p", "prompt"), ("enter", "unfold"), ("f", "hold"),
+        ("tab", "pane"), ("d", "describe"), "rollback", "capability", "move", "remove",
+    )  # fmt: skip
+    BINDINGS = [
+        Binding("p", "prompt_pane", "prompt", show=False),
+        Binding("f", "follow", "hold or follow", show=False),
+    ]
+    DEFAULT_CSS = """
+    AgentScreen {
+        #facts { height: 3; background: $surface; }
+        #left { width: 39%; max-width: 72; }
+        #told { height: 8; }
+        #middle { width: 1fr; }
+        #right { display: none; width: 28%; max-width: 64; }
+        #times { height: 11; }
+        #times_right { height: 16; }
+        #times.-empty, #times_right.-empty { display: none; }
+        &.-full #right { display: block; }
+        &.-full #times { display: none; }
+        &.-low #told, &.-low #times { display: none; }
+        &.-stacked {
+            #body { layout: vertical; }
+            #left { width: 100%; max-width: 100%; height: 45%; }
+            #told, #times { display: none; }
+        }
+        &.-stacked.-high #left { height: 40%; }
+        &.-stacked.-high #times { display: block; }
+        &.-stacked.-high #times.-empty { display: none; }
+        &.-prompt {
+            #steps { display: none; }
+            #told { display: block; height: 1fr; }
+            #left { width: 60%; max-width: 110; }
+        }
+        &.-prompt.-stacked {
+            #middle { display: none; }
+            #left { width: 100%; height: 1fr; }
+        }
+    }
+    """
 
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return agent_page(
-            glimpse.state, self._key, glimpse.counts, glimpse.live, history, now_ms=glimpse.now_ms, steps=self.events
-        )
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._unfolded: set[str] = set()
+        self._task_id: str | None = None
+
+    def body(self) -> Iterable[Widget]:
+        yield Lines(id="facts")
+        left = Vertical(Panel(id="steps", follows=True, marks=True), Panel(id="told"), id="left")
+        middle = Vertical(Panel(id="says", edge="┬", follows=True), Panel(id="times", edge="├"), id="middle")
+        right = Vertical(Panel(id="aside", edge="┬"), Panel(id="times_right", edge="├"), id="right")
+        yield Horizontal(left, middle, right, id="body")
+
+    def panel(self, name: str) -> Panel:
+        """Return a pane."""
+        return self.query_one(f"#{name}", Panel)
+
+    def focus_body(self) -> None:
+        self.panel("told" if self.has_class("-prompt") else "steps").focus()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.focus_body()
+
+    def on_panel_resized(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def on_panel_moved(self, event: Panel.Moved) -> None:
+        if event.panel.id in ("steps", "says"):
+            self.look(self.deck.glimpse)
+
+    def draw(self, glimpse: Glimpse) -> None:
+        agent = glimpse.state.agents.get(self._key)
+        stacked = self.size.width < 110
+        self.panel("says").edge, self.panel("times").edge = ("", "") if stacked else ("┬", "├")
+        self._task_id = _at_work(agent) or self._last_task()
+        task = glimpse.state.tasks.get(self._task_id or "")
+        steps = steps_among(self.entries, self._task_id)
+        if agent is None:
+            self.query_one("#facts", Lines).show([Line((Span(" this agent has left the team", "muted"),))])
+        else:
+            self._show_facts(glimpse, agent, task, steps)
+        self._show_steps(glimpse, task, steps)
+        self._show_says(glimpse, task)
+        self._show_prompt(glimpse, task, steps)
+        if agent is not None:
+            self._show_aside(glimpse, agent, task, steps)
+
+    def _last_task(self) -> str | None:
+        """Return the task of the newest event that is about one; a page keeps to it until another comes."""
+        found = (getattr(entry.event, "task_id", None) for entry in reversed(self.entries))
+        return next((one for one in found if one), self._task_id)
+
+    def _show_facts(self, glimpse: Glimpse, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
+        swaps = [one.event for one in self.entries if isinstance(one.event, AgentSwapped)]
+        facts = self.query_one("#facts", Lines)
+        lines = agent_facts(
+            glimpse.state, agent, task, steps, glimpse.counts, glimpse.live, glimpse.activity,
+            swapped=swaps[-1] if swaps else None, width=self.size.width, now_ms=glimpse.now_ms,
+        )  # fmt: skip
+        if facts.styles.height is None or facts.styles.height.value != len(lines):
+            facts.styles.height = len(lines)
+        facts.show(lines)
+
+    def _show_steps(self, glimpse: Glimpse, task: Task | None, steps: Sequence[Entry]) -> None:
+        pane = self.panel("steps")
+        if not steps and not self._live_steps(glimpse, task, 1, pane.wide):
+            pane.fill("EVENTS", happened(self.entries, glimpse.names, pane.wide), right="enter opens")
+            return
+        lines = step_lines(steps, pane.wide, unfolded=self._unfolded)
+        lines += self._live_steps(glimpse, task, len(steps) + 1, pane.wide)
+        attempt = f" of attempt {task.attempts}" if task is not None else ""
+        pane.fill("STEPS", lines, right=f"{len(steps)}{attempt}")
+
+    def _live_steps(self, glimpse: Glimpse, task: Task | None, number: int, width: int) -> list[Line]:
+        if task is None or task.ended:
+            return []
+        return live_lines(glimpse.live, task.id, number, width, now_ms=glimpse.now_ms)
+
+    def _show_says(self, glimpse: Glimpse, task: Task | None) -> None:
+        pane = self.panel("says")
+        said = says(
+            glimpse.state, task, self._task_id, self.entries, glimpse.counts, glimpse.live,
+            width=pane.wide, now_ms=glimpse.now_ms,
+        )  # fmt: skip
+        title, lines = said.title, said.lines
+        agent = glimpse.state.agents.get(self._key)
+        if not lines and agent is not None:
+            title, lines = "SPEC", spec_section(glimpse.state.spec_of(agent), pane.wide)
+        right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
+        if not said.grows and pane.follows:
+            pane.follows, pane.top = False, 0
+        elif said.grows and self._task_id != self._grown:
+            pane.follows = True
+        self._grown = self._task_id if said.grows else None
+        pane.fill(title, lines, right=right)
+
+    _grown: str | None = None
+    """The task whose text is growing in the pane."""
+
+    def _show_prompt(self, glimpse: Glimpse, task: Task | None, steps: Sequence[Entry]) -> None:
+        pane = self.panel("told")
+        if not pane.display:
+            return
+        chosen = self._chosen(steps)
+        upto = steps if chosen is None else steps[: chosen + 1]
+        messages = prompt_of(glimpse.state, task, upto, self.parts, self.texts)
+        title = "PROMPT" if any(one.role == "system" for one in messages) or steps else "INPUT"
+        if self.has_class("-prompt"):
+            pane.fill(title, prompt_lines(messages, pane.wide) or _no_prompt(messages), right="as sent · p folds")
+        else:
+            pane.fill(title, folded_prompt(messages, pane.wide, pane.room), right="p unfolds")
+
+    def _chosen(self, steps: Sequence[Entry]) -> int | None:
+        """Return the place of the step under the cursor; of the newest one where that is not recorded yet."""
+        key = self.panel("steps").selected
+        newest = len(steps) - 1 if key.startswith(LIVE) and steps else None
+        return next((at for at, entry in enumerate(steps) if str(entry.seq) == key), newest)
+
+    def _show_aside(self, glimpse: Glimpse, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
+        state, now_ms = glimpse.state, glimpse.now_ms
+        ended = [one for one in ended_in(self.entries[::-1], glimpse.names) if one.agent_id == agent.id][:LAST]
+        for name, rows in (("times", 3), ("times_right", 7)):
+            pane = self.panel(name)
+            pane.set_class(not agent.durations_ms and not ended and not steps, "-empty")
+            if pane.display and pane.size.width:
+                parts = [times_section(agent, steps, pane.wide, rows), last_section(agent, ended, pane.wide, now_ms)]
+                _fill(pane, parts)
+        aside = self.panel("aside")
+        if aside.size.width:
+            _fill(aside, self._aside(state, agent, task, steps, aside))
+
+    def _aside(
+        self, state: State, agent: Agent, task: Task | None, steps: Sequence[Entry], pane: Panel
+    ) -> list[Section]:
+        chosen, width = self._chosen(steps), pane.wide
+        entry = steps[chosen] if chosen is not None else None
+        return [
+            step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
+            error_section(agent, width),
+            memory_section(state, agent, self.texts, width),
+            tools_section(steps, width),
+            conversation_section(state, task, self.texts, width),
+            record_section(agent, width),
+            generations_section(self.entries, agent, width),
+        ]
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        return reader.records_before(glimpse.state.seq + 1, HISTORY, agent_id=self._key)
+        before = glimpse.state.seq + 1
+        own = reader.records_before(before, HISTORY, agent_id=self._key)
+        task = glimpse.state.tasks.get(self._task_id or "")
+        run_id = task.run_id if task is not None else next((one.run_id for one in own[::-1] if one.task_id), None)
+        task_id = task.id if task is not None else next((one.task_id for one in own[::-1] if one.task_id), None)
+        if task_id is None:
+            return own
+        of_task = reader.records_before(before, STEPS, run_id=run_id, task_id=task_id)
+        return sorted({one.seq: one for one in (*own, *of_task)}.values(), key=lambda one: one.seq)
+
+    def on_panel_opened(self, event: Panel.Opened) -> None:
+        key = event.key
+        if event.panel.id == "steps" and self.panel("steps").whole and steps_among(self.entries, self._task_id):
+            self._unfolded ^= {key}
+            self.look(self.deck.glimpse)
+        elif key.isdigit():
+            self.deck.open("event", key)
+        else:
+            self.deck.open("task", key)
+
+    def action_prompt_pane(self) -> None:
+        """Unfold the prompt as it was sent, or fold it."""
+        self.toggle_class("-prompt")
+        self.focus_body()
+        self.call_after_refresh(self.look, self.deck.glimpse)
+
+    def action_follow(self) -> None:
+        """Hold what is said where it is, or go with it again."""
+        pane = self.panel("says")
+        if pane.follows:
+            pane.follows = False
+        else:
+            pane.follow()
+        self.look(self.deck.glimpse)
+
+    def action_back(self) -> None:
+        if self.has_class("-prompt"):
+            self.action_prompt_pane()
+        else:
+            super().action_back()
+
+
+def _at_work(agent: Agent | None) -> str | None:
+    """Return the task that an agent began last, or that it is parked at."""
+    if agent is None:
+        return None
+    return next(reversed(agent.running), None) or next(reversed(agent.parked), None)
+
+
+def _fill(pane: Panel, parts: Sequence[Section]) -> None:
+    """Show sections in a pane whose title is that of the first one."""
+    kept = [part for part in parts if part[2]]
+    lines: list[Line] = []
+    for place, (title, right, inner) in enumerate(kept):
+        heading = [hairline(title, pane.wide, right=right)] if place else []
+        lines += [*([BLANK] if place and pane.id == "aside" else []), *heading, *inner]
+    title, right = kept[0][:2] if kept else ("", "")
+    pane.fill(title, lines, right=right)
+
+
+def _no_prompt(messages: Sequence[Message]) -> list[Line]:
+    return [] if messages else [Line((Span("no model was told anything here", "muted"),))]
 
 
 PAGE = AgentScreen

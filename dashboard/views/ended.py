@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dashboard.views.amounts import duration
+from dashboard.views.amounts import left as left_ms
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import TASK
 from dashboard.views.lines import Line, Span, cut, cut_path, padded, spread
@@ -83,7 +84,7 @@ def failed_lines(entries: Iterable[Entry], names: Names, *, width: int, now_ms: 
 
 
 def _failed(at_ms: int, event: AttemptFailed, names: Names, width: int, now_ms: int) -> Line:
-    who, ago = max(8, min(20, width // 4)), duration(now_ms - at_ms)
+    who, ago = max(8, min(20, width // 4)), left_ms(now_ms - at_ms)
     if width >= 90:
         error = Span(cut(event.error, width - who - 10 - 34), "muted")
         left: tuple[Span, ...] = (Span(padded(cut_path(names.work(event), 28), 30), "error"), error)

@@ -62,7 +62,8 @@ class Panel(Lines, can_focus=True):
     def __init__(self, *, id: str, edge: str = "", follows: bool = False, marks: bool = False) -> None:
         super().__init__(id=id)
         self._marks = marks
-        self._title, self._right, self._edge = "", "", edge
+        self._title, self._right = "", ""
+        self.edge = edge
         self._body: tuple[Line, ...] = ()
         self._cursor = ""
         self._place = 0
@@ -80,7 +81,7 @@ class Panel(Lines, can_focus=True):
     @property
     def wide(self) -> int:
         """Cells of a line that the view may fill."""
-        return max(1, self.size.width - 2 - len(self._edge))
+        return max(1, self.size.width - 2 - len(self.edge))
 
     @property
     def selected(self) -> str:
@@ -144,15 +145,15 @@ class Panel(Lines, can_focus=True):
         return bool(line.key) and at == self._place and (self._marks or self.has_focus)
 
     def _heading(self) -> Line:
-        title = hairline(self._title, self.size.width - len(self._edge), right=self._right)
-        joint = (Span(self._edge, "line"),) if self._edge else ()
+        title = hairline(self._title, self.size.width - len(self.edge), right=self._right)
+        joint = (Span(self.edge, "line"),) if self.edge else ()
         spans = title.spans
         if self.has_focus and len(spans) > 1:
             spans = (spans[0], spans[1]._replace(tone="accent"), *spans[2:])
         return Line((*joint, *spans))
 
     def _edged(self, line: Line, chosen: bool) -> Line:
-        edge = (Span("│", "line"),) if self._edge else ()
+        edge = (Span("│", "line"),) if self.edge else ()
         mark = Span("▌", "accent") if chosen else Span(" ")
         under = ("selected" if self.has_focus else "away") if chosen else line.tone
         return Line((*edge, mark, *line.spans), line.key, under)

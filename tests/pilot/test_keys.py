@@ -9,6 +9,7 @@ from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.agent import AgentScreen
 from dashboard.views.rows import Listing
 from dashboard.widgets.bar import Bar
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.table import FRESH_MS, HEADINGS, Log
@@ -53,9 +54,8 @@ async def test_enter_opens_an_agent_and_escape_goes_back(tmp_path: Path) -> None
     async with opened(tmp_path) as hand:
         await hand.press("j", "j", "j", "j", "enter")
         assert isinstance(hand.app.screen, AgentScreen)
-        text = hand.app.screen.query_one(Pane).text
-        assert "scout-thorough" in text
-        assert "was swapped to g2" in text
+        text = hand.app.screen.query_one("#facts", Lines).text
+        assert "scout-thorough  g2 ◆ swapped by drain" in text
 
         await hand.press("escape", "escape", "escape")
         assert hand.place == "network"

@@ -1,0 +1,232 @@
+"""The first lines of the page of an agent: what it is, what it is at, what it has used, and what is wrong. Pure."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from dashboard.views.activity import Activity
+from dashboard.views.amounts import count, counted, duration, elapsed, is_known, median, money, percent, size
+from dashboard.views.digest import Digest
+from dashboard.views.event_log import Entry
+from dashboard.views.glyphs import of_agent
+from dashboard.views.limits import limit_lines
+from dashboard.views.lines import Line, Span, cells, cut, fit_spans, spread
+from dashboard.views.plots import meter, spark
+from dashboard.views.work import circuit_words
+from engine.core.entities.work import Task
+from engine.core.events import AgentSwapped, StepRecorded
+from engine.core.queries.able import AWAY
+from engine.core.state import Agent, State
+
+_SPARK, _METER = 12, 10
+SAMPLES_EACH = 4
+"""Quarter seconds of a sample of the sparkline."""
+
+
+def agent_facts(
+    state: State,
+    agent: Agent,
+    task: Task | None,
+    steps: Sequence[Entry],
+    counts: Digest,
+    live: Mapping[str, str],
+    activity: Activity,
+    *,
+    swapped: AgentSwapped | None = None,
+    width: int,
+    now_ms: int,
+) -> list[Line]:
+    """Return three lines, and another for what a person should know.
+
+    Args:
+        state: The team.
+        agent: The agent.
+        task: What it is at, or what it did last as far as the state knows that.
+        steps: The steps of that, the oldest first.
+        counts: The digest of the look.
+        live: What is published now.
+        activity: The counters of the team.
+        swapped: How it got its generation, where that is known.
+        width: In cells.
+        now_ms: The time.
+    """
+    return [
+        _head(state, agent, task, counts, swapped, width, now_ms),
+        _at(state, agent, task, width),
+        _figures(state, agent, task, steps, counts, live, activity, width, now_ms),
+        *_alerts(state, agent, width, now_ms),
+    ]
+
+
+def _head(
+    state: State, agent: Agent, task: Task | None, counts: Digest, swapped: AgentSwapped | None, width: int, now_ms: int
+) -> Line:
+    mark, spec = of_agent(agent, working=counts.working), state.spec_of(agent)
+    left = [Span("▌", "accent"), Span(agent.name, "strong"), Span(f"  g{agent.generation}", "accent")]
+    if swapped is not None and swapped.generation == agent.generation:
+        ago = duration((now_ms - swapped.at_ms) // 1000 * 1000)
+        left.append(Span(f" ◆ swapped by {swapped.mode} {ago} ago", "accent"))
+    if spec.description:
+        left.append(Span(f"   {spec.description}", "muted"))
+    busy_ms = now_ms - task.started_ms if task is not None and task.started_ms and not task.ended else 0
+    right = [Span(mark.text, f"{mark.tone} bold"), Span(f"  {elapsed(busy_ms)} " if busy_ms else " ", "strong")]
+    return spread(left, right, width)
+
+
+def _at(state: State, agent: Agent, task: Task | None, width: int) -> Line:
+    """Return what it runs, and what it is at."""
+    spec = state.spec_of(agent)
+    model = spec.model if isinstance(spec.model, str) else " or ".join(spec.model) if spec.model else None
+    argv = spec.options.get("argv")
+    program = " ".join(map(str, argv)) if isinstance(argv, list | tuple) else None
+    runs = None if model else str(spec.run) if spec.run is not None else program
+    above = state.supervisors.get(agent.supervisor_id)
+    parts = [("model", model), ("runs", runs)]
+    parts += [("task", task.title), ("attempt", str(task.attempts))] if task is not None else []
+    parts += [("under", above.name if above is not None else None)]
+    parts += [(name, str(spec.options[name])) for name in ("temperature",) if name in spec.options]
+    parts += [("tools", " ".join(_short(str(tool)) for tool in (*spec.tools, *spec.mcp)) or None)]
+    parts += [("can", ", ".join(spec.specialties) or None)]
+    spans = [Span(" ")]
+    for label, text in parts:
+        if text:
+            spans += [Span(f"{label} ", "muted"), Span(cut(text, 60 if label != "tools" else 200)), Span("   ")]
+    return Line(fit_spans(spans, width))
+
+
+def _short(reference: str) -> str:
+    return reference.rpartition(":")[2].rpartition(".")[2] or reference
+
+
+def _figures(
+    state: State,
+    agent: Agent,
+    task: Task | None,
+    steps: Sequence[Entry],
+    counts: Digest,
+    live: Mapping[str, str],
+    activity: Activity,
+    width: int,
+    now_ms: int,
+) -> Line:
+    parts = _of_model(state, agent, task, steps) if is_known(agent.usage) else []
+    shares = activity.shares(
+        agent.id, now_ms, samples=2 * _SPARK, each=SAMPLES_EACH, slots=max(1, agent.max_concurrency)
+    )  # fmt: skip
+    busy = sum(shares) / len(shares)
+    worked = [Span("busy ", "muted"), Span(spark(shares, _SPARK, most=1.0), "busy"), Span(f" {percent(busy):>4}")]
+    ended = agent.done + agent.failed
+    parts += [
+        worked,
+        [Span("done ", "muted"), Span(count(agent.done), "strong")],
+        [Span("failed ", "muted"), Span(count(agent.failed), "warn" if agent.failed else "muted")],
+        [Span("p50 ", "muted"), Span(duration(median(agent.durations_ms)), "strong")],
+        [Span("queue ", "muted"), Span(count(counts.waiting_of[agent.id]), "strong")],
+        *([_process(live, task.id)] if task is not None and f"process:{task.id}" in live else []),
+        [Span("ok ", "muted"), Span(percent(agent.done / ended if ended else None))],
+    ]
+    return _spread([part for part in parts if part], width)
+
+
+def _of_model(state: State, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> list[list[Span]]:
+    usage, spec = agent.usage, state.spec_of(agent)
+    out = [[Span("in ", "muted"), Span(_amount(usage.tokens_in), "strong")]]
+    out.append([Span("out ", "muted"), Span(_amount(usage.tokens_out), "strong"), *_pace(steps)])
+    out += _context(state, agent, steps)
+    limit = spec.limits.cost_usd if spec.limits is not None else None
+    cost = [Span("cost ", "muted"), Span(money(usage), "strong")]
+    if limit and usage.cost_usd is not None:
+        cost += [
+            Span(" "),
+            *meter(float(usage.cost_usd / limit), _METER, tone="accent"),
+            Span(f" of ${limit}", "muted"),
+        ]
+    return [*out, cost]
+
+
+def _amount(tokens: int | None) -> str:
+    return count(tokens) if tokens is None or tokens < 10_000 else f"{tokens / 1_000:,.1f}k"
+
+
+def _pace(steps: Sequence[Entry]) -> list[Span]:
+    """Return how many tokens the model writes a second, in its last turns."""
+    turns = [one.event for one in steps if isinstance(one.event, StepRecorded) and one.event.what == "model"]
+    paces = [1000 * (turn.usage.tokens_out or 0) / turn.duration_ms for turn in turns if turn.duration_ms > 0]
+    if not paces:
+        return []
+    return [Span(f" {spark([0.0, *paces], min(8, 1 + len(paces) // 2))}", "plot-high"), Span(f" {paces[-1]:,.0f}/s")]
+
+
+def _context(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[Span]]:
+    """Return how full the context of the model was in the last turn."""
+    turns = [one.event for one in steps if isinstance(one.event, StepRecorded) and one.event.what == "model"]
+    held = (turns[-1].usage.tokens_in or 0) + (turns[-1].usage.tokens_out or 0) if turns else 0
+    if not held:
+        return []
+    named = turns[-1].input.get("model") if isinstance(turns[-1].input, dict) else None
+    above, most = state.supervisors.get(agent.supervisor_id), None
+    while above is not None and most is None:
+        model = above.options.models.get(str(named)) if above.options.models else None
+        most = model.context_tokens if model is not None else None
+        above = state.supervisors.get(above.parent_id or "")
+    label = Span("context ", "muted")
+    if most is None:
+        return [[label, Span(_amount(held), "strong")]]
+    share = held / most
+    return [[label, *meter(share, _METER, tone="accent"), Span(f" {percent(share)} of {_amount(most)}")]]
+
+
+def _process(live: Mapping[str, str], task_id: str) -> list[Span]:
+    """Return what the process of an attempt uses."""
+    try:
+        told = json.loads(live[f"process:{task_id}"])
+    except (KeyError, ValueError):
+        return []
+    if not isinstance(told, dict):
+        return []
+    out = [Span("process ", "muted"), Span(str(told.get("pid", "–")))]
+    if isinstance(cpu := told.get("cpu_s"), int | float):
+        out += [Span(f"  {cpu:.1f} s", "strong"), Span(" cpu", "muted")]
+    if isinstance(rss := told.get("rss_bytes"), int | float):
+        out += [Span(f"  {size(int(rss))}", "strong")]
+    return out
+
+
+def _spread(parts: list[list[Span]], width: int) -> Line:
+    """Return parts with even air between them; the last ones fall away where there is no room."""
+    kept = list(parts)
+    while len(kept) > 1 and sum(map(cells, kept)) + 5 * (len(kept) - 1) + 2 > width:
+        kept.pop()
+    free = width - 2 - sum(map(cells, kept))
+    gap = min(12, free // (len(kept) - 1)) if len(kept) > 1 else 0
+    spans = [Span(" ")]
+    for place, part in enumerate(kept):
+        if place:
+            spans.append(Span("│".center(gap), "line"))
+        spans += part
+    return Line(fit_spans(spans, width))
+
+
+def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
+    """Return what a person should know of it; nothing of an agent that works as usual."""
+    found: list[tuple[str, str]] = []
+    if agent.error is not None:
+        found.append((f"✕ {agent.error}", "error"))
+    if agent.away:
+        found.append((AWAY, "warn"))
+    if agent.circuit != "closed":
+        found.append((f"circuit {circuit_words(state, agent, now_ms)}; z closes it", "warn"))
+    if agent.probation is not None:
+        trial = agent.probation
+        found.append(
+            (f"on trial: {trial.failed} of its first {trial.ended} failed, back at {trial.failures}", "draining")
+        )
+    if agent.stuck:
+        found.append((f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
+    found += [(f"{one.label} {one.text}", one.tone or "muted") for one in limit_lines(state, agent.id, now_ms=now_ms)]
+    if agent.restarts:
+        found.append((f"restarted {counted(agent.restarts, 'time')}", "warn"))
+    if agent.last_error is not None and agent.error is None:
+        found.append((f"last error: {agent.last_error}", "draining"))
+    if not found:
+        return []
+    return [Line(fit_spans([Span(f" {cut(text, width - 2)}  ", tone) for text, tone in found], width))]

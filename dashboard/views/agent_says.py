@@ -1,0 +1,82 @@
+"""What an agent says: as it writes it, else what it said or put out last, else what happened to it. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from dashboard.views.amounts import clock
+from dashboard.views.digest import Digest
+from dashboard.views.drafts import as_markdown
+from dashboard.views.event_log import Entry
+from dashboard.views.lines import BLANK, Line, Span, cut
+from dashboard.views.names import Names, readable
+from dashboard.views.prose import growing, paragraph, prose
+from dashboard.views.sentences import sentence
+from dashboard.views.step_table import is_step
+from dashboard.views.work import progress, why
+from engine.core.events import AttemptDone, StepRecorded
+from engine.core.state import State, Task
+
+_THOUGHT = 1_500
+"""Characters of a thought that are shown, from its end."""
+
+
+class Says(NamedTuple):
+    """What stands in the pane."""
+
+    title: str
+    lines: list[Line]
+    grows: bool = False
+
+
+def says(
+    state: State, task: Task | None, task_id: str | None, entries: Sequence[Entry], counts: Digest,
+    live: Mapping[str, str], *, width: int, now_ms: int,
+) -> Says:  # fmt: skip
+    """Return what is said at a task, which the state may have forgotten."""
+    if task is not None and not task.ended:
+        lines = _live(live, task.id, width)
+        if lines:
+            return Says("SAYS", lines, grows=True)
+        waits = why(state, task, counts, now_ms)
+        told = progress(live, task.id) or waits
+        lead = [Line((Span(told, "waiting" if waits else ""),)), BLANK] if told else []
+        return Says("SAYS", [*lead, *_said(entries, task.id, width)])
+    return Says("SAID", _said(entries, task_id, width))
+
+
+def _live(live: Mapping[str, str], task_id: str, width: int) -> list[Line]:
+    thought, text = live.get(f"thought:{task_id}", ""), live.get(f"output:{task_id}", "")
+    lines: list[Line] = []
+    if thought:
+        shown = paragraph(thought[-_THOUGHT:], min(width, 92) - 2, tone="muted")
+        lines += [Line((Span("… " if not at else "  ", "faint"), *line.spans)) for at, line in enumerate(shown)]
+    if text:
+        lines += [*([BLANK] if lines else []), *growing(text, width)]
+    elif lines:
+        lines[-1] = lines[-1]._replace(spans=(*lines[-1].spans, Span(" ▍", "accent")))
+    return lines
+
+
+def _said(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Line]:
+    """Return the last answer of the model at a task, or what the task put out."""
+    for entry in reversed(entries):
+        event = entry.event
+        if getattr(event, "task_id", None) != task_id:
+            continue
+        if isinstance(event, AttemptDone) and event.output is not None:
+            return prose(as_markdown(readable(event.output)), width)
+        if isinstance(event, StepRecorded) and event.what == "model" and isinstance(event.output, dict):
+            text = str(event.output.get("text") or event.output.get("thinking") or "")
+            return prose(text, width) if text else []
+    return []
+
+
+def happened(entries: Sequence[Entry], names: Names, width: int) -> list[Line]:
+    """Return events as sentences, the newest last; steps have their own pane."""
+    lines = []
+    for entry in entries:
+        if not is_step(entry):
+            told = sentence(entry.event, names)
+            text = Span(cut(told.text, max(8, width - 10)), told.tone)
+            lines.append(Line((Span(f"{clock(entry.at_ms)}  ", "faint"), text), str(entry.seq)))
+    return lines

@@ -1,0 +1,101 @@
+"""The page of an agent: its panes, its keys, and the ways from it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from dashboard.pages.agent import AgentScreen
+from dashboard.pages.task import TaskScreen
+from dashboard.widgets.panel import Panel
+from tests.pilot.engines import until
+from tests.pilot.hand import Hand, opened
+from tests.pilot.talking import talking
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def at_agent(
+    tmp_path: Path, name: str, *, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[Hand, AgentScreen]]:
+    work, live = talking()
+    async with opened(tmp_path, work=work, size=size) as hand:
+        hand.app.feed.live = live
+        agent = next(one for one in work.state.agents.values() if one.name == name)
+        hand.app.open("agent", agent.id)
+        await hand.press()
+        page = hand.app.screen
+        assert isinstance(page, AgentScreen)
+        await until(hand.pilot, lambda: page.entries)
+        await hand.press()
+        yield hand, page
+
+
+def pane(page: AgentScreen, name: str) -> Panel:
+    return page.query_one(f"#{name}", Panel)
+
+
+async def test_enter_unfolds_the_step_under_the_cursor_and_folds_it_again(tmp_path: Path) -> None:
+    async with at_agent(tmp_path, "scout") as (hand, page):
+        steps = pane(page, "steps")
+        assert "3 ● now thinks" in steps.whole
+        assert "tides.org" not in steps.whole
+        await hand.press("k", "enter")
+        assert "tides.org/spring" in steps.whole
+        await hand.press("enter")
+        assert "tides.org" not in steps.whole
+
+
+async def test_the_prompt_unfolds_over_the_steps_and_escape_folds_it(tmp_path: Path) -> None:
+    async with at_agent(tmp_path, "scout") as (hand, page):
+        assert "Find three sources" in pane(page, "told").whole
+        await hand.press("p")
+        assert not pane(page, "steps").display
+        assert "tool      search → " in pane(page, "told").whole
+        await hand.press("escape")
+        assert pane(page, "steps").display
+        await hand.press("escape")
+        assert hand.place == "network"
+
+
+async def test_what_is_said_follows_its_end_until_it_is_held(tmp_path: Path) -> None:
+    async with at_agent(tmp_path, "writer", size=(80, 24)) as (hand, page):
+        said = pane(page, "says")
+        task = next(iter(hand.work.state.agents[page._key].running))
+
+        async def write(lines: int) -> None:
+            hand.app.feed.live = {f"output:{task}": "\n\n".join(f"line {number}" for number in range(lines))}
+            hand.clock[0] += 1_000
+            hand.app.flush()
+            await hand.press()
+
+        await write(40)
+        assert "line 39 ▍" in said.text
+        await hand.press("f")
+        held = said.text.replace(" ▍", "").split("\n")[1:]
+        await write(60)
+        assert said.text.split("\n")[1:] == held
+        await hand.press("f")
+        assert "line 59 ▍" in said.text
+
+
+async def test_a_wide_screen_shows_the_step_under_the_cursor_beside(tmp_path: Path) -> None:
+    async with at_agent(tmp_path, "scout", size=(200, 60)) as (hand, page):
+        beside = pane(page, "aside")
+        assert "sea.net/why" in beside.whole
+        await hand.press("k", "k")
+        assert "sea.net/why" not in beside.whole
+        assert "⚙ search" in beside.whole
+
+
+async def test_an_agent_without_steps_shows_its_events_and_its_last_tasks_lead_on(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "j", "j", "j", "enter")
+        page = hand.app.screen
+        assert isinstance(page, AgentScreen)
+        await until(hand.pilot, lambda: "was swapped to g2" in pane(page, "steps").whole)
+        assert "lib/" in pane(page, "times").whole
+        await hand.press("tab", "tab", "tab", "enter")
+        assert isinstance(hand.app.screen, TaskScreen)

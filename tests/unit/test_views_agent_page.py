@@ -1,0 +1,127 @@
+"""The page of an agent without a terminal: steps, prompt, what it says, and what stands beside."""
+
+import pytest
+
+from dashboard.views.activity import Activity
+from dashboard.views.agent_facts import agent_facts
+from dashboard.views.agent_says import says
+from dashboard.views.digest import digest
+from dashboard.views.event_log import Entry
+from dashboard.views.lines import Line, cells
+from dashboard.views.names import Texts
+from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of
+from dashboard.views.prose import MOST_CHARACTERS, growing, paragraph, prose
+from dashboard.views.step_table import live_lines, step_lines, steps_among
+from engine.core.codec import kind_of
+from engine.core.state import Task
+from tests.pilot.scene import NOW_MS
+from tests.pilot.talking import HOSTILE, talking
+from tests.world import World
+
+
+def text(lines: list[Line]) -> list[str]:
+    return ["".join(span.text for span in line.spans).rstrip() for line in lines]
+
+
+def entries(work: World) -> list[Entry]:
+    return [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)]
+
+
+def task_of(work: World, name: str) -> Task:
+    agent = next(one for one in work.state.agents.values() if one.name == name)
+    return work.state.tasks[next(iter([*agent.running, *agent.parked]))]
+
+
+@pytest.mark.parametrize("width", [24, 46, 80, 120])
+def test_steps_name_calls_with_their_arguments_and_results_in_any_width(width: int) -> None:
+    work, live = talking()
+    task = task_of(work, "scout")
+    steps = steps_among(entries(work), task.id)
+    unfolded = {str(one.seq) for one in steps}
+    lines = step_lines(steps, width, unfolded=unfolded) + live_lines(live, task.id, 3, width, now_ms=NOW_MS)
+
+    assert all(cells(line.spans) <= width for line in lines)
+    assert [line.key for line in lines if line.key] == [*(str(one.seq) for one in steps), "live"]
+
+
+def test_a_folded_step_takes_one_line_and_an_unfolded_one_has_all_of_it_cleaned() -> None:
+    work, _ = talking()
+    steps = steps_among(entries(work), task_of(work, "scout").id)
+    folded, unfolded = step_lines(steps, 80), step_lines(steps, 80, unfolded={str(steps[1].seq)})
+
+    assert text(folded)[0].split() == ["1", "✓", "model", "asks", "for", "search", "843", "tok"]
+    assert "→ 3 items" in text(folded)[1]
+    shown = "\n".join(text(unfolded))
+    assert "tides.org/spring" in shown
+    assert "\\u001b" in shown or "\\x1b" in shown
+    assert "\x1b" not in shown
+
+
+def test_the_prompt_is_put_together_as_it_was_sent() -> None:
+    work, _ = talking()
+    task = task_of(work, "scout")
+    steps = steps_among(entries(work), task.id)
+    parts = {"h1": "You find sources.", "h2": '[{"type": "function", "function": {"name": "search"}}]'}
+    for step in steps[:1]:
+        step.event.parts.extend(parts)  # type: ignore[union-attr]
+    first = prompt_of(work.state, task, steps[:1], parts, Texts())
+    after = prompt_of(work.state, task, steps, parts, Texts())
+
+    assert [(one.role, one.text) for one in first] == [
+        ("system", "You find sources."), ("tools", "search"), ("user", "Find three sources on tides"),
+    ]  # fmt: skip
+    assert [one.role for one in after] == ["system", "tools", "user", "model", "tool"]
+    assert after[-1].text.startswith("search → ")
+    assert len(folded_prompt(after, 40, 6)) <= 6
+    assert all(cells(line.spans) <= 40 for line in prompt_lines(after, 40))
+
+
+def test_what_an_agent_writes_is_rendered_while_it_grows() -> None:
+    work, live = talking()
+    task = task_of(work, "writer")
+    said = says(work.state, task, task.id, entries(work), digest(work.state), live, width=60, now_ms=NOW_MS)
+
+    assert said.grows
+    assert text(said.lines)[-1].endswith("Ha ▍")
+    assert "Tides" in text(said.lines)
+    assert HOSTILE[0] not in "".join(text(said.lines))
+
+
+def test_facts_fit_into_any_width() -> None:
+    work, live = talking()
+    for agent in work.state.agents.values():
+        task = work.state.tasks[next(iter([*agent.running, *agent.parked]))]
+        steps = steps_among(entries(work), task.id)
+        activity = Activity.of(work.state, work.journal)
+        for width in (40, 80, 120, 200):
+            facts = agent_facts(
+                work.state, agent, task, steps, digest(work.state), live, activity, width=width, now_ms=NOW_MS
+            )
+            assert all(cells(line.spans) <= width for line in facts)
+            assert agent.name in text(facts)[0]
+
+
+MARKDOWN = (
+    "# Title\n\nOne **two** `three`.\n\n- a\n- b\n  - c\n\n| x | y |\n|---|---|\n| 1 | 日本 |\n\n```\ncode\n\nmore\n```"
+)
+
+
+def test_markdown_becomes_lines_that_fit() -> None:
+    assert text(prose(MARKDOWN, 40)) == [
+        "Title", "", "One two three.", "", "• a", "• b", "  ▪ c", "", "x │ y", "──┼─────", "1 │ 日本", "",
+        "  code", "", "  more",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["word " * 5_000, "x" * 200_000, "日" * 3_000, "\x1b[31m" * 500, "|a" * 500 + "\n" + "|-" * 500, "```\n" * 99],
+    ids=["words", "letters", "wide", "escapes", "table", "fences"],
+)
+def test_no_text_is_too_much_for_a_pane_and_a_growing_one_ends_with_its_cursor(said: str) -> None:
+    lines = growing(said, 50)
+
+    assert all(cells(line.spans) <= 50 for line in lines)
+    assert sum(len("".join(span.text for span in line.spans)) for line in lines) < 8 * MOST_CHARACTERS
+    assert text(lines)[-1].endswith("▍")
+    assert len(paragraph(said, 50, most=20)) <= 20
