@@ -20,6 +20,8 @@ CHANGES = frozenset({
 })  # fmt: skip
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 INBOX = "-inbox"
+READERS = ([sys.executable, "-P", "-m", "engine.archive.child"], ["ps", "-o", "rss=", "-p"])
+"""What may be started all the same: the process in which an archive is read, and what says how large that is."""
 
 
 class Confined(PermissionError):
@@ -47,7 +49,7 @@ def confine(folder: Path, *, viewer: bool) -> None:
             writes = set(mode) & set("wax+") if isinstance(mode, str) else isinstance(flags, int) and flags & _WRITING
             if writes and not is_own(path):
                 raise Confined(f"a tab of the web dashboard may not write {path}")
-        elif event in PROGRAMS or event in NETWORK:
+        elif (event in PROGRAMS and not _is_reader(event, arguments)) or event in NETWORK:
             raise Confined(f"a tab of the web dashboard may not use {event}")
         elif event in CHANGES:
             if not all(is_own(path) for path in arguments if isinstance(path, str | bytes | os.PathLike)):
@@ -56,6 +58,12 @@ def confine(folder: Path, *, viewer: bool) -> None:
             raise Confined("a viewer has no inbox")
 
     sys.addaudithook(hook)
+
+
+def _is_reader(event: str, arguments: tuple[object, ...]) -> bool:
+    if event != "subprocess.Popen" or not isinstance(arguments[1], list):
+        return False
+    return any(arguments[1][: len(reader)] == reader for reader in READERS)
 
 
 def _is_inbox(database: object) -> bool:

@@ -6,13 +6,11 @@ rest asks for a cookie, `/metrics` for a token of its own.
 
 import asyncio
 import contextlib
-import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -26,7 +24,8 @@ from dashboard.web.driver import clamped
 from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
 from dashboard.web.metrics import Metrics
-from dashboard.web.session import HANG_S, Hung, Launch, Session
+from dashboard.web.protocol import Focused, Message, Misunderstood, Ping, Resized, Typed, message_of
+from dashboard.web.session import HANG_S, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import TooLarge, receive, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
@@ -44,7 +43,7 @@ FILES: dict[str, tuple[Path, str]] = {
     "xterm.css": (BUNDLE / "css" / "xterm.css", "text/css"),
 }
 """All that is served from the disk."""
-HEARTBEAT_S = 15.0
+HEARTBEAT_S, CLOSE_S = 15.0, 2.0
 LARGEST_FRAME_BYTES = 1 << 20
 LARGEST_LOGIN_BYTES = 1_000
 FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
@@ -62,6 +61,7 @@ class Terms:
     """Most open tabs."""
     idle_s: float = 8 * 3600.0
     hang_s: float = HANG_S
+    stall_s: float = STALL_S
     title: str = "Quarterdeck"
 
 
@@ -112,6 +112,7 @@ class WebServer(Server):
         ])  # fmt: skip
         app.on_response_prepare.append(self._seal)
         app.on_shutdown.append(self.on_shutdown)
+        app.on_cleanup.append(self.on_shutdown)  # once more: handlers that were cancelled meanwhile left theirs
         return app
 
     make_app = _make_app
@@ -168,7 +169,7 @@ class WebServer(Server):
         login = self._login_of(request)
         if login is None:
             return _line(401, "nobody has signed in here; open the link that the server printed")
-        socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=LARGEST_FRAME_BYTES)
+        socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, timeout=CLOSE_S, max_msg_size=LARGEST_FRAME_BYTES)
         await socket.prepare(request)
         if len(self.sessions) >= self._terms.sessions:
             await socket.close(code=FULL, message=f"all {self._terms.sessions} tabs of this server are open".encode())
@@ -176,7 +177,7 @@ class WebServer(Server):
         session = Session(
             replace(self._launch, place=_place(request.query.get("open", ""))),
             write_bytes=socket.send_bytes, write_str=socket.send_str, download_manager=self.download_manager,
-            hang_s=self._terms.hang_s,
+            hang_s=self._terms.hang_s, stall_s=self._terms.stall_s,
         )  # fmt: skip
         key = session.app_service_id
         self.sessions[key] = session, login
@@ -190,10 +191,8 @@ class WebServer(Server):
             code, why = await self._live(socket, session)
         finally:
             self.logins.closed(login)
-            try:
-                await asyncio.shield(session.stop())
-            finally:
-                del self.sessions[key]
+            await session.stop()
+            del self.sessions[key]
         with contextlib.suppress(ConnectionError):
             await socket.close(code=code, message=why.encode()[:120])
         return socket
@@ -229,11 +228,9 @@ class WebServer(Server):
             if message.type is not WSMsgType.TEXT:
                 return WSCloseCode.UNSUPPORTED_DATA, "only text is understood"
             try:
-                kind, *data = json.loads(message.data)
-                if not await _handed_over(socket, session, kind, data):
-                    return UNKNOWN, "what the browser sent was not understood"
-            except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-                return UNKNOWN, "what the browser sent was not understood"
+                await _handed_over(socket, session, message_of(message.data))
+            except Misunderstood as error:
+                return UNKNOWN, str(error)
         return socket.close_code or WSCloseCode.OK, ""
 
     async def _upload(self, request: web.Request) -> web.StreamResponse:
@@ -244,8 +241,9 @@ class WebServer(Server):
         if self._terms.role != "operator":
             return _line(403, "a viewer brings no archives; start the server with --role operator")
         name = safe_name(request.query.get("name", ""))
+        path = session.folder / name
         try:
-            path = await receive(request.content.iter_chunked(1 << 16), session.folder)
+            await receive(request.content.iter_chunked(1 << 16), path)
         except TooLarge:
             return _line(413, f"{name} is larger than any archive that would be read")
         await session.uploaded(path, name)
@@ -289,24 +287,17 @@ class WebServer(Server):
         await asyncio.gather(*(session.stop() for session, _ in self.sessions.values()), return_exceptions=True)
 
 
-async def _handed_over(socket: web.WebSocketResponse, session: Session, kind: str, data: list[Any]) -> bool:
-    """Hand one message of the page to its tab; False where it is none."""
-    if kind == "stdin":
-        await session.type(str(data[0]))
-    elif kind == "resize":
-        size = clamped(data[0]["width"], data[0]["height"])
-        if size is None:
-            return False
-        await session.set_terminal_size(size.width, size.height)
-    elif kind == "ping":
-        await socket.send_json(["pong", str(data[0])[:40]])
-    elif kind == "focus":
-        await session.focus()
-    elif kind == "blur":
-        await session.blur()
-    else:
-        return False
-    return True
+async def _handed_over(socket: web.WebSocketResponse, session: Session, message: Message) -> None:
+    """Hand what the page says to its tab."""
+    match message:
+        case Typed(text):
+            await session.type(text)
+        case Resized(size):
+            await session.set_terminal_size(size.width, size.height)
+        case Ping(text):
+            await socket.send_json(["pong", text])
+        case Focused(gained):
+            await (session.focus() if gained else session.blur())
 
 
 def _place(text: str) -> str:

@@ -77,6 +77,7 @@ class Session(AppService):
         write_str: Callable[[str], Awaitable[None]],
         download_manager: DownloadManager,
         hang_s: float = HANG_S,
+        stall_s: float = STALL_S,
     ) -> None:
         """Prepare a tab; `start` starts its process.
 
@@ -86,6 +87,7 @@ class Session(AppService):
             write_str: Tells the page something.
             download_manager: Of the server.
             hang_s: How long its process may say nothing, in seconds.
+            stall_s: How long the browser may take nothing, in seconds.
         """
         super().__init__(
             "", write_bytes=write_bytes, write_str=write_str, close=self._ignored, download_manager=download_manager
@@ -97,12 +99,13 @@ class Session(AppService):
         """Last line of its standard error."""
         self.ended_by_itself = False
         """Whether it was left by its user."""
-        self._hang_s = hang_s
+        self._hang_s, self._stall_s = hang_s, stall_s
         self._heard_s = 0.0
         self._drawing = False
         """Whether the browser is waited for."""
         self._answered = asyncio.Event()
         self._unanswered_bytes = 0
+        self._stopping: asyncio.Task[None] | None = None
 
     async def _ignored(self) -> None:
         """Close nothing: the server closes the socket once `ended` returns."""
@@ -169,10 +172,10 @@ class Session(AppService):
     async def _take(self, kind: bytes, payload: bytes) -> None:
         if kind == b"D":
             self._drawing = True
-            await asyncio.wait_for(self.on_data(payload), STALL_S)
+            await asyncio.wait_for(self.on_data(payload), self._stall_s)
             self._drawing = False
         elif kind == b"M":
-            await asyncio.wait_for(self.on_meta(payload), STALL_S)
+            await asyncio.wait_for(self.on_meta(payload), self._stall_s)
         elif kind == b"P":
             with contextlib.suppress(DecodeError):
                 await self.on_packed(payload)
@@ -235,8 +238,13 @@ class Session(AppService):
         await self.send_meta({"type": "uploaded", "path": str(path), "name": name})
 
     async def stop(self) -> None:
-        """Ask the process to end, kill its group, and remove its folder."""
-        process, self._process = self._process, None
+        """Ask the process to end, kill its group, and remove its folder; goes on where its caller is cancelled."""
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._end())
+        await asyncio.shield(self._stopping)
+
+    async def _end(self) -> None:
+        process = self._process
         if process is not None:
             await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
             with contextlib.suppress(asyncio.TimeoutError, ConnectionError):

@@ -1,14 +1,13 @@
 """Files between a tab and the browser: uploads into the folder of the tab, downloads by a key that is good once."""
 
+import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from dashboard.clean import clean
-
 LARGEST_UPLOAD_BYTES = 256 << 20
 """The largest archive that is read at all, in bytes."""
-_UNSAFE = re.compile(r"[^\w.-]+")
+_UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 class TooLarge(Exception):
@@ -17,16 +16,17 @@ class TooLarge(Exception):
 
 def safe_name(name: str) -> str:
     """Return the name of a file as it may stand in a header and on a screen: letters, digits, `.`, `-`, `_`."""
-    return _UNSAFE.sub("_", clean(name.replace("\\\\", "/").rpartition("/")[2])).strip("._")[-100:] or "file"
+    word = _UNSAFE.sub("_", name.replace("\\", "/").rpartition("/")[2])
+    return word.strip("._")[-100:] or "file"
 
 
-async def receive(chunks: AsyncIterator[bytes], folder: Path) -> Path:
-    """Write an upload into the folder of a tab; the one before is replaced.
+async def receive(chunks: AsyncIterator[bytes], target: Path) -> None:
+    """Write an upload to a file.
 
     Raises:
         TooLarge: If it is; what has come is removed.
     """
-    target, size = folder / "upload.zip", 0
+    size = 0
     with target.open("wb") as file:
         async for chunk in chunks:
             size += len(chunk)
@@ -34,6 +34,5 @@ async def receive(chunks: AsyncIterator[bytes], folder: Path) -> Path:
                 break
             file.write(chunk)
     if size > LARGEST_UPLOAD_BYTES:
-        target.unlink()
+        os.unlink(target)
         raise TooLarge
-    return target

@@ -14,7 +14,10 @@ from typing import Any
 import aiohttp
 import anyio
 import pyte
+from aiohttp import web
 
+from dashboard.web.gate import Gate
+from dashboard.web.server import Terms, WebServer
 from tests.patience import PATIENCE_S
 
 
@@ -69,6 +72,38 @@ async def served(db: Path, *options: str, variables: Mapping[str, str] | None = 
             await process.wait()
 
 
+class Inside(Served):
+    """A server in the process of the test, whose patience is set."""
+
+    def __init__(self, server: WebServer, base: str) -> None:
+        self._server, self.base, self.token = server, base, server.logins.new_token()
+
+    async def next_link(self) -> str:
+        """Return a link at once."""
+        self.token = self._server.logins.new_token()
+        return f"{self.base}/#token={self.token}"
+
+    def pids(self) -> list[int]:
+        """Process ids of its tabs, the oldest first."""
+        return [session.pid for session, _ in self._server.sessions.values() if session.pid is not None]
+
+
+@asynccontextmanager
+async def inside(db: Path, **terms: Any) -> AsyncIterator[Inside]:
+    """Serve a database from this process while the block runs."""
+    server = WebServer(Terms(db=db, gate=Gate("127.0.0.1"), **terms))
+    runner = web.AppRunner(await server.make_app(), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        port = runner.addresses[0][1]
+        server.on_port(port)
+        yield Inside(server, f"http://127.0.0.1:{port}")
+    finally:
+        with anyio.CancelScope(shield=True):
+            await runner.cleanup()
+
+
 class Tab:
     """One open tab: its socket, and the screen that its bytes draw."""
 
@@ -86,8 +121,7 @@ class Tab:
 
     async def read(self) -> bool:
         """Take one message; False once it is closed."""
-        with anyio.fail_after(PATIENCE_S):
-            message = await self.socket.receive()
+        message = await self.socket.receive()
         if message.type is aiohttp.WSMsgType.BINARY:
             self._stream.feed(message.data)
         elif message.type is aiohttp.WSMsgType.TEXT:
@@ -102,8 +136,9 @@ class Tab:
         Raises:
             AssertionError: If the tab is closed before.
         """
-        while not holds():
-            assert await self.read(), f"closed with {self.socket.close_code}\n{self.told}\n{self.text}"
+        with anyio.fail_after(PATIENCE_S):
+            while not holds():
+                assert await self.read(), f"closed with {self.socket.close_code}\n{self.told}\n{self.text}"
 
     async def sees(self, text: str) -> None:
         """Read until a text stands on the screen."""

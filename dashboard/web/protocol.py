@@ -1,0 +1,82 @@
+"""What a browser may say through its socket: six kinds of messages, and nothing else.
+
+Rule: pure; whatever comes in, it is a message or `Misunderstood`.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from textual.geometry import Size
+
+from dashboard.web.driver import clamped
+
+LONGEST_PING = 40
+
+
+class Misunderstood(ValueError):
+    """A browser sent what our page would not."""
+
+    def __init__(self) -> None:
+        super().__init__("what the browser sent was not understood")
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Keys, clicks, pasted text: what a terminal would send."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resized:
+    """The window has another size."""
+
+    size: Size
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """A question whether the server is there; it is given back."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Focused:
+    """The window came to the front, or went from there."""
+
+    gained: bool
+
+
+Message: TypeAlias = Typed | Resized | Ping | Focused
+
+
+def message_of(frame: str) -> Message:
+    """Read one text frame.
+
+    Raises:
+        Misunderstood: If it is none of the messages.
+    """
+    try:
+        found = json.loads(frame)
+    except (ValueError, RecursionError):
+        raise Misunderstood from None
+    match found:
+        case ["stdin", str(text)]:
+            return Typed(text)
+        case ["resize", {"width": width, "height": height}]:
+            return Resized(_size(width, height))
+        case ["ping", str(text)]:
+            return Ping(text[:LONGEST_PING])
+        case ["focus" | "blur" as kind]:
+            return Focused(kind == "focus")
+        case _:
+            raise Misunderstood
+
+
+def _size(width: Any, height: Any) -> Size:
+    size = clamped(width, height)
+    if size is None:
+        raise Misunderstood
+    return size

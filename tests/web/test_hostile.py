@@ -1,0 +1,160 @@
+"""The web server against what a browser would not send, what does not read, and what hangs."""
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+import aiohttp
+import anyio
+import pytest
+
+from tests.patience import PATIENCE_S
+from tests.web.visitor import Served, Tab, Visitor, inside, served, visitor
+
+pytestmark = pytest.mark.anyio
+UNKNOWN = 4005
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_garbage_ends_the_tab_that_sent_it_and_no_other(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as good:
+        await good.sees("scout")
+        async with ann.tab() as tab:
+            await tab.socket.send_str('["exec","id"]')
+            assert (await tab.closed())[0] == UNKNOWN
+        async with ann.tab() as tab:
+            await tab.socket.send_bytes(b"\xff" * 10)
+            assert (await tab.closed())[0] == aiohttp.WSCloseCode.UNSUPPORTED_DATA
+        await good.type("5")
+        await good.sees("lib/glob.py")
+
+
+async def test_a_frame_that_is_too_large_ends_the_tab_and_one_of_a_megabyte_is_typed(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann:
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+            await tab.type("x" * 2_000_000)
+            assert (await tab.closed())[0] == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+            await tab.type("/", "\x1b[200~" + "y" * 1_000_000 + "\x1b[201~")
+            await tab.sees("yyyy")
+            tab.told.clear()
+            await tab.type("\x1b")
+            await tab.comes_to("network")
+            await tab.type("5")
+            await tab.sees("lib/glob.py")
+
+
+@pytest.mark.parametrize("size", [(-1, -1), (0, 0), (1, 1), (10**9, 10**9), (499, 199)])
+async def test_whatever_size_is_asked_for_one_that_can_be_drawn_is_taken(db: Path, size: tuple[int, int]) -> None:
+    width, height = size
+    async with inside(db) as at, visitor(at) as ann, ann.tab(columns=500, lines=200) as tab:
+        await tab.sees("scout")
+        await tab.socket.send_json(["resize", {"width": width, "height": height}])
+        await tab.type(f"\x1b[48;{height};{width};0;0t")  # a terminal that reports its size in what is typed
+        await tab.socket.send_json(["resize", {"width": 120, "height": 40}])
+        await tab.type("5")
+        await tab.sees("lib/glob.py")
+
+
+NONSENSE = ("width=x&height=", "width=-5&height=99999999999", "width=1e3&open=%00", "open=" + "a" * 5_000)
+
+
+@pytest.mark.parametrize("query", NONSENSE, ids=range(4))
+async def test_an_address_full_of_nonsense_opens_the_first_screen(db: Path, query: str) -> None:
+    async with (
+        inside(db) as at,
+        visitor(at) as ann,
+        ann.http.ws_connect(f"{at.base}/ws?{query}", headers=ann.origin, max_msg_size=0) as socket,
+    ):
+        await Tab(socket, 120, 40).comes_to("network")
+
+
+async def test_a_process_that_hangs_is_killed_and_its_browser_told(db: Path) -> None:
+    async with inside(db, hang_s=2.0) as at, visitor(at) as ann, ann.tab() as tab, ann.tab() as other:
+        await tab.sees("scout")
+        await other.sees("scout")
+        pids = at.pids()
+        os.kill(pids[0], signal.SIGSTOP)
+
+        assert await tab.closed() == (4002, "the screen did not answer and was ended")
+        assert at.pids() == pids[1:]
+        await other.type("5")
+        await other.sees("lib/glob.py")
+
+
+async def test_a_process_that_is_killed_is_told_as_such(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        os.kill(at.pids()[0], signal.SIGKILL)
+
+        assert (await tab.closed())[0] == 4003
+    assert at.pids() == []
+
+
+async def test_a_browser_that_does_not_read_loses_its_tab_and_slows_nobody_down(db: Path) -> None:
+    async with inside(db, stall_s=1.0) as at, visitor(at) as ann, ann.tab() as good:
+        await good.sees("scout")
+        slow = await deaf(ann, at)
+        try:
+            with anyio.fail_after(PATIENCE_S):
+                while len(at.pids()) < 2:  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
+                flood = asyncio.create_task(type_on(slow))
+                while len(at.pids()) > 1:
+                    for key, place in (("5", "tasks"), ("1", "network")):
+                        good.told.clear()
+                        await good.type(key)
+                        await good.comes_to(place)
+                flood.cancel()
+        finally:
+            slow.close()
+        await good.type("5")
+        await good.sees("lib/glob.py")
+
+
+async def deaf(ann: Visitor, at: Served) -> asyncio.StreamWriter:
+    """Open a tab of a browser that never reads what it is sent."""
+    host, _, port = at.base.removeprefix("http://").partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1)
+    (cookie,) = ann.http.cookie_jar
+    head = (
+        f"GET /ws?width=500&height=200 HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {at.base}\r\nUpgrade: websocket\r\n"
+        f"Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
+        f"Cookie: {cookie.key}={cookie.value}\r\n\r\n"
+    )
+    writer.write(head.encode())
+    await writer.drain()
+    reader._transport.pause_reading()  # type: ignore[attr-defined]
+    return writer
+
+
+async def type_on(writer: asyncio.StreamWriter) -> None:
+    """Go from screen to screen, each of which is drawn anew, and never read."""
+    while True:
+        for key in "15204":
+            data = json.dumps(["stdin", key]).encode()
+            writer.write(bytes([0x81, 0x80 | len(data)]) + bytes(4) + data)  # masked with zeros
+        await writer.drain()
+        await asyncio.sleep(0.01)
+
+
+async def test_many_tabs_at_once_all_see_the_team(db: Path) -> None:
+    async with served(db, "--sessions", "8") as at, visitor(at) as ann:
+
+        async def one(place: str) -> None:
+            async with ann.tab(place=place) as tab:
+                await tab.comes_to(place)
+                await tab.sees("QUARTERDECK")
+
+        async with anyio.create_task_group() as group:
+            for place in ("network", "agents", "tasks", "events", "runs", "inbox", "agents", "tasks"):
+                group.start_soon(one, place)
+        await at.until_children(0)

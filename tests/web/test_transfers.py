@@ -1,0 +1,138 @@
+"""Archives between a browser and a team, and what an operator in a browser may not do."""
+
+import asyncio
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from dashboard.client import Client, folded
+from dashboard.web.transfers import safe_name
+from engine.core.commands import Submit
+from tests.runtime.shell import team_at_work
+from tests.web.visitor import Visitor, inside, visitor
+
+pytestmark = pytest.mark.anyio
+
+TEAM = """
+version: 1
+supervisor: {name: chief}
+agents:
+  - {name: ada, run: "hands:echo"}
+"""
+HANDS = "def echo(task): return 'ok'"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def download(ann: Visitor, key: str) -> tuple[int, str, bytes]:
+    """Status, name and content of a download."""
+    async with ann.http.get(f"{ann.at.base}/download/{key}") as answer:
+        return answer.status, answer.headers.get("Content-Disposition", ""), await answer.read()
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator"])
+async def test_an_export_comes_to_the_browser_that_asked_for_it_and_once(db: Path, role: str) -> None:
+    async with inside(db, role=role) as at, visitor(at) as ann, visitor(at) as eve, ann.tab() as tab:
+        await tab.sees("scout")
+        await tab.type("x")
+        await tab.sees("Export the whole state")
+        await tab.type("\r")
+        key = await tab.hears("download")
+
+        assert (await download(eve, key))[0] == 401
+        taking = asyncio.create_task(download(ann, key))
+        await tab.sees("the browser has it")
+        status, name, content = await taking
+        assert status == 200
+        assert name.startswith('attachment; filename="team.')
+        assert zipfile.ZipFile(BytesIO(content)).testzip() is None
+        assert (await download(ann, key))[0] == 404
+        assert [path.name for path in db.parent.glob("*.zip")] == []
+
+
+async def test_an_archive_is_uploaded_looked_into_and_imported(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with team_at_work(tmp_path, TEAM, HANDS) as engine:
+        async with inside(engine.db, role="operator") as at, visitor(at) as ann, ann.tab() as tab:
+            await tab.sees("ada")
+            with Client(engine.db) as client:
+                await anyio.to_thread.run_sync(client.perform, Submit(request="one more"))
+            await tab.type("x")
+            await tab.sees("Export the whole state")
+            await tab.type("\r")
+            _, _, content = await download(ann, await tab.hears("download"))
+
+            await tab.type("i")
+            await tab.sees("Import an archive")
+            assert await tab.hears("ask_upload") == ""
+            own = await tab.hears("tab")
+            assert await ann.post(f"/upload?tab={own}&name=../../te%1Bam.zip", content) == (204, "")
+            await tab.sees("te_am.zip")
+            await tab.sees("1 agent")
+            await tab.type("\r")
+            await tab.sees("applied")
+
+        assert len(folded(engine.db).agents) == 2
+
+
+async def test_what_is_no_archive_is_told_and_may_be_tried_again(db: Path) -> None:
+    async with inside(db, role="operator") as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        own = await tab.hears("tab")
+        assert (await ann.post(f"/upload?tab={own}&name=x.zip", b"PK not really"))[0] == 204
+        await tab.sees("Import an archive")
+        await tab.sees("x.zip is not an archive")
+
+
+async def test_a_viewer_and_another_browser_bring_nothing(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
+        own = await tab.hears("tab")
+        assert (await ann.post(f"/upload?tab={own}&name=x.zip", b"x"))[0] == 403
+        await tab.sees("scout")
+        await tab.type("n")
+        await tab.sees("looks on only")
+    async with inside(db, role="operator") as at, visitor(at) as ann, visitor(at) as eve, ann.tab() as tab:
+        own = await tab.hears("tab")
+        assert (await eve.post(f"/upload?tab={own}&name=x.zip", b"x"))[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (":export /tmp/x.zip", "not in a browser: a path"),
+        (":import /etc/passwd", "not in a browser: a path"),
+        (":add /etc/passwd", "not in a browser: a path"),
+        (":swap scout --with /etc/passwd", "not in a browser: a path"),
+        ("E", "not in a browser: an engine"),
+    ],
+)
+async def test_an_operator_in_a_browser_has_no_paths_and_no_engine(db: Path, line: str, says: str) -> None:
+    async with inside(db, role="operator") as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        await tab.type(line, *(["\r"] if line[0] == ":" else []))
+        await tab.sees(says)
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("team.zip", "team.zip"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\x\\team.zip", "team.zip"),
+        ('a"; filename="b.exe', "a_filename_b.exe"),
+        ("\r\nSet-Cookie: x", "Set-Cookie_x"),
+        ("", "file"),
+        ("...", "file"),
+        ("\x1b[2J", "2J"),
+    ],
+)
+def test_a_name_of_a_file_is_one_harmless_word(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
