@@ -106,6 +106,7 @@ class Session(AppService):
         self._answered = asyncio.Event()
         self._unanswered_bytes = 0
         self._stopping: asyncio.Task[None] | None = None
+        self._drawn: asyncio.Task[None] | None = None
 
     async def _ignored(self) -> None:
         """Close nothing: the server closes the socket once `ended` returns."""
@@ -146,12 +147,13 @@ class Session(AppService):
         assert process.stderr is not None
         complaints = asyncio.create_task(self._hear(process.stderr))
         beats = asyncio.create_task(self._watch())
-        drawing = asyncio.create_task(self._draw(process.stdout))
+        self._drawn = drawing = asyncio.create_task(self._draw(process.stdout))
         try:
             await asyncio.wait((beats, drawing), return_when=asyncio.FIRST_COMPLETED)
             if beats.done():
                 beats.result()
-            drawing.result()
+            if not drawing.cancelled():  # by `stop`
+                drawing.result()
         finally:
             for task in (beats, drawing):
                 task.cancel()
@@ -245,6 +247,9 @@ class Session(AppService):
 
     async def _end(self) -> None:
         process = self._process
+        if self._drawn is not None:
+            self._drawn.cancel()
+            await asyncio.wait([self._drawn])
         if process is not None:
             await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
             with contextlib.suppress(asyncio.TimeoutError, ConnectionError):

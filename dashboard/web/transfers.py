@@ -1,9 +1,10 @@
 """Files between a tab and the browser: uploads into the folder of the tab, downloads by a key that is good once."""
 
-import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+
+import anyio
 
 LARGEST_UPLOAD_BYTES = 256 << 20
 """The largest archive that is read at all, in bytes."""
@@ -34,5 +35,5 @@ async def receive(chunks: AsyncIterator[bytes], target: Path) -> None:
                 break
             file.write(chunk)
     if size > LARGEST_UPLOAD_BYTES:
-        os.unlink(target)
+        await anyio.Path(target).unlink()
         raise TooLarge

@@ -68,7 +68,9 @@ class Page:
         async for message in self._socket:
             said = json.loads(message.data)
             if "id" in said:
-                self._answers.pop(said["id"]).set_result(said)
+                answer = self._answers.pop(said["id"])
+                if not answer.done():  # else nobody waits for it any more
+                    answer.set_result(said)
             else:
                 self._heard(said["method"], said["params"])
                 self._news.set()

@@ -17,7 +17,9 @@ import pyte
 from aiohttp import web
 
 from dashboard.web.gate import Gate
+from dashboard.web.logins import Login
 from dashboard.web.server import Terms, WebServer
+from dashboard.web.session import Session
 from tests.patience import PATIENCE_S
 
 
@@ -82,6 +84,10 @@ class Inside(Served):
         """Return a link at once."""
         self.token = self._server.logins.new_token()
         return f"{self.base}/#token={self.token}"
+
+    def sessions(self) -> list[tuple[Session, Login]]:
+        """Open tabs, with whose they are; the oldest first."""
+        return list(self._server.sessions.values())
 
     def pids(self) -> list[int]:
         """Process ids of its tabs, the oldest first."""

@@ -128,5 +128,6 @@ at("leave").onclick = toScreen;
 at("file").onchange = (event) => { upload(event.target.files[0]); event.target.value = ""; };
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files[0]); });
-window.addEventListener("hashchange", () => { if (fragment().token || fragment().place !== place) location.reload(); });
+// A link or a place that is typed into the address of an open page.
+window.addEventListener("hashchange", () => location.reload());
 if (document.readyState === "complete") begin(); else window.addEventListener("load", begin);

@@ -1,0 +1,145 @@
+"""The page in a real browser: signing in, keys, mouse, sizes, two tabs, coming back, files."""
+
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.runtime.shell import team_at_work
+from tests.web.chromium import Page, chromium, installed
+from tests.web.test_transfers import HANDS, TEAM
+from tests.web.visitor import Inside, inside, served
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(installed() is None, reason="there is no Chromium; on Debian: apt-get install chromium"),
+]
+OPEN = "document.body.classList.contains('-first-byte') && document.body.classList.contains('-open')"
+NOTICE = "getComputedStyle(document.getElementById('notice')).display != 'none'"
+SHOWN = "document.querySelector('.xterm-helper-textarea') == document.activeElement"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def opened(page: Page, at: Inside, *, width: int = 1200, height: int = 720) -> None:
+    """Sign a browser in by the link, and wait for the first screen."""
+    await page.resize(width, height)
+    await page.goes_to(f"{at.base}/#token={at.token}")
+    await page.comes_to(OPEN)
+
+
+async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_from_elsewhere(
+    db: Path, tmp_path: Path
+) -> None:
+    async with inside(db, title="chief") as at, chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.sees("scout-thorough")
+        assert "token" not in await page.value("location.href")
+        assert await page.value("document.title") == "chief · Quarterdeck"
+        assert await page.value("document.cookie") == ""
+        assert await page.value("[...document.fonts].every(font => font.status == 'loaded')")
+
+        await page.press("5")
+        await page.sees("lib/glob.py")
+        await page.press("ArrowDown")
+        await page.until(lambda: page.told[-1][0] == "place" and page.told[-1][1].startswith("tasks/"))
+
+        await page.click(*page.find("Runs"))
+        await page.until(lambda: page.told[-1] == ["place", "runs"])
+
+        page.terminal_is(88, 26)
+        await page.resize(800, 480)
+        await page.press("1")
+        await page.sees("scout-thorough")
+        assert await page.value(SHOWN)
+
+        assert {address.partition("/static")[0].partition("/login")[0].rstrip("/") for address in page.fetched} == {
+            at.base
+        }
+        assert [line for line in page.complaints if "Content Security" in line or "Error" in line] == []
+
+
+async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: Path, tmp_path: Path) -> None:
+    async with inside(db) as at, chromium(tmp_path) as browser:
+        first = await browser.page(size=(133, 40))
+        await opened(first, at)
+        await first.press("5")
+        await first.until(lambda: ["place", "tasks"] in first.told)
+        second = await browser.page(size=(133, 40))
+        await second.resize(1200, 720)
+        await second.goes_to(f"{at.base}/#agents?scout-c")
+        await second.until(lambda: "scout-careful" in second.screen and "parser" not in second.screen)
+        assert len(at.pids()) == 2
+
+        for pid in at.pids():
+            os.kill(pid, signal.SIGSTOP)
+        for session, _ in list(at.sessions()):
+            await session.stop()
+        for page, place in ((first, "tasks"), (second, "agents?scout-c")):
+            page.told.clear()
+            await page.comes_to(NOTICE)
+            await page.value("location.reload()")
+            await page.until(lambda page=page, place=place: ["place", place] in page.told)  # type: ignore[misc]
+
+
+async def test_a_server_that_comes_back_asks_to_sign_in_again_and_shows_the_same_place(
+    db: Path, tmp_path: Path
+) -> None:
+    async with chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 40))
+        await page.resize(1200, 720)
+        async with served(db) as at:
+            await page.goes_to(at.link)
+            await page.comes_to(OPEN)
+            await page.press("5")
+            await page.until(lambda: ["place", "tasks"] in page.told)
+            port = at.base.rpartition(":")[2]
+            at.process.kill()
+            await at.process.wait()
+        await page.comes_to(f"{NOTICE} && document.getElementById('says').textContent == 'Coming back'")
+        async with served(db, "--bind", f"127.0.0.1:{port}") as again:
+            await page.comes_to("document.getElementById('says').textContent == 'Signed out'")
+            page.told.clear()
+            await page.goes_to(again.link)
+            await page.comes_to(OPEN)
+            await page.until(lambda: ["place", "tasks"] in page.told)
+
+
+async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_path: Path) -> None:
+    with team_at_work(tmp_path, TEAM, HANDS) as engine:
+        async with inside(engine.db, role="operator") as at, chromium(tmp_path) as browser:
+            page = await browser.page(size=(133, 40))
+            saved = tmp_path / "saved"
+            await page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(saved))
+            await opened(page, at)
+            await page.sees("ada")
+            await page.press("x")
+            await page.sees("Export the whole state")
+            await page.press("Enter")
+            await page.sees("the browser has it")
+            archive = await landed(anyio.Path(saved))
+
+            await page.press("i")
+            await page.comes_to("!document.getElementById('choose').hidden")
+            document = (await page.call("DOM.getDocument"))["root"]["nodeId"]
+            chooser = (await page.call("DOM.querySelector", nodeId=document, selector="#file"))["nodeId"]
+            await page.call("DOM.setFileInputFiles", nodeId=chooser, files=[str(archive)])
+            await page.sees("1 agents")
+            await page.comes_to(SHOWN)
+            await page.press("Enter")
+            await page.sees("applied")
+
+
+async def landed(folder: anyio.Path) -> anyio.Path:
+    """Return the archive that the browser has saved, once it is whole."""
+    while True:
+        found = [path async for path in folder.glob("*.zip")] if await folder.is_dir() else []
+        if found:
+            return found[0]
+        await anyio.sleep(0.02)
