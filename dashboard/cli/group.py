@@ -57,6 +57,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Move": {
         "export": ("dashboard.cli.archive:export", "Write the whole state to an archive."),
         "replay": ("dashboard.cli.replay:replay", "Walk through a finished run again, or with another model."),
+        "diff": ("dashboard.cli.diff:diff", "Show what differs between two moments, files or archives."),
         "fork": ("dashboard.cli.steps:fork", "Make a database that goes on from a moment of this one."),
         "import": ("dashboard.cli.archive:import_", "Import an archive."),
     },

@@ -104,8 +104,8 @@ class Frame(Acting):
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(self._advice(prompt.text), "muted")
-        if prompt.is_open and prompt.purpose == "filter":
-            return self._filter_advice(prompt.text)
+        if prompt.is_open and prompt.purpose == "filter" and (said := self._filter_advice(prompt.text)).text:
+            return said
         return self.deck.message or glimpse.banner or self.deck.tip or Cell("")
 
     def keys(self) -> list[tuple[str, str]]:

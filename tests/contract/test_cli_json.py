@@ -312,3 +312,38 @@ def test_a_filter_that_cannot_be_used_is_one_line(run: Run, database: Path) -> N
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
     assert "did you mean agent:" in err
+
+
+def test_a_diff_of_two_moments_has_the_shape_that_scripts_rely_on(run: Run, database: Path) -> None:
+    submitted = [seq for seq, event in enumerate(team().journal, 1) if event.type == "run_submitted"]
+    status, out, _ = run("--db", str(database), "diff", f"@{submitted[1] - 1}", f"{database}@{submitted[2]}", "--json")
+
+    body = json.loads(out)
+    assert status == 0
+    assert (body["a"]["seq"], body["b"]["seq"]) == (submitted[1] - 1, submitted[2])
+    assert {tuple(item) for item in body["items"]} == {("subject", "id", "name", "change", "field", "a", "b")}
+    check("diff", out)
+
+
+def test_an_archive_differs_from_what_it_was_made_of_only_by_what_it_does_not_carry(
+    run: Run, database: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "team.zip"
+    assert run("--db", str(database), "export", str(archive))[0] == 0
+    _, out, _ = run("diff", str(archive), str(database), "--json")
+    _, shown, _ = run("diff", str(archive), str(archive))
+
+    found = {(item["subject"], item["field"]) for item in json.loads(out)["items"]}
+    at_rest = {("agent", "status"), ("run", "status"), ("task", "status")}
+    assert found <= at_rest | {("team", "file_sha256"), ("team", "file"), ("code", None)}
+    assert shown.splitlines()[-1] == "no difference"
+
+
+@pytest.mark.parametrize("wrong", ["none.db", "none.db@4", "{db}@never", "{folder}/text.zip"])
+def test_what_cannot_be_compared_is_one_line(run: Run, database: Path, tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "text.zip").write_text("no archive")
+    status, out, err = run("diff", str(database), wrong.format(db=database, folder=tmp_path))
+
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("quarterdeck: ")

@@ -1,0 +1,73 @@
+"""`diff`: what differs between two moments of a database, two databases, or two archives.
+
+Rule: files are only read, and none of them needs an engine.
+"""
+
+import time
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+
+import click
+
+from dashboard.cli.database import database_of
+from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
+from dashboard.cli.times import seq_of
+from dashboard.views.amounts import counted, duration
+from dashboard.views.amounts import moment as said_moment
+from dashboard.views.differences import MANY, difference_lines
+from engine.core.fact import names
+from engine.core.queries.differences import Difference
+from engine.errors import ImportRefused
+from engine.moments import Moment, compared, moment
+
+
+@click.command("diff")
+@click.argument("a", metavar="A[@SEQ]")
+@click.argument("b", metavar="B[@SEQ]")
+@click.option("--all", "every", is_flag=True, help="Show every difference, also where there are many.")
+@click.pass_context
+def diff(ctx: click.Context, a: str, b: str, *, every: bool) -> int:
+    """Show what differs from A to B, by subject: databases, archives, or moments of a database.
+
+    A and B are paths; after @ comes a seq or a time, as for --at of fork. @SEQ alone is of the team's own database.
+    """
+    with ExitStack() as stack:
+        try:
+            one, other = (stack.enter_context(_opened(ctx, said)) for said in (a, b))
+            found = compared(one, other)
+        except ImportRefused as refused:
+            fail("import_refused", str(refused), "", WRONG_USAGE)
+    body = {"v": 1, "kind": "diff", "a": _side(one), "b": _side(other), "items": [_item(each) for each in found]}
+    emit(ctx, body, lambda: _shown(one, other, found, every=every))
+    return DONE
+
+
+def _opened(ctx: click.Context, said: str) -> AbstractContextManager[Moment]:
+    path, when = Path(said).expanduser(), ""
+    if not path.exists() and "@" in said:
+        named, _, when = said.rpartition("@")
+        path = Path(named).expanduser() if named else database_of(ctx, changes=False)
+    if not path.exists():
+        fail("no_database", f"there is no file {str(path)!r}", "A and B are paths, or @SEQ", WRONG_USAGE)
+    return moment(path, (lambda reader: seq_of(reader, when)) if when else None)
+
+
+def _side(one: Moment) -> dict[str, object]:
+    return {"path": str(one.path), "seq": one.state.seq, "at_ms": one.state.at_ms}
+
+
+def _item(one: Difference) -> dict[str, object]:
+    return {name: getattr(one, name) for name in names(one)}
+
+
+def _shown(one: Moment, other: Moment, found: list[Difference], *, every: bool) -> list[str]:
+    apart_ms = other.state.at_ms - one.state.at_ms
+    apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
+    lines = difference_lines(found, most=len(found) if every else MANY)
+    told = [f"{cell.lead}{cell.text}" for cell in lines]
+    return [f"from {_called(one)}", f"to   {_called(other)}{apart}: {counted(len(found), 'difference')}", *told]
+
+
+def _called(one: Moment) -> str:
+    at_ms = one.state.at_ms
+    return f"{one.path} at seq {one.state.seq:,}, {said_moment(at_ms, time.time_ns() // 1_000_000)}"

@@ -1,0 +1,88 @@
+"""Differences of two teams as lines: by subject, what came and went first, and of very many things only how many."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from dashboard.views.amounts import clock
+from dashboard.views.rows import Cell
+from dashboard.views.swaps import written
+from engine.core.queries.differences import Difference
+
+MANY = 12
+"""Things of one subject that are shown one by one."""
+LONGEST = 60
+"""Characters of a value."""
+_SIGNS = {"added": ("+", "busy"), "removed": ("-", "warn"), "changed": ("~", "accent")}
+_TIMES = {"deadline_ms"}
+
+
+def difference_lines(found: Iterable[Difference], *, most: int = MANY) -> list[Cell]:
+    """Return differences, one thing a line, under a line for each subject.
+
+    Args:
+        found: As `differences` returns them.
+        most: Things of a subject that are shown of those that came, went and changed; of the rest how many.
+    """
+    lines: list[Cell] = []
+    for subject, of_subject in groupby(found, key=lambda one: one.subject):
+        things = [list(group) for _, group in groupby(of_subject, key=lambda one: (one.id, one.change))]
+        lines.append(Cell(_title(subject, things), "strong"))
+        for change in _SIGNS:
+            of_change = [thing for thing in things if thing[0].change == change]
+            lines += map(_line, of_change[:most])
+            if rest := of_change[most:]:
+                lines.append(Cell(f"and {len(rest):,} more{_in_common(rest)}", "muted", f"  {_SIGNS[change][0]} "))
+    return lines or [Cell("no difference", "muted")]
+
+
+def _title(subject: str, things: Sequence[Sequence[Difference]]) -> str:
+    if subject == "team":
+        return subject
+    counts: Counter[str] = Counter(thing[0].change for thing in things)
+    told = ", ".join(f"{counts[change]:,} {change}" for change in _SIGNS if counts[change])
+    return f"{subject if subject in ('settings', 'code') else subject + 's'}: {told}"
+
+
+def _line(thing: Sequence[Difference]) -> Cell:
+    first = thing[0]
+    sign, tone = _SIGNS[first.change]
+    called = f"{first.name} " if first.name != first.id else ""
+    named = "" if first.subject == "team" else f"{called}({first.id})  " if first.id and called else f"{first.id}  "
+    fields = ", ".join(map(_field, thing)) if first.change == "changed" else ""
+    return Cell(f"{named}{fields}".rstrip(), tone, f"  {sign} ")
+
+
+def _field(one: Difference) -> str:
+    if isinstance(one.a, list) and isinstance(one.b, list):
+        came, went = [each for each in one.b if each not in one.a], [each for each in one.a if each not in one.b]
+        if came or went:
+            return _cut(
+                f"{one.field} {' '.join([*(f'+{written(x)}' for x in came), *(f'-{written(x)}' for x in went)])}"
+            )
+    if isinstance(one.a, dict) and isinstance(one.b, dict):
+        keys = [key for key in {**one.a, **one.b} if one.a.get(key) != one.b.get(key)]
+        said = (f"{one.field}.{key} {_value(None, one.a.get(key))} → {_value(None, one.b.get(key))}" for key in keys)
+        return ", ".join(said)
+    return f"{one.field} {_value(one.field, one.a)} → {_value(one.field, one.b)}"
+
+
+def _value(field: str | None, value: object) -> str:
+    if value is None or value == "":
+        return "–"
+    if field in _TIMES and isinstance(value, int):
+        return clock(value)
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else written(value) or "–"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _in_common(things: Iterable[Sequence[Difference]]) -> str:
+    """Return what became of things that are not shown one by one."""
+    states = Counter((one.a, one.b) for thing in things for one in thing if one.field == "status")
+    told = [f"{was} → {now} {number:,}" for (was, now), number in states.most_common(4)]
+    return f": {', '.join(told)}" if told else ""

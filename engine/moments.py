@@ -1,0 +1,82 @@
+"""A team to compare: a database at one moment, or an archive; read, and never written.
+
+Rule: an archive is believed only after all of it was checked, as for an import.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from engine.core.errors import CorruptJournal
+from engine.core.fact import JsonValue
+from engine.core.queries.differences import Difference, Read, differences
+from engine.core.state import State
+from engine.core.transfer.document import number_of
+from engine.core.values import TextRef
+from engine.folding import folded_from
+from engine.texts import walk
+from store import Reader
+
+_BODIES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A team, with what reads the texts that its state refers to."""
+
+    path: Path
+    state: State
+    read: Read
+    file_id: str | None
+    """Of a database; None of an archive."""
+
+
+@contextmanager
+def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterator[Moment]:
+    """Open a database at a moment, by default its newest, or an archive.
+
+    Args:
+        path: The file.
+        seq_of: Returns the event after which the database is wanted; not for archives.
+
+    Raises:
+        StoreError, CoreError: If it is no database of ours, or cannot be folded.
+        ImportRefused: If it is an archive that cannot be believed.
+    """
+    if zipfile.is_zipfile(path):
+        from engine.archive import read_archive  # its checks take a tenth of a second to load
+
+        archive = read_archive(path)
+        texts = archive.texts
+        yield Moment(path, archive.state, lambda ref: texts[number_of(ref)], None)
+        return
+    with Reader(path) as reader:
+        state = folded_from(reader, None if seq_of is None else seq_of(reader))
+        yield Moment(path, state, _texts_of(reader), reader.file_id)
+
+
+def _texts_of(reader: Reader) -> Read:
+    @lru_cache(_BODIES)
+    def body(seq: int) -> object:
+        found = reader.bodies([seq])
+        return msgspec.json.decode(found[seq]) if seq in found else None
+
+    def read(ref: TextRef) -> JsonValue:
+        try:
+            found: JsonValue = walk(body(ref.seq), ref.path)
+        except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
+            raise CorruptJournal(ref.seq, f"it has no text at {ref.path!r}") from error
+        return found
+
+    return read
+
+
+def compared(a: Moment, b: Moment) -> list[Difference]:
+    """Return what differs from one to the other."""
+    one_file = a.file_id is not None and a.file_id == b.file_id
+    return differences(a.state, b.state, read_a=a.read, read_b=b.read, one_file=one_file)
