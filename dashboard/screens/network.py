@@ -1,57 +1,211 @@
-"""The tree of the network: structure on the left, the same columns on the right."""
+"""Home: the tree of the network, what happens below it, and a pane about what is under the cursor."""
 
+from collections.abc import Iterable
+
+from textual import events
 from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 
+from dashboard.frame.remembered import Remembered
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.filter_words import keyed
+from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
+from dashboard.views.arrangement import Arrangement, arranged, tree_room
 from dashboard.views.header import Glimpse
-from dashboard.views.network import Folding, depth_facts, network
+from dashboard.views.lines import BLANK, Line, Span, hairline, indented
+from dashboard.views.meters import Meters
+from dashboard.views.network import ORDERS, Folding, Measures, depth_facts, lane_cells, network
+from dashboard.views.progress import Progress, Progresses
+from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import Cell, Listing
+from dashboard.views.sections import framed
+from dashboard.views.supervisor_pane import supervisor_pane
+from dashboard.views.tail import Tail, tail_title
+from dashboard.views.targets import Target, target_of
+from dashboard.views.usage import is_metered
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
+from dashboard.widgets.tree import Tree
+
+PANE_EVERY_MS, CALM_EVERY_MS = 200, 1_000
+"""The pane is made anew this often while its agent works, and otherwise."""
 
 
 class NetworkScreen(TableScreen):
-    """Structure on the left, the same columns on the right."""
+    """Structure on the left, the same columns on the right; below it what happens, beside it what is chosen."""
 
     PLACE = "network"
     SORTED = False
+    ORDERS = tuple(ORDERS)
     KEYS = (
         ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"), (".", "fold"),
-        ("cancel", "remove"), "move",
+        ("tab", "pane"), ("v", "pane off"), "who needs me",
     )  # fmt: skip
     BINDINGS = [
         Binding("space", "mark", "mark", show=False),
         Binding("full_stop", "fold", "fold", show=False),
+        Binding("v", "pane", "pane on or off", show=False),
     ]
+    DEFAULT_CSS = """
+    NetworkScreen {
+        #parts { height: 1fr; }
+        #left { width: 1fr; }
+        #graph { height: 0; }
+        #tail { height: 0; }
+        #pane { width: 0; }
+    }
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._opened: set[str] = set()
         self._active_ms: dict[str, int] = {}
+        self._meters, self._progresses, self._queues, self._tail = Meters(), Progresses(), QueueHistory(), Tail()
+        self._wants_pane = True
+        self._arranged: Arrangement | None = None
+        self._remembered: Remembered | None = None
+        self._oldest: tuple[int, str, str] = (0, "", "")
+
+    def body(self) -> Iterable[Widget]:
+        with Horizontal(id="parts"):
+            with Vertical(id="left"):
+                yield Tree(id="body")
+                yield Lines(id="graph")
+                yield Picks(id="tail")
+            yield Picks(id="pane")
 
     def listing(self, glimpse: Glimpse) -> Listing:
         state, now_ms = glimpse.state, glimpse.now_ms
         for agent in state.agents.values():
             if agent.running or agent.parked:
                 self._active_ms[agent.id] = now_ms
-        folding = Folding(self.table.room, frozenset(self._opened), self._active_ms)
-        return network(state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=folding, needle=self.needle)
+        height = self.query_one("#parts").size.height
+        folding = Folding(tree_room(self.size.height, height), frozenset(self._opened), self._active_ms)
+        width = self.table.size.width
+        lanes = self._arranged is not None and self._arranged.lanes
+        lane = lane_cells(state, width) if lanes else 0
+        self._meters.look(glimpse.activity, state, now_ms, lane=lane)
+        progress = self._progresses.of(state, now_ms)
+        measures = Measures(width, lane, self._meters, glimpse.activity, progress, self._order)
+        return network(
+            state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
+        )
+
+    def show(self, glimpse: Glimpse) -> None:
+        self._queues.look(glimpse.counts.waiting_of, glimpse.now_ms)
+        self._arrange()
+        super().show(glimpse)
+        self._arrange()
+        self._show_beside(glimpse)
+
+    def _arrange(self) -> None:
+        """Give each part its room; the screen is laid out anew only where that has changed."""
+        parts, size = self.query_one("#parts"), self.size
+        rows = len(self.table.rows.keys)
+        found = arranged(size.width, size.height, parts.size.height, lines=rows, pane=self._wants_pane)
+        if found == self._arranged or not parts.size.height:
+            return
+        self._arranged = found
+        for name, value in (("graph", found.graph), ("tail", found.tail)):
+            self.query_one(f"#{name}").styles.height = value
+        self.query_one("#pane").styles.width = found.pane
+        self.query_one("#pane").can_focus = bool(found.pane)
+        self.query_one("#tail").can_focus = bool(found.tail)
+
+    def _show_beside(self, glimpse: Glimpse) -> None:
+        """Bring the tail and the pane up to date."""
+        found = self._arranged
+        if found is None:
+            return
+        if found.tail:
+            self._show_tail(glimpse, found)
+        if found.pane:
+            self.query_one("#pane", Picks).show(self._pane(glimpse, found))
+
+    def _show_tail(self, glimpse: Glimpse, found: Arrangement) -> None:
+        tail, rate = self.query_one("#tail", Picks), glimpse.situation.events_per_s
+        width, seq = tail.size.width, glimpse.state.seq
+        entries = (one for one in reversed(self.deck.feed.recent) if one.seq <= seq)
+        lines = self._tail.lines(entries, glimpse.names, width - 2, found.tail - 1, events_per_s=rate)
+        title = hairline("EVENTS", width, right=tail_title(rate))
+        tail.show([title, *(indented(one) for one in lines)])
+
+    def _pane(self, glimpse: Glimpse, found: Arrangement) -> list[Line]:
+        """Return what the pane says of what is under the cursor."""
+        state, pane = glimpse.state, self.query_one("#pane")
+        key = (self.table.selected or "").removeprefix("fold:")
+        width, height = found.pane, pane.size.height
+        joins = frozenset({found.tree, found.tree + found.graph} if found.tail else ())
+        if (agent := state.agents.get(key)) is not None:
+            if self._remembered is None:
+                self._remembered = Remembered(self.deck)
+            entries = self._remembered.of(key, glimpse)
+            return agent_pane(self._seen(glimpse, key), agent, entries, width, height, joins=joins)
+        if (supervisor := state.supervisors.get(key)) is not None:
+            progress = self._progresses.of(state, glimpse.now_ms).get(key, Progress())
+            return supervisor_pane(self._seen(glimpse, key), supervisor, progress, width, height, joins=joins)
+        nothing = [BLANK, Line((Span("what is under the cursor is told here", "faint"),))]
+        return framed(nothing, (), width, height, joins=joins)
+
+    def _seen(self, glimpse: Glimpse, key: str) -> Seen:
+        second, of_whom, oldest = self._oldest
+        if (second, of_whom) != (glimpse.now_ms // 1000, key):
+            oldest = oldest_in_queue(glimpse.state, key) if glimpse.counts.waiting_of[key] else ""
+            self._oldest = (glimpse.now_ms // 1000, key, oldest)
+        return Seen(
+            glimpse.state, glimpse.counts, glimpse.live, glimpse.names, glimpse.activity, glimpse.now_ms,
+            self._queues.of(key), oldest, is_metered(glimpse.state),
+        )  # fmt: skip
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._next_ms = 0
+        self.call_after_refresh(self.look, self.deck.glimpse)
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        self._show_beside(self.deck.glimpse)
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        state = self.state
-        if event.key in state.agents:
-            self.deck.open("agent", event.key)
-        elif event.key.startswith("fold:"):
+        self._open(event.key)
+
+    def on_picks_opened(self, event: Picks.Opened) -> None:
+        self._open(event.key)
+
+    def _open(self, key: str) -> None:
+        """Open what a key stands for; one of folded agents shows them."""
+        state, (kind, _, of_kind) = self.state, key.partition(":")
+        if key.startswith("fold:"):
             self.action_fold()
-        elif event.key in state.supervisors:
-            self.deck.action_go("tasks", filtered=keyed("supervisor", state.supervisors[event.key].name))
+        elif kind == "event" and of_kind:
+            self.deck.open("event", of_kind)
+        elif key in state.agents:
+            self.deck.open("agent", key)
+        elif key in state.supervisors:
+            self.deck.open("supervisor", key)
+        elif key in state.runs:
+            self.deck.open("run", key)
+        elif key:
+            self.deck.open("task", key)
+
+    def on_table_headed(self, event: Table.Headed) -> None:
+        """Sort the members of each supervisor by the heading; by the same once more as they were declared."""
+        if event.title in ORDERS:
+            self._order = "declared" if self._order == event.title else event.title
+            self.release()
+            self.look(self.deck.glimpse)
+
+    def target(self) -> Target | None:
+        """Return what the cursor of the pane is on while it has the focus, else that of the tree."""
+        chosen = self.query_one("#pane", Picks).chosen if self.is_mounted else ""
+        return target_of(self.state, chosen) or super().target()
 
     def no_target(self) -> str:
         folded = (self.table.selected or "").startswith("fold:")
         return "these are several agents; space shows them" if folded else super().no_target()
 
     def facts(self) -> list[Cell]:
-        return [*super().facts(), *depth_facts(self.state)]
+        facts = [one for one in super().facts() if one.text != "sorted: declared"]
+        return [*facts, *depth_facts(self.state)]
 
     def action_mark(self) -> None:
         """Mark the agent under the cursor; on a supervisor, or a line of folded agents, show or fold those."""
@@ -68,6 +222,15 @@ class NetworkScreen(TableScreen):
         self._opened ^= {supervisor_id}
         self._next_ms = 0
         self.look(self.deck.glimpse)
+
+    def action_pane(self) -> None:
+        """Take the pane away, or bring it back."""
+        self._wants_pane = not self._wants_pane
+        if not self._wants_pane:
+            self.focus_body()
+        self._next_ms = 0
+        self.look(self.deck.glimpse)
+        self.call_after_refresh(self.look, self.deck.glimpse)
 
 
 SCREEN = NetworkScreen

@@ -90,6 +90,15 @@ def elapsed(ms: float) -> str:
     return remaining(ms // 1000 * 1000) if ms >= 1000 else ""
 
 
+def ago(ms: float) -> str:
+    """How long ago something was, in one unit: `now`, `5 s ago`, `12 min ago`, `3 h ago`, `2 d ago`."""
+    seconds = max(0, int(ms) // 1000)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return "now"
+
+
 def stopwatch(ms: int) -> str:
     """A running time of one width, `00:12:47`; days stand before it."""
     seconds = max(0, ms) // 1000

@@ -123,6 +123,11 @@ def columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: s
     return Line(tuple(out), key)
 
 
+def indented(line: Line) -> Line:
+    """Return a line with a cell of air before it."""
+    return line._replace(spans=(Span(" "), *line.spans))
+
+
 def block(lines: Sequence[Line], height: int) -> list[Line]:
     """Return exactly `height` lines: the first ones, or blank ones below."""
     return [*lines[:height], *[BLANK] * (height - len(lines))]

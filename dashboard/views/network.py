@@ -3,26 +3,52 @@
 `network` only decides which lines there are; their cells are made when a line is drawn.
 """
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dashboard.views.amounts import count, duration, median
+from dashboard.views.activity import Activity
+from dashboard.views.amounts import count, duration, median, money, tokens
 from dashboard.views.digest import Digest
 from dashboard.views.filters import Filter, filter_typed
-from dashboard.views.rows import EMPTY, Cell, Column, Listing, nothing
+from dashboard.views.lines import Span, cut_path
+from dashboard.views.meters import METER, Meters, lane_heading
+from dashboard.views.plots import meter
+from dashboard.views.progress import Progress
+from dashboard.views.rows import EMPTY, Cell, Column, Listing, fitted, nothing
 from dashboard.views.subjects import OfAgent, OfSupervisor
-from dashboard.views.usage import USED, is_metered, used
+from dashboard.views.usage import is_metered
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
 from engine.core.queries.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, AgentStatus, State, Supervisor
 
+GAP = 1
+"""Cells between two columns."""
 IDLE_SHOWN = 3
 """Idle agents of a supervisor that are shown where the rest is folded."""
 STAYS_MS = 10_000
 """An agent that was at work stays on the screen for this long, so that lines do not jump."""
-NAME_LEAST, NAME_MOST = 18, 40
+SWAPPED_MS = 60_000
+"""A swap, or another strategy, is marked in a row for so long."""
+NAME_LEAST, NAME_MOST = 14, 40
+LANE, WIDE_LANE = 30, 40
+"""Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
+_MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
+_URGENT_FIRST = [
+    AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
+]  # fmt: skip
+ORDERS: dict[str, Callable[[Agent, Digest], float]] = {
+    "declared": lambda agent, counts: 0,
+    "STATE": lambda agent, counts: _URGENT_FIRST.index(agent.status),
+    "QUEUE": lambda agent, counts: -counts.waiting_of[agent.id],
+    "DONE": lambda agent, counts: -agent.done,
+    "FAIL": lambda agent, counts: -agent.failed,
+    "P50": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
+    "TOKENS": lambda agent, counts: -((agent.usage.tokens_in or 0) + (agent.usage.tokens_out or 0)),
+    "COST": lambda agent, counts: -float(agent.usage.cost_usd or 0),
+}
+"""The ways to sort the members of each supervisor, by the heading that chooses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +63,51 @@ class Folding:
     """When each agent was last seen at work."""
 
 
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What rows show besides the state, and how wide they are."""
+
+    width: int = 80
+    lane: int = 0
+    """Cells of a lane of the last minute; 0 is a meter."""
+    meters: Meters | None = None
+    activity: Activity | None = None
+    progress: Mapping[str, Progress] = field(default_factory=dict)
+    order: str = "declared"
+    middle: bool = False
+    """Whether the median time of a task has a column also without lanes."""
+
+
 class _Line(NamedTuple):
     lead: str
     name: str
     folded: int = 0
 
 
+class _Rows(NamedTuple):
+    """What the cells of a row are made from."""
+
+    state: State
+    counts: Digest
+    live: Mapping[str, str]
+    now_ms: int
+    measures: Measures
+    metered: bool
+    now_width: int
+
+
 def network(
-    state: State, counts: Digest, live: Mapping[str, str], *, now_ms: int, folding: Folding, needle: str = ""
+    state: State,
+    counts: Digest,
+    live: Mapping[str, str],
+    *,
+    now_ms: int,
+    folding: Folding,
+    needle: str = "",
+    root: str | None = None,
+    measures: Measures = Measures(),
 ) -> Listing:
-    """Return the tree of supervisors and agents.
+    """Return the tree of supervisors and agents, or what is under one supervisor (`root`).
 
     Keys are the ids of both; `fold:<supervisor id>` is the line that stands for its other idle agents.
     """
@@ -54,27 +115,29 @@ def network(
     wanted = filter_typed(needle)
     fold = not wanted and len(state.agents) + len(state.supervisors) > folding.room
     lines: dict[str, _Line] = {}
-    found = _Passing(state, wanted)
-    for root in (root for root in state.roots if found.has(root.id)):
-        _branch(state, root, ("", ""), lines, folding if fold else None, now_ms=now_ms, found=found)
+    build = _Build(state, counts, lines, folding if fold else None, now_ms, measures.order, _Passing(state, wanted))
+    roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
+    for one in (one for one in roots if build.found.has(one.id)):
+        _branch(build, one, ("", ""))
+    if root is not None:
+        lines.pop(root, None)
+    done = sum(counts.done_of[one.id] for one in roots)
+    columns = _columns(lines, measures, metered=metered, working=counts.working, done=done)
+    rooms = {columns[place].title: room for place, room in fitted(columns, measures.width - 2, GAP)}
+    rows = _Rows(state, counts, live, now_ms, measures, metered, rooms["NOW"])
 
     def make(key: str) -> tuple[Cell, ...]:
         line = lines[key]
         if line.folded:
-            return (
-                Cell(f"+{line.folded:,} idle", "muted", line.lead),
-                EMPTY,
-                Cell("○", "idle"),
-                Cell("space shows them", "faint"),
-            )
+            return _folded_cells(line)
         if (agent := state.agents.get(key)) is not None:
-            return _agent_cells(state, agent, line, counts, live, now_ms) + (used(agent.usage) if metered else ())
+            return _agent_cells(rows, agent, line)
         if (supervisor := state.supervisors.get(key)) is not None:
-            return _supervisor_cells(state, supervisor, line, counts) + (used(supervisor.usage) if metered else ())
+            return _supervisor_cells(rows, supervisor, line)
         return (Cell(line.name, "muted", line.lead),)
 
     return Listing(
-        columns=_columns(lines, metered=metered),
+        columns=columns,
         keys=list(lines),
         make=make,
         empty=() if state.supervisors and not wanted else nothing(needle, "", *_NO_TEAM),
@@ -82,47 +145,69 @@ def network(
     )
 
 
-def _columns(lines: Mapping[str, _Line], *, metered: bool) -> tuple[Column, ...]:
+def lane_cells(state: State, width: int) -> int:
+    """Return how many cells of a tree of so many a lane gets: fewer where what is paid has columns too."""
+    return WIDE_LANE if width >= 120 and not is_metered(state) else LANE
+
+
+def _columns(
+    lines: Mapping[str, _Line], measures: Measures, *, metered: bool, working: bool, done: int
+) -> tuple[Column, ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
-    name = min(max(widest, NAME_LEAST), NAME_MOST)
+    name = min(max(widest, NAME_LEAST), NAME_MOST, max(NAME_LEAST, measures.width // 4))
+    lane = measures.lane
+    last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
+    now = Column("NOW", 12, grow=1, most=84, calm=True)
+    queue = Column("QUEUE", 5, right=True, drop=5)
+    state = Column("STATE", 10 if working else 11, calm=True)
     return (
         Column("AGENT", name),
-        Column("", 12, drop=2),
-        Column("STATE", 11),
-        Column("NOW", 26 if metered else 16, grow=1, most=84, calm=True),
-        Column("DONE", 7, right=True),
-        Column("ERR", 5, right=True, drop=2 if metered else 1),
-        Column("P50", 10, right=True, drop=4),
-        *(USED if metered else ()),
+        Column("", 3, right=True, drop=6),
+        *((state, now, queue, last) if lane else (state, last, now, queue)),
+        Column("DONE", max(5, len(count(done))), right=True),
+        Column("FAIL", 4, right=True, drop=2 if metered else 1),
+        *((Column("P50", 8, right=True, drop=7),) if lane or measures.middle else ()),
+        *((Column("TOKENS", 9, right=True, drop=8),) if metered and measures.width >= 90 else ()),
+        *((Column("COST", 7, right=True, drop=1),) if metered else ()),
     )
 
 
-def _branch(
-    state: State,
-    supervisor: Supervisor,
-    leads: tuple[str, str],
-    lines: dict[str, _Line],
-    folding: Folding | None,
-    *,
-    now_ms: int,
-    found: "_Passing",
-) -> None:
+class _Build(NamedTuple):
+    state: State
+    counts: Digest
+    lines: dict[str, _Line]
+    folding: Folding | None
+    now_ms: int
+    order: str
+    found: "_Passing"
+
+
+def _branch(build: _Build, supervisor: Supervisor, leads: tuple[str, str]) -> None:
     """Add a supervisor with what is below it, as far as the filter leaves it."""
+    state, lines = build.state, build.lines
     own_lead, below = leads
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
-    shown, folded = _members(state, supervisor, folding, now_ms)
-    left = [member for member in shown if found.has(member)]
-    inner, end = below + "├─ ", below + "└─ "
-    for place, member in enumerate(left):
+    shown, folded = _members(state, supervisor, build.folding, build.now_ms)
+    left = [member for member in shown if build.found.has(member)]
+    inner, end = below + "├ ", below + "└ "
+    for place, member in enumerate(_sorted(build, left)):
         last = place == len(left) - 1 and not folded
         lead = end if last else inner
         if (lower := state.supervisors.get(member)) is not None:
-            deeper = (lead, below + ("   " if last else "│  "))
-            _branch(state, lower, deeper, lines, folding, now_ms=now_ms, found=found)
+            _branch(build, lower, (lead, below + ("  " if last else "│ ")))
         else:
             lines[member] = _Line(lead, state.agents[member].name)
     if folded:
         lines[f"fold:{supervisor.id}"] = _Line(end, "", folded)
+
+
+def _sorted(build: _Build, members: list[str]) -> list[str]:
+    """Return members in the chosen order; teams stay where they were declared, before those that are sorted."""
+    if build.order == "declared":
+        return members
+    agents, rank = build.state.agents, ORDERS[build.order]
+    own = sorted((one for one in members if one in agents), key=lambda one: rank(agents[one], build.counts))
+    return [*(one for one in members if one not in agents), *own]
 
 
 class _Passing:
@@ -159,38 +244,146 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
     return (members, 0) if folded == 1 else (shown, folded)
 
 
-def _agent_cells(
-    state: State, agent: Agent, line: _Line, counts: Digest, live: Mapping[str, str], now_ms: int
+def _folded_cells(line: _Line) -> tuple[Cell, ...]:
+    return (
+        Cell(f"+{line.folded:,} idle", "muted", line.lead),
+        EMPTY,
+        Cell("○ idle", "idle"),
+        EMPTY,
+        Cell(". shows them", "faint"),
+    )
+
+
+def _agent_cells(rows: _Rows, agent: Agent, line: _Line) -> tuple[Cell, ...]:
+    waiting = rows.counts.waiting_of[agent.id]
+    resting = agent.status is AgentStatus.IDLE and not waiting
+    now = _now(rows, agent)
+    return _cells(
+        rows,
+        agent.id,
+        (Cell(agent.name, "muted" if resting else "", line.lead), _generation(rows, agent), _state(rows, agent)),
+        now,
+        Cell(f"+{waiting:,}" if waiting else "", "waiting"),
+        (
+            Cell(count(agent.done), "" if agent.done else "faint"),
+            Cell(count(agent.failed) if agent.failed else "·", "error" if agent.failed else "faint"),
+        ),
+        Cell(duration(median(agent.durations_ms)) if agent.durations_ms else "·", "muted"),
+        (Cell(tokens(agent.usage), "muted"), Cell(money(agent.usage), "muted")),
+    )
+
+
+def _cells(
+    rows: _Rows,
+    key: str,
+    begin: tuple[Cell, ...],
+    now: Cell,
+    queue: Cell,
+    sums: tuple[Cell, ...],
+    middle: Cell,
+    used: tuple[Cell, Cell],
 ) -> tuple[Cell, ...]:
-    return (
-        Cell(agent.name, "", line.lead),
-        _generation(state, agent),
-        state_of_agent(agent, working=counts.working),
-        now_of_agent(state, agent, counts, live, now_ms),
-        Cell(count(agent.done), "" if agent.done else "muted"),
-        Cell(count(agent.failed), "warn" if agent.failed else "muted"),
-        Cell(duration(median(agent.durations_ms)), "muted"),
-    )
+    """Put the cells of a row in the order of its columns."""
+    measures = rows.measures
+    spans = measures.meters.of(key) if measures.meters is not None else ()
+    last = Cell("", spans=spans)
+    spent = (used if measures.width >= 90 else used[1:]) if rows.metered else ()
+    if measures.lane:
+        return (*begin, now, queue, last, *sums, middle, *spent)
+    return (*begin, last, now, queue, *sums, *((middle,) if measures.middle else ()), *spent)
 
 
-def _generation(state: State, agent: Agent) -> Cell:
-    """Its generation, and of a pool how many instances it has of how many it may have."""
-    pool = state.spec_of(agent).pool
-    size = f" {agent.size} of {pool.min}..{pool.max}" if pool is not None else ""
-    return Cell(f"g{agent.generation}{size}", "accent" if pool is not None and agent.size > pool.min else "muted")
+def _state(rows: _Rows, agent: Agent) -> Cell:
+    """Its state; of an attempt that waits, for whom: for what it delegated, or for a person."""
+    told = state_of_agent(agent, working=rows.counts.working)
+    if not rows.counts.working or agent.status is not AgentStatus.BUSY:
+        return told
+    if _asks(rows.state, agent):
+        return Cell("⚑ asks", "attention")
+    if not agent.running:
+        return Cell("◔ busy", "waiting")
+    return told
 
 
-def _supervisor_cells(state: State, supervisor: Supervisor, line: _Line, counts: Digest) -> tuple[Cell, ...]:
-    failed = counts.failed_of[supervisor.id]
-    return (
-        Cell(supervisor.name, "strong", line.lead),
-        Cell(supervisor.mode, "muted"),
-        state_of_supervisor(supervisor, counts),
-        now_of_supervisor(state, supervisor, counts),
-        Cell(count(counts.done_of[supervisor.id]), "muted"),
-        Cell(count(failed), "warn" if failed else "muted"),
+def _asks(state: State, agent: Agent) -> bool:
+    attempts = (task.attempt for one in agent.parked if (task := state.tasks.get(one)) is not None)
+    return any(attempt is not None and attempt.parked_for in ("ask", "approval") for attempt in attempts)
+
+
+def _now(rows: _Rows, agent: Agent) -> Cell:
+    """What it is at, a path cut in front; of delegated work, how much of it is open."""
+    told = now_of_agent(rows.state, agent, rows.counts, rows.live, rows.now_ms)
+    if agent.parked and not agent.running and agent.error is None and not _asks(rows.state, agent):
+        parked = [rows.state.tasks[one] for one in agent.parked if one in rows.state.tasks]
+        if still := sum(call.open for task in parked for call in task.calls.values()):
+            return Cell(f"{still:,} delegated", "muted")
+    if not agent.running or agent.error is not None or "  " in told.text:
+        return told
+    return Cell(cut_path(told.text, rows.now_width), told.tone)
+
+
+def _generation(rows: _Rows, agent: Agent) -> Cell:
+    """Its generation where it is not the first, marked for a while; of a pool its instances."""
+    activity = rows.measures.activity
+    swapped = activity.swapped_ms.get(agent.id) if activity is not None else None
+    if swapped is not None and rows.now_ms - swapped < SWAPPED_MS:
+        return Cell(f"◆g{agent.generation}", "accent")
+    pool = rows.state.spec_of(agent).pool
+    if pool is not None:
+        return Cell(f"{agent.size}/{pool.max}", "accent" if agent.size > pool.min else "faint")
+    return Cell(f"g{agent.generation}" if agent.generation > 1 else "", "muted")
+
+
+def _supervisor_cells(rows: _Rows, supervisor: Supervisor, line: _Line) -> tuple[Cell, ...]:
+    counts, state = rows.counts, rows.state
+    done, failed = counts.done_of[supervisor.id], counts.failed_of[supervisor.id]
+    waiting = counts.waiting_of[supervisor.id]
+    progress = rows.measures.progress.get(supervisor.id, Progress())
+    return _cells(
+        rows,
+        supervisor.id,
+        (Cell(supervisor.name, "strong", line.lead), _mode(rows, supervisor), _state_of(rows, supervisor, progress)),
+        _progress(rows, supervisor, progress),
+        Cell(f"+{waiting:,}" if waiting else "", "waiting"),
+        (
+            Cell(count(done), "" if done else "faint"),
+            Cell(count(failed) if failed else "·", "error" if failed else "faint"),
+        ),
         _hand_over(state, supervisor),
+        (Cell(tokens(supervisor.usage), "muted"), Cell(money(supervisor.usage))),
     )
+
+
+def mode_glyph(mode: str) -> str:
+    """Return the sign of a strategy."""
+    return next((glyph for name, glyph in _MODES.items() if mode.startswith(name)), "▸")
+
+
+def _mode(rows: _Rows, supervisor: Supervisor) -> Cell:
+    activity = rows.measures.activity
+    switched = activity.switched_ms.get(supervisor.id) if activity is not None else None
+    fresh = switched is not None and rows.now_ms - switched < SWAPPED_MS
+    return Cell(("◇" if fresh else "") + mode_glyph(supervisor.mode), "accent" if fresh else "muted")
+
+
+def _state_of(rows: _Rows, supervisor: Supervisor, progress: Progress) -> Cell:
+    told = state_of_supervisor(supervisor, rows.counts)
+    if told.tone == "idle" and progress.total and progress.ended == progress.total:
+        return Cell("✓ done", "done")
+    return told
+
+
+def _progress(rows: _Rows, supervisor: Supervisor, progress: Progress) -> Cell:
+    """How far its open work has come as a meter; what is wrong with it before that."""
+    told = now_of_supervisor(rows.state, supervisor, rows.counts)
+    if told.tone in ("error", "paused") or not progress.total:
+        return told
+    tone = "done" if progress.ended == progress.total else "busy"
+    percent = f" {progress.share:>4.0%}"
+    room = rows.now_width - len(percent)
+    mode = f"  {supervisor.mode}" if rows.measures.lane and room - len(supervisor.mode) - 2 >= 8 else ""
+    drawn = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
+    return Cell(f"{progress.share:.0%}", spans=(*drawn, Span(percent, "strong"), Span(mode, "muted")))
 
 
 def _hand_over(state: State, supervisor: Supervisor) -> Cell:

@@ -118,26 +118,26 @@ def in_order_of(listing: Listing, keys: Sequence[str]) -> Listing:
     return Listing(listing.columns, ordered, listing.make, listing.empty, listing.total)
 
 
-def fitted(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
+def fitted(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[int, int]]:
     """Return the columns that fit into `width` characters: their places in `columns` and their widths.
 
     Those with the highest `drop` fall away first; what is left over goes to those that grow.
     """
     shown = list(range(len(columns)))
-    while len(shown) > 1 and _needed(columns, shown) > width:
+    while len(shown) > 1 and _needed(columns, shown, gap) > width:
         victim = max(shown, key=lambda index: (columns[index].drop, index))
         if columns[victim].drop == 0:
             break
         shown.remove(victim)
-    spare = max(0, width - _needed(columns, shown))
+    spare = max(0, width - _needed(columns, shown, gap))
     parts = sum(columns[index].grow for index in shown)
     more = {index: spare * columns[index].grow // parts if parts else 0 for index in shown}
     widest = {index: max(columns[index].width, columns[index].most) for index in shown}
     return [(index, min(columns[index].width + more[index], widest[index])) for index in shown]
 
 
-def _needed(columns: Sequence[Column], shown: list[int]) -> int:
-    return sum(columns[index].width for index in shown) + GAP * (len(shown) - 1)
+def _needed(columns: Sequence[Column], shown: list[int], gap: int) -> int:
+    return sum(columns[index].width for index in shown) + gap * (len(shown) - 1)
 
 
 def matches(needle: str, *texts: str | None, **values: str | None) -> bool:

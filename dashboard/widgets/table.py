@@ -49,6 +49,24 @@ class Table(Toned, ScrollView, can_focus=True):
         Binding("enter", "open", "open", show=False),
     ]
 
+    GAP = GAP
+    """Blank characters between two columns."""
+
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        def __init__(self, table: "Table") -> None:
+            super().__init__()
+            self.table = table
+
+    class Headed(Message):
+        """A heading was clicked."""
+
+        def __init__(self, table: "Table", title: str) -> None:
+            super().__init__()
+            self.table = table
+            self.title = title
+
     class Opened(Message):
         """A row was chosen."""
 
@@ -199,7 +217,7 @@ class Table(Toned, ScrollView, can_focus=True):
         """Return the columns that fit; worked out once for all lines."""
         asked = (self.rows.columns, width)
         if self._room_for != asked:
-            self._room_for, self._rooms = asked, fitted(*asked)
+            self._room_for, self._rooms = asked, fitted(*asked, self.GAP)
             self._strips.clear()
         return self._rooms
 
@@ -226,7 +244,7 @@ class Table(Toned, ScrollView, can_focus=True):
         segments = [Segment("▪", style + self.tone("accent")) if marked else Segment(" ", style)]
         for place, (index, room) in enumerate(rooms):
             if place:
-                segments.append(Segment(" " * GAP, style))
+                segments.append(Segment(" " * self.GAP, style))
             cell = cells[index] if index < len(cells) else EMPTY
             segments += self._cell(cell, columns[index], room, style, fresh=index in bright)
         return Strip(segments).adjust_cell_length(self.size.width, style)
@@ -265,7 +283,9 @@ class Table(Toned, ScrollView, can_focus=True):
         if not len(self.rows.keys):
             return
         self.line = max(0, min(index, len(self.rows.keys) - 1))
-        self._cursor = self.rows.keys[self.line]
+        before, self._cursor = self._cursor, self.rows.keys[self.line]
+        if before != self._cursor:
+            self.post_message(self.Moved(self))
         top = self.scroll_offset.y
         if self.line < top:
             self.scroll_to(y=self.line, animate=False)
@@ -303,6 +323,8 @@ class Table(Toned, ScrollView, can_focus=True):
             self.post_message(self.Opened(self.selected))
 
     def on_click(self, event: events.Click) -> None:
+        if event.y < HEADINGS:
+            self._head(event.x - 1)
         index = event.y - HEADINGS + self.scroll_offset.y
         if event.y < HEADINGS or index >= len(self.rows.keys):
             return
@@ -310,6 +332,15 @@ class Table(Toned, ScrollView, can_focus=True):
         self.place(index)
         if again:
             self.action_open()
+
+    def _head(self, x: int) -> None:
+        """Tell which heading stands at a place."""
+        start = 0
+        for index, room in self._fitted(self.size.width - 2):
+            if start <= x < start + room + self.GAP:
+                self.post_message(self.Headed(self, self.rows.columns[index].title))
+                return
+            start += room + self.GAP
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Let the cursor come along when the wheel or the bar scrolls its row out of sight."""
@@ -359,6 +390,15 @@ class Log(Table):
     def place(self, index: int) -> None:
         super().place(index)
         self.following = self.line >= len(self.rows.keys) - 1
+
+    def _head(self, x: int) -> None:
+        """Tell which heading stands at a place."""
+        start = 0
+        for index, room in self._fitted(self.size.width - 2):
+            if start <= x < start + room + self.GAP:
+                self.post_message(self.Headed(self, self.rows.columns[index].title))
+                return
+            start += room + self.GAP
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

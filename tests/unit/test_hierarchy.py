@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dashboard.views.digest import digest
-from dashboard.views.network import Folding, network
+from dashboard.views.network import Folding, Measures, network
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Resume, SupervisorSpec
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
@@ -214,7 +214,9 @@ def test_the_network_shows_the_level_and_the_cost_of_each_that_is_deep() -> None
     submitted(world)
     world.settle()
 
-    shown = network(world.state, digest(world.state), {}, now_ms=world.now_ms, folding=Folding(room=99))
+    sums = digest(world.state)
+    measures = Measures(middle=True)
+    shown = network(world.state, sums, {}, now_ms=world.now_ms, folding=Folding(room=99), measures=measures)
     last = {key: shown.make(key)[-1] for key in world.state.supervisors}
 
     assert [last[key].text for key in last] == ["", "0 ms", "0 ms", "L4 0 ms"]

@@ -1,0 +1,160 @@
+"""A supervisor: its members as rows, and beside them its work, queue, settings, cost and how it was coordinated."""
+
+from collections.abc import Iterable
+
+from textual import events
+from textual.binding import Binding
+from textual.containers import Container
+from textual.widget import Widget
+
+from dashboard.frame.page_screen import HISTORY, PageScreen, told
+from dashboard.views.agent_pane import Seen, oldest_in_queue
+from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.header import Glimpse
+from dashboard.views.lines import indented
+from dashboard.views.meters import Meters
+from dashboard.views.network import ORDERS, Folding, Measures, network
+from dashboard.views.progress import Progress, Progresses
+from dashboard.views.queues import QueueHistory
+from dashboard.views.rows import Cell
+from dashboard.views.supervisor_pane import facts, figures_line, supervisor_side
+from dashboard.views.targets import Target, target_of
+from dashboard.views.usage import is_metered
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.picks import Picks
+from dashboard.widgets.table import Table
+from dashboard.widgets.tree import Tree
+from engine.core.codec import kind_of
+from engine.core.events import StrategySwitched
+from store import Reader, Record
+
+EVERYTHING = 1_000_000
+
+
+class SupervisorScreen(PageScreen):
+    """Who is under a supervisor, and how it goes."""
+
+    KEYS = (
+        ("esc", "back"), ("enter", "open"), "strategy", "pause or resume", "set", "run", "swap", ("tab", "beside"),
+    )  # fmt: skip
+    BINDINGS = [
+        Binding("less_than_sign", "sort(-1)", "sort the way before", show=False),
+        Binding("greater_than_sign", "sort(1)", "sort the next way", show=False),
+    ]
+    DEFAULT_CSS = """
+    SupervisorScreen {
+        #facts { height: 4; }
+        #parts { height: 1fr; layout: vertical; }
+        #body { padding-top: 0; height: 1fr; }
+        #side { height: 1fr; }
+        &.-beside #parts { layout: horizontal; }
+        &.-beside #side { width: 2fr; }
+        &.-beside #body { width: 3fr; }
+    }
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._meters, self._progresses, self._queues = Meters(), Progresses(), QueueHistory()
+        self._order = "declared"
+        self._switched_ms = -1
+
+    def body(self) -> Iterable[Widget]:
+        yield Lines(id="facts")
+        with Container(id="parts"):
+            yield Tree(id="body")
+            yield Picks(id="side")
+
+    @property
+    def table(self) -> Table:
+        """Its members."""
+        return self.query_one("#body", Table)
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        return reader.records_before(
+            glimpse.state.seq + 1, HISTORY, kinds=[kind_of(StrategySwitched)], contains=f'"supervisor_id":"{self._key}"'
+        )
+
+    def show(self, glimpse: Glimpse) -> None:
+        self.set_class(self.size.width >= PANE_FROM, "-beside")
+        state, now_ms = glimpse.state, glimpse.now_ms
+        self._queues.look(glimpse.counts.waiting_of, now_ms)
+        self._meters.look(glimpse.activity, state, now_ms)
+        progress = self._progresses.of(state, now_ms)
+        measures = Measures(
+            self.table.size.width, 0, self._meters, glimpse.activity, progress, self._order, middle=True
+        )  # fmt: skip
+        listing = network(
+            state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,
+            root=self._key, measures=measures,
+        )  # fmt: skip
+        self.table.show(listing, now_ms)
+        self._show_beside(glimpse)
+        switched_ms = glimpse.activity.switched_ms.get(self._key, 0)
+        if not self._reading and switched_ms != self._switched_ms:  # the journal is walked: only when there is news
+            self._switched_ms = switched_ms
+            self._read(glimpse, [])
+
+    def _show_beside(self, glimpse: Glimpse) -> None:
+        facts_shown, side = self.query_one("#facts", Lines), self.query_one("#side", Picks)
+        supervisor = glimpse.state.supervisors.get(self._key)
+        if supervisor is None:
+            facts_shown.show([])
+            side.show([])
+            return
+        progress = self._progresses.of(glimpse.state, glimpse.now_ms).get(self._key, Progress())
+        oldest = oldest_in_queue(glimpse.state, self._key) if glimpse.counts.waiting_of[self._key] else ""
+        seen = Seen(
+            glimpse.state, glimpse.counts, glimpse.live, glimpse.names, glimpse.activity, glimpse.now_ms,
+            self._queues.of(self._key), oldest, is_metered(glimpse.state),
+        )  # fmt: skip
+        room = self.size.width - 2
+        head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor)]
+        facts_shown.show([indented(one) for one in head])
+        side.show(supervisor_side(seen, supervisor, told(self.entries, glimpse), side.size.width, side.size.height))
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self.look, self.deck.glimpse)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        self._open(event.key)
+
+    def on_picks_opened(self, event: Picks.Opened) -> None:
+        self._open(event.key)
+
+    def _open(self, key: str) -> None:
+        state, (kind, _, of_kind) = self.state, key.partition(":")
+        if kind == "event" and of_kind:
+            self.deck.open("event", of_kind)
+        elif key in state.agents:
+            self.deck.open("agent", key)
+        elif key in state.supervisors:
+            self.deck.open("supervisor", key)
+        elif key in state.runs:
+            self.deck.open("run", key)
+        elif key:
+            self.deck.open("task", key)
+
+    def on_table_headed(self, event: Table.Headed) -> None:
+        """Sort the members by the heading; by the same once more as they were declared."""
+        if event.title in ORDERS:
+            self._order = "declared" if self._order == event.title else event.title
+            self.look(self.deck.glimpse)
+
+    def action_sort(self, by: int) -> None:
+        """Sort in the next way, or in the one before."""
+        orders = [*ORDERS]
+        self._order = orders[(orders.index(self._order) + by) % len(orders)]
+        self.look(self.deck.glimpse)
+
+    def facts(self) -> list[Cell]:
+        return [Cell(f"sorted: {self._order}", "muted")] if self._order != "declared" else []
+
+    def target(self) -> Target | None:
+        """Return the member under the cursor; without one the supervisor itself."""
+        chosen = self.query_one("#side", Picks).chosen if self.is_mounted else ""
+        selected = self.table.selected if self.is_mounted else None
+        return target_of(self.state, chosen) or target_of(self.state, selected) or super().target()
+
+
+PAGE = SupervisorScreen

@@ -1,0 +1,272 @@
+"""The agent under the cursor: what it is, what it is at, what it says, how long its tasks take, what it did last."""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import engine.core.events as on
+from dashboard.views.activity import Activity
+from dashboard.views.amounts import ago, count, duration, elapsed, median, money, percent
+from dashboard.views.digest import Digest
+from dashboard.views.event_log import Entry
+from dashboard.views.glyphs import of_task
+from dashboard.views.limits import limit_lines
+from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, spread
+from dashboard.views.names import Names
+from dashboard.views.plots import axis_top, meter, plot, spark
+from dashboard.views.sections import EDGE, Section, framed, height_of, wrapped
+from dashboard.views.steps import CURSOR, calls_of
+from dashboard.views.swaps import written
+from dashboard.views.tail import one_line
+from dashboard.views.work import now_of_agent, state_of_agent
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, State, Task
+
+ATTEMPTS = 3
+"""Attempts of an agent that are shown; those that were begun first."""
+BARS_FROM = 60
+"""Cells from which on a task that has ended gets a bar of its time."""
+
+
+class Seen(NamedTuple):
+    """All that a pane is made from."""
+
+    state: State
+    counts: Digest
+    live: Mapping[str, str]
+    names: Names
+    activity: Activity
+    now_ms: int
+    queue: Sequence[float] = ()
+    """How long the queue of the member was, a sample a second, the oldest first."""
+    oldest: str = ""
+    """The task that waits longest in its queue."""
+    metered: bool = False
+
+
+def oldest_in_queue(state: State, member_id: str) -> str:
+    """Return the task that waits longest for an agent, or for anybody under a supervisor; empty where none does."""
+    agent = state.agents.get(member_id)
+    keys = (
+        {f"agent:{member_id}"}
+        if agent is not None
+        else {key for key, queue in state.queues.items() if queue.supervisor_id == member_id}
+    )
+    waiting = (task for task in state.tasks.values() if task.ready and task.queue in keys)
+    found = min(waiting, key=lambda task: task.ready_ms, default=None)
+    return found.id if found is not None else ""
+
+
+def agent_pane(
+    seen: Seen, agent: Agent, entries: Sequence[Entry], width: int, height: int, *, joins: frozenset[int] = frozenset()
+) -> list[Line]:
+    """Return the pane of an agent; `entries` are its events, the newest first."""
+    room = width - EDGE
+    head = [_title(seen, agent, room), *_about(seen.state, agent, room)][: 2 if height < 20 else 3]
+    now = _now(seen, agent, room)
+    tokens = [_tokens(seen, agent, room)] if seen.metered else []
+    times = _times(agent, entries, room, 0 if height < 24 else 3 if height < 30 else 5 if height < 44 else 7)
+    ended = _ended(seen, entries, room, max(2, height // 6 if height < 44 else height // 5))
+    left = height - len(head) - height_of([*now, *tokens, *times, *ended]) - 1
+    says = _says(seen, agent, entries, room, left) if left >= 2 else []
+    return framed(head, [*now, *tokens, *says, *times, *ended], width, height, joins=joins)
+
+
+def _title(seen: Seen, agent: Agent, room: int) -> Line:
+    state = state_of_agent(agent, working=seen.counts.working)
+    swapped = seen.activity.swapped_ms.get(agent.id)
+    left = [Span(agent.name, "strong")]
+    if agent.generation > 1:
+        left.append(Span(f"  g{agent.generation}", "accent"))
+    if swapped is not None:
+        left.append(Span(f" ◆ {ago(seen.now_ms - swapped)}", "accent"))
+    return spread(left, [Span(state.text, f"{state.tone} bold")], room, key=agent.id)
+
+
+def _about(state: State, agent: Agent, room: int) -> list[Line]:
+    spec, above = state.spec_of(agent), state.supervisors.get(agent.supervisor_id)
+    says = spec.description or (f"can {', '.join(spec.specialties)}" if spec.specialties else "")
+    parts = [spec.agent_type, _runs(spec), f"at once {agent.max_concurrency}" if agent.max_concurrency > 1 else ""]
+    pool = f"{agent.size} of {spec.pool.min}..{spec.pool.max} instances" if spec.pool is not None else ""
+    told = " · ".join(part for part in (*parts, pool, f"under {above.name}" if above is not None else "") if part)
+    lines = [spread([Span(says, "muted")], [], room)] if says else []
+    return [*lines, spread([Span(told, "faint")], [], room)]
+
+
+def _runs(spec: AgentSpec) -> str:
+    found = spec.model or spec.run or spec.options.get("argv")
+    return written(found) if found else ""
+
+
+def _now(seen: Seen, agent: Agent, room: int) -> list[Section]:
+    """What it is at, each attempt against what its tasks take; why it is at nothing; its queue."""
+    state, middle_ms = seen.state, median(agent.durations_ms)
+    at_work = [
+        (state.tasks[one], g) for one, g in (*agent.running.items(), *agent.parked.items()) if one in state.tasks
+    ]
+    lines = [_attempt(seen, agent, task, g, middle_ms, room) for task, g in at_work[:ATTEMPTS]]
+    if len(at_work) > ATTEMPTS:
+        lines.append(Line((Span(f"and {len(at_work) - ATTEMPTS} more at work", "muted"),)))
+    if not agent.running:
+        told = now_of_agent(state, agent, seen.counts, seen.live, seen.now_ms)
+        said = told.text or "nothing to do now"
+        lines += [Line((Span(one, told.tone or "faint"),)) for one in wrapped(said, room, 3)]
+    for limit in limit_lines(state, agent.id, now_ms=seen.now_ms):
+        lines.append(_limit(limit.label, limit.text, limit.tone, limit.share, room))
+    lines += _queue(seen, agent, room)
+    slots = f"{len(agent.running)} of {agent.max_concurrency} slots"
+    return [Section("NOW", lines, slots)]
+
+
+def _limit(label: str, text: str, tone: str, share: float | None, room: int) -> Line:
+    drawn = () if share is None else (*meter(share, 8, tone=tone or "busy"), Span("  "))
+    return spread([Span(f"{label}  ", "muted"), *drawn, Span(text, tone)], [], room)
+
+
+def _attempt(seen: Seen, agent: Agent, task: Task, generation: int, middle_ms: float | None, room: int) -> Line:
+    mark = of_task(task, working=seen.counts.working)
+    spent_ms = seen.now_ms - (task.attempt.started_ms if task.attempt is not None else seen.now_ms)
+    took = duration(spent_ms // 100 * 100) if spent_ms < 10_000 else ago(spent_ms).removesuffix(" ago")
+    old = f"◐ g{generation}" if generation != agent.generation else mark.glyph
+    wide = max(6, min(24, room // 4))
+    title = max(4, room - wide - 10 - len(old) - 3)
+    share = 0.0 if not middle_ms else min(1.0, spent_ms / (2 * middle_ms))  # half the meter is what half of them take
+    tone = "draining" if middle_ms and spent_ms > 2 * middle_ms else mark.tone
+    parts = [
+        ([Span(old, "draining" if generation != agent.generation else mark.tone)], len(old)),
+        ([Span(cut_path(task.title, title))], title),
+        ([*meter(share, wide, tone=tone)] if middle_ms else [], wide),
+        ([Span(f"{took:>9}")], 9),
+    ]
+    return columns(parts, key=task.id)
+
+
+def _queue(seen: Seen, agent: Agent, room: int) -> list[Line]:
+    waiting = seen.counts.waiting_of[agent.id]
+    if not waiting:
+        return []
+    oldest = seen.state.tasks.get(seen.oldest)
+    waits = f"oldest {ago(seen.now_ms - oldest.ready_ms)}" if oldest is not None else ""
+    wide = min(20, max(6, room // 4))
+    left = [Span("◌ ", "waiting"), Span(f"{waiting:,}", "strong"), Span(" queued  ", "muted")]
+    drawn = Span(spark(seen.queue, wide), "waiting") if any(seen.queue) else Span("")
+    return [spread([*left, drawn], [Span(waits, "muted")], room, key=seen.oldest)]
+
+
+def _tokens(seen: Seen, agent: Agent, room: int) -> Section:
+    usage = agent.usage
+    spans = [
+        Span("in ", "muted"), Span(count(usage.tokens_in), "strong"),
+        Span("  out ", "muted"), Span(count(usage.tokens_out), "strong"),
+    ]  # fmt: skip
+    if usage.tokens_cached:
+        spans += [Span("  cached ", "muted"), Span(count(usage.tokens_cached))]
+    return Section("TOKENS", [spread(spans, [], room)], money(usage))
+
+
+def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
+    """What it wrote, the newest at the bottom: the text that grows now, the tools it called, outputs before that."""
+    live: list[Line] = []
+    streaming = False
+    for task_id in (*agent.running, *agent.parked):
+        thought, text = seen.live.get(f"thought:{task_id}", ""), seen.live.get(f"output:{task_id}", "")
+        streaming |= bool(thought or text)
+        if thought and not text:
+            live += [Line((Span(one, "muted"),), task_id) for one in wrapped(thought + CURSOR, room, height // 2)]
+        if text:
+            live += [Line((Span(one, "strong"),), task_id) for one in wrapped(text + CURSOR, room, height)]
+        for name, given, since_ms in calls_of(seen.live, task_id):
+            left = [Span("⚙ ", "tool"), Span(name, "tool bold"), Span(f" {given}", "muted")]
+            live.append(spread(left, [Span(elapsed(seen.now_ms - since_ms), "muted")], room, key=task_id))
+    before: list[Line] = []
+    for entry in entries:
+        if len(before) + len(live) >= height:
+            break
+        before[:0] = _written(entry, seen.names, room, newest=not before and not live)
+    lines = [*before, *live][-height:]
+    spoken = streaming or any(isinstance(one.event, on.StepRecorded) for one in islice(entries, 40))
+    title = "SAYS" if spoken else "OUTPUT"
+    empty = Line((Span("nothing yet: it has not worked since this was opened", "faint"),))
+    return [
+        Section(
+            title, [*(lines or [empty]), *[BLANK] * (height - max(1, len(lines)))], "streaming" if streaming else ""
+        )
+    ]
+
+
+def _written(entry: Entry, names: Names, room: int, *, newest: bool) -> list[Line]:
+    event, key = entry.event, f"event:{entry.seq}"
+    tone = "" if newest else "muted"
+    if isinstance(event, on.AttemptDone):
+        name = names.work(event).rpartition("/")[2]
+        return [spread([Span(f"{name}: ", tone), Span(one_line(event.output, 2 * room), tone)], [], room, key=key)]
+    if isinstance(event, on.AttemptFailed):
+        name = cut_path(names.work(event), max(8, room // 2))
+        return [spread([Span(f"✕ {name}: ", "error"), Span(event.error, "error")], [], room, key=key)]
+    if isinstance(event, on.StepRecorded):
+        return _step(event, room, key, tone)
+    if isinstance(event, on.ModelFailed):
+        return [spread([Span(f"✕ {event.model}: {event.error}", "error")], [], room, key=key)]
+    return []
+
+
+def _step(event: on.StepRecorded, room: int, key: str, tone: str) -> list[Line]:
+    took = [Span(duration(event.duration_ms), "faint")]
+    if event.what == "model":
+        said = event.output.get("text") if isinstance(event.output, dict) else None
+        return [Line((Span(one, tone),), key) for one in wrapped(str(said), room, 4)] if said else []
+    name = event.name.removeprefix("tool:")
+    given = "" if event.input in (None, [], {}, [[], {}]) else f" {one_line(event.input, 24)}"
+    glyph, loud = ("⚙ ", "tool") if event.what == "tool" else ("· ", "muted")
+    left = [Span(glyph, loud), Span(name, f"{loud} bold"), Span(given, "faint"), Span(" → ", "faint")]
+    return [spread([*left, Span(one_line(event.output, room), tone)], took, room, key=key)]
+
+
+def _times(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
+    """How long its last tasks took, the newest at the right."""
+    known = [one.event.duration_ms for one in entries if isinstance(one.event, on.AttemptDone)]
+    times = known[::-1] if len(known) > len(agent.durations_ms) else list(agent.durations_ms)
+    if height <= 0 or not times:
+        return []
+    top = axis_top(max(times))
+    labels = [duration(top), duration(top / 2), "0"] if height > 3 else [duration(top), "0"]
+    wide = 2 * (room - max(map(len, labels)) - 2)
+    times = times[-wide:]
+    each = max(1, min(8, wide // len(times)))
+    bars = [value for time in times for value in ([time] * (each - 1) + [-1.0] if each > 2 else [time] * each)]
+    middle = f"p50 {duration(median(times))} · last {len(times)}" if room >= 40 else f"p50 {duration(median(times))}"
+    tones = ("busy-before", "busy-before", "busy")
+    return [Section("TIME A TASK", plot(bars, room, height, top=top, labels=labels, tones=tones), middle)]
+
+
+def _ended(seen: Seen, entries: Sequence[Entry], room: int, most: int) -> list[Section]:
+    """Its last tasks, the newest first."""
+    ends = [one for one in entries if isinstance(one.event, on.AttemptDone | on.AttemptFailed)][:most]
+    if not ends:
+        return []
+    longest = max(one.event.duration_ms for one in ends if isinstance(one.event, on.AttemptDone | on.AttemptFailed))
+    lines = [_end(seen, entry, room, longest) for entry in ends]
+    agent_id = ends[0].event.agent_id if isinstance(ends[0].event, on.AttemptDone | on.AttemptFailed) else None
+    agent = seen.state.agents.get(agent_id or "")
+    done = agent.done / (agent.done + agent.failed) if agent is not None and agent.done + agent.failed else None
+    return [Section("LAST TASKS", [*lines, *[BLANK] * (most - len(lines))], f"{percent(done)} ok" if agent else "")]
+
+
+def _end(seen: Seen, entry: Entry, room: int, longest_ms: int) -> Line:
+    event = entry.event
+    assert isinstance(event, on.AttemptDone | on.AttemptFailed)
+    ok = isinstance(event, on.AttemptDone)
+    bar = max(0, min(24, room // 4)) if room >= BARS_FROM else 0
+    title = max(4, room - 2 - 10 - 11 - (bar + 1 if bar else 0))
+    parts = [
+        ([Span("✓" if ok else "✕", "done" if ok else "error")], 1),
+        ([Span(cut_path(seen.names.work(event), title), "" if ok else "error")], title),
+        *(
+            [(list(meter(event.duration_ms / max(1, longest_ms), bar, tone="done" if ok else "error")), bar)]
+            if bar
+            else []
+        ),
+        ([Span(f"{duration(event.duration_ms):>9}")], 9),
+        ([Span(f"{ago(seen.now_ms - entry.at_ms):>10}", "faint")], 10),
+    ]
+    return columns(parts, key=event.task_id)

@@ -1,0 +1,67 @@
+"""How the Network screen divides its body: tree, graph and tail below each other, the pane beside them."""
+
+from typing import NamedTuple
+
+PANE_FROM = 110
+"""Columns from which on a pane follows the cursor."""
+PANE_LEAST, PANE_MOST = 43, 72
+THIRD_FROM = 130
+LANES_FROM = (160, 45)
+"""Columns and rows of the screen from which on the last minute is a lane."""
+TALL = 30
+"""Rows of the screen from which on the tail has room of its own."""
+TAIL_LEAST = 4
+"""Lines of the tail with its hairline: it is left out where fewer are free."""
+TAIL_KEPT = 7
+"""Its lines that the tree leaves it on a tall screen."""
+GRAPH_LEAST, GRAPH_MOST = 11, 21
+"""Lines of the graph with its hairline."""
+TAIL_BESIDE_GRAPH = 12
+
+
+class Arrangement(NamedTuple):
+    """Cells and lines of the parts; 0 of one that is not there."""
+
+    pane: int
+    tree: int
+    graph: int
+    tail: int
+    lanes: bool
+
+
+def tree_room(rows: int, height: int) -> int:
+    """Return how many lines of a body of `height` the rows of the tree may take before idle members are folded."""
+    return max(3, height - 1 - (TAIL_KEPT if rows >= TALL else TAIL_LEAST))
+
+
+def pane_width(columns: int, *, wanted: bool) -> int:
+    """Return how wide the pane is."""
+    if columns < PANE_FROM or not wanted:
+        return 0
+    return PANE_LEAST if columns < THIRD_FROM else min(PANE_MOST, columns // 3)
+
+
+def arranged(
+    columns: int, rows: int, height: int, *, lines: int, pane: bool = True, graph: bool = False
+) -> Arrangement:
+    """Divide a body.
+
+    Args:
+        columns: Of the screen.
+        rows: Of the screen.
+        height: Lines of the body.
+        lines: Rows of the tree.
+        pane: Whether a pane is wanted.
+        graph: Whether there is a graph to show.
+    """
+    lanes = columns >= LANES_FROM[0] and rows >= LANES_FROM[1]
+    kept = TAIL_KEPT if rows >= TALL else TAIL_LEAST
+    free = height - lines - 1
+    if not lines:
+        return Arrangement(0, height, 0, 0, lanes)
+    tail = max(kept, free) if rows >= TALL else free if free >= TAIL_LEAST else 0
+    tail = min(tail, max(0, height - 4))
+    drawn = 0
+    if graph and lanes and tail >= GRAPH_LEAST + TAIL_KEPT:
+        drawn = max(GRAPH_LEAST, min(GRAPH_MOST, tail - TAIL_BESIDE_GRAPH))
+    return Arrangement(pane_width(columns, wanted=pane), height - tail, drawn, tail - drawn, lanes)

@@ -1,0 +1,94 @@
+"""How far a supervisor's open work has come, and when it may end: a range, from how fast it went lately."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dashboard.views.activity import Activity
+from dashboard.views.forecast import Range
+from engine.core.queries.tree import above_of, agents_of
+from engine.core.state import State, TaskStatus
+
+WINDOW_MS, WINDOWS = 20_000, 3
+"""The slowest and the fastest of these make the range."""
+LEAST = 6
+"""Ends in those windows, below which nothing is said."""
+EVERY_MS, TASKS_A_MS = 500, 20
+"""The walk over all tasks is done this often at most, and after a millisecond for every so many of them."""
+
+
+class Progress(NamedTuple):
+    """Tasks of agents in open runs."""
+
+    ended: int = 0
+    total: int = 0
+    failed: int = 0
+
+    @property
+    def share(self) -> float:
+        """How much of it has ended, from 0 to 1."""
+        return self.ended / self.total if self.total else 0.0
+
+
+class Progresses:
+    """The progress of every supervisor, counted at most twice a second."""
+
+    def __init__(self) -> None:
+        self._seq, self._next_ms = -1, 0
+        self._found: Mapping[str, Progress] = {}
+
+    def of(self, state: State, now_ms: int) -> Mapping[str, Progress]:
+        """Return the progress by supervisor, everything below it included."""
+        due = now_ms >= self._next_ms or state.seq < self._seq
+        if state.seq != self._seq and due:
+            self._seq, self._next_ms = state.seq, now_ms + max(EVERY_MS, len(state.tasks) // TASKS_A_MS)
+            self._found = progress_of(state)
+        return self._found
+
+
+def progress_of(state: State) -> dict[str, Progress]:
+    """Count the tasks of open runs by supervisor, everything below it included."""
+    own: dict[str, list[int]] = {}
+    failed = TaskStatus.FAILED
+    for task in state.tasks.values():
+        if task.kind == "agent":
+            sums = own.get(task.supervisor_id)
+            if sums is None:
+                sums = own[task.supervisor_id] = [0, 0, 0]
+            sums[1] += 1
+            if task.ended_ms is not None:
+                sums[0] += 1
+                sums[2] += task.status is failed
+    whole: dict[str, Progress] = {}
+    for supervisor_id, sums in own.items():
+        if supervisor_id in state.supervisors:
+            for above in above_of(state, state.supervisors[supervisor_id]):
+                before = whole.get(above.id, Progress())
+                whole[above.id] = Progress(*(one + more for one, more in zip(before, sums, strict=True)))
+    return whole
+
+
+def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: Activity, now_ms: int) -> str:
+    """Return when the open work of a supervisor may end, such as `41–66 s to go`; empty where too little is known."""
+    to_do = progress.total - progress.ended
+    if to_do <= 0:
+        return ""
+    whose = {agent.id for agent in agents_of(state, supervisor_id)}
+    counts = [0] * WINDOWS
+    for end in reversed(activity.ends):
+        window = (now_ms - end.at_ms) // WINDOW_MS
+        if window >= WINDOWS:
+            break
+        if end.done and end.agent_id in whose and window >= 0:
+            counts[window] += 1
+    known = counts[: _windows_known(activity, now_ms)]
+    if sum(known) < LEAST or not all(known):
+        return ""
+    fast, slow = (to_do / count * WINDOW_MS for count in (max(known), min(known)))
+    return f"{Range(fast, slow).text} to go"
+
+
+def _windows_known(activity: Activity, now_ms: int) -> int:
+    """How many whole windows the ends that are kept cover."""
+    if not activity.ends:
+        return 0
+    return min(WINDOWS, (now_ms - activity.ends[0].at_ms) // WINDOW_MS)

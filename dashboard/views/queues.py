@@ -1,0 +1,34 @@
+"""How long queues were in the last minutes: a sample a second of every member for which something waited."""
+
+from collections import deque
+from collections.abc import Mapping
+
+EVERY_MS = 1_000
+SAMPLES = 120
+
+
+class QueueHistory:
+    """Queue lengths of agents and supervisors, as they were looked at."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[int, dict[str, int]]] = deque(maxlen=SAMPLES)
+
+    def look(self, waiting_of: Mapping[str, int], now_ms: int) -> None:
+        """Take a sample, once a second; what lies in the future of a moment that is looked at is forgotten."""
+        second = now_ms // EVERY_MS
+        while self._samples and self._samples[-1][0] > second:
+            self._samples.pop()
+        if not self._samples or self._samples[-1][0] < second:
+            self._samples.append((second, {one: length for one, length in waiting_of.items() if length}))
+
+    def of(self, member_id: str) -> list[int]:
+        """Return the lengths of one queue, a sample a second, the oldest first; where nobody looked, the one before."""
+        if not self._samples:
+            return []
+        found: list[int] = []
+        first = max(self._samples[0][0], self._samples[-1][0] - SAMPLES + 1)
+        kept = dict(self._samples)
+        for second in range(first, self._samples[-1][0] + 1):
+            sample = kept.get(second)
+            found.append(sample.get(member_id, 0) if sample is not None else found[-1] if found else 0)
+        return found

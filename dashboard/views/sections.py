@@ -1,0 +1,71 @@
+"""A pane of sections: a head, then sections below each other, parted by hairlines with their titles inlaid."""
+
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells
+
+from dashboard.clean import clean_lines
+from dashboard.views.lines import BLANK, Line, Span, fit_spans, hairline
+
+EDGE = 3
+"""Cells that the line at the left of a pane and the air at both sides take."""
+
+
+class Section(NamedTuple):
+    """Lines under a title."""
+
+    title: str
+    lines: Sequence[Line]
+    right: str = ""
+    """What stands at the other end of its hairline."""
+
+
+def height_of(sections: Sequence[Section]) -> int:
+    """Return how many lines sections take with their hairlines."""
+    return sum(1 + len(one.lines) for one in sections)
+
+
+def framed(
+    head: Sequence[Line], sections: Sequence[Section], width: int, height: int, *, joins: Set[int] = frozenset()
+) -> list[Line]:
+    """Return a pane whose left edge is the line that parts it from what stands beside it.
+
+    Args:
+        head: Lines above the first section.
+        sections: From the top; what does not fit is cut off below.
+        width: In cells, the edge included.
+        height: In lines.
+        joins: Lines at which a hairline from the left ends at the edge.
+    """
+    rows: list[tuple[Line, bool]] = [(one, False) for one in head]
+    for section in sections:
+        rows.append((hairline(section.title, width - 1, right=section.right), True))
+        rows += [(one, False) for one in section.lines]
+    rows += [(BLANK, False)] * (height - len(rows))
+    return [_edged(one, width, rules=rules, joined=y in joins) for y, (one, rules) in enumerate(rows[:height])]
+
+
+def _edged(line: Line, width: int, *, rules: bool, joined: bool) -> Line:
+    edge = ("┼" if joined else "├") if rules else ("┤" if joined else "│")
+    inner = line.spans if rules else (Span(" "), *fit_spans(line.spans, width - EDGE))
+    return Line((Span(edge, "line"), *inner), line.key, line.tone)
+
+
+def wrapped(text: str, width: int, most: int) -> list[str]:
+    """Return the last `most` lines of a text, cleaned and broken at spaces to `width` cells."""
+    width = max(1, width)
+    tail = text[-(most + 1) * width * 2 :]
+    pieces = [piece for one in clean_lines(tail) for piece in _broken(one.rstrip(), width)]
+    return pieces[-most:] if most > 0 else []
+
+
+def _broken(line: str, width: int) -> list[str]:
+    pieces = []
+    while cell_len(line) > width:
+        head = chop_cells(line, width)[0]
+        space = head.rfind(" ")
+        end = space if space > width // 2 else max(1, len(head))
+        pieces.append(line[:end].rstrip())
+        line = line[end:].lstrip()
+    return [*pieces, line]

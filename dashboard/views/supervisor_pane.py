@@ -1,0 +1,257 @@
+"""The supervisor under the cursor: how far its work has come, who does how much of it, its queue, its settings."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from dashboard.views.agent_pane import Seen
+from dashboard.views.amounts import ago, count, duration, money, percent, tokens
+from dashboard.views.glyphs import of_agent
+from dashboard.views.limits import limit_lines
+from dashboard.views.lines import Line, Span, columns, cut, cut_path, fit_spans, spread
+from dashboard.views.pages import History
+from dashboard.views.plots import axis_top, meter, plot
+from dashboard.views.progress import Progress, time_to_go
+from dashboard.views.sections import EDGE, Section, framed, height_of
+from dashboard.views.swaps import written
+from dashboard.views.work import now_of_supervisor, state_of_supervisor
+from engine.core.queries.tree import above_of, agents_of, below_of, inherited
+from engine.core.state import Agent, State, Supervisor
+
+_TONES = ("plot-low", "plot-mid", "plot-high")
+
+
+def supervisor_pane(
+    seen: Seen,
+    supervisor: Supervisor,
+    progress: Progress,
+    width: int,
+    height: int,
+    *,
+    graph: Sequence[Line] = (),
+    joins: frozenset[int] = frozenset(),
+) -> list[Line]:
+    """Return the pane of a supervisor; `graph` is its graph now."""
+    room = width - EDGE
+    head = facts(seen, supervisor, progress, room)
+    run = [Section("RUN", graph, "━ just now")] if graph else []
+    queue = queue_section(seen, supervisor, room, 0 if height < 24 else 3 if height < 44 else 5)
+    said = settings_lines(seen, supervisor, room)
+    settings = [Section("SETTINGS", said, "o changes them")]
+    left = height - len(head) - height_of([*run, *queue, *settings]) - 1
+    if left < 3:
+        settings, left = [], left + 1 + len(said)
+    members = member_lines(seen, supervisor, room)
+    if len(members) > left:
+        hidden = len(members) - max(0, left - 1)
+        members = [*members[: max(0, left - 1)], Line((Span(f"and {hidden:,} more · enter shows all", "muted"),))]
+    section = Section("MEMBERS", members, "share of the work")
+    ended = ended_section(seen, supervisor, room, left - len(members) - 1)
+    return framed(head, [*run, *queue, section, *settings, *ended], width, height, joins=joins)
+
+
+def ended_section(seen: Seen, supervisor: Supervisor, room: int, most: int) -> list[Section]:
+    """The tasks that ended last under it, the newest first."""
+    if most < 2:
+        return []
+    whose = {agent.id: agent.name for agent in agents_of(seen.state, supervisor.id)}
+    ends = (one for one in reversed(seen.activity.ends) if one.agent_id in whose)
+    lines = []
+    for end in islice(ends, most):
+        who = min(16, room // 3)
+        title = max(4, room - 2 - who - 9 - 11 - 2)
+        tone = "done" if end.done else "error"
+        parts = [
+            ([Span("✓" if end.done else "✕", tone)], 1),
+            ([Span(whose[end.agent_id], "muted")], who),
+            ([Span(cut_path(seen.names.of(end.task_id), title), "" if end.done else "error")], title),
+            ([Span(f"{duration(end.duration_ms):>9}")], 9),
+            ([Span(f"{ago(seen.now_ms - end.at_ms):>10}", "faint")], 10),
+        ]
+        lines.append(columns(parts, key=end.task_id))
+    return [Section("LAST TASKS", lines)] if lines else []
+
+
+def facts(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> list[Line]:
+    """Its name and state, the run it works on, how far that is and when it may end."""
+    state, counts = seen.state, seen.counts
+    mark = state_of_supervisor(supervisor, counts)
+    at_work = f"{mark.text} at work" if mark.tone == "busy" else mark.text
+    lines = [
+        spread(
+            [Span(supervisor.name, "strong"), Span(f"  {supervisor.mode}", "accent")],
+            [Span(at_work, f"{mark.tone} bold")],
+            room,
+            key=supervisor.id,
+        )
+    ]
+    top = [*above_of(state, supervisor)][-1]
+    runs = [run for run in state.runs.values() if run.supervisor_id in (supervisor.id, top.id)]
+    if runs:
+        run = next((one for one in runs if one.running), runs[-1])
+        more = f" +{len(runs) - 1}" if len(runs) > 1 else ""
+        lines.append(
+            spread([Span(f"run {run.id} ", "muted"), Span(run.title)], [Span(more, "muted")], room, key=run.id)
+        )
+    else:
+        lines.append(Line((Span("no open run; n gives it a request", "muted"),)))
+    lines.append(progress_line(seen, supervisor, progress, room))
+    return lines
+
+
+def progress_line(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> Line:
+    """How far its open work is, and when it may end."""
+    trouble = now_of_supervisor(seen.state, supervisor, seen.counts)
+    if trouble.tone in ("error", "paused"):
+        return Line((Span(trouble.text, trouble.tone),))
+    if not progress.total:
+        return Line((Span("no tasks yet" if seen.state.runs else "nothing to do", "muted"),))
+    wide = max(8, min(32, room // 3))
+    ends = time_to_go(seen.state, supervisor.id, progress, seen.activity, seen.now_ms)
+    failed = [Span(f"  {progress.failed:,} failed", "error")] if progress.failed else []
+    done = "done" if progress.ended == progress.total else "busy"
+    drawn = [*meter(progress.share, wide, tone=done), Span(f"  {progress.ended:,}/{progress.total:,}", "strong")]
+    return spread([*drawn, *failed], [Span(ends, "muted")], room)
+
+
+def queue_section(seen: Seen, supervisor: Supervisor, room: int, height: int) -> list[Section]:
+    """How much waited under it lately."""
+    if height <= 0 or not any(seen.queue):
+        return []
+    top = axis_top(max(seen.queue))
+    labels = [f"{top:,.0f}", "0"] if height < 5 else [f"{top:,.0f}", f"{top / 2:,.0f}" if top > 1 else "", "0"]
+    room_for = 2 * (room - len(labels[0]) - 2)
+    values = list(seen.queue)[-room_for:]
+    each = max(1, min(4, room_for // max(1, len(values))))
+    values = [value for value in values for _ in range(each)]
+    waiting = seen.counts.waiting_of[supervisor.id]
+    return [Section("QUEUE", plot(values, room, height, top=top, labels=labels, tones=_TONES), f"{waiting:,} waiting")]
+
+
+def member_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
+    """Its members, who did most of the work first."""
+    state, counts = seen.state, seen.counts
+    agents = [state.agents[one] for one in supervisor.members if one in state.agents]
+    teams = [state.supervisors[one] for one in supervisor.members if one in state.supervisors]
+    done = {agent.id: agent.done for agent in agents} | {team.id: counts.done_of[team.id] for team in teams}
+    whole = sum(done.values()) or 1
+    name = min(max((len(one) for one in (*(a.name for a in agents), *(t.name for t in teams))), default=8), room // 2)
+    bar = max(3, min(24, room - name - 2 - 7 - 7 - 3))
+    rows = []
+    for member_id in sorted(done, key=lambda one: -done[one]):
+        label, glyph, tone = _named(state, member_id, seen)
+        waiting = counts.waiting_of[member_id]
+        parts = [
+            ([Span(glyph, tone)], 1),
+            ([Span(cut(label, name), "muted" if glyph == "○" else "")], name),
+            (list(meter(done[member_id] / whole, bar)), bar),
+            ([Span(f"{done[member_id]:>7,}", "" if done[member_id] else "muted")], 7),
+            ([Span(f"+{waiting:,}" if waiting else "", "waiting")], 6),
+        ]
+        rows.append(columns(parts, key=member_id))
+    return rows or [Line((Span("nobody is under it yet; :add FILE adds an agent", "muted"),))]
+
+
+def _named(state: State, member_id: str, seen: Seen) -> tuple[str, str, str]:
+    """Return the name of a member with its glyph and the tone of that."""
+    agent = state.agents.get(member_id)
+    if agent is not None:
+        return agent.name, *glyph_of(agent, working=seen.counts.working)
+    team = state.supervisors[member_id]
+    mark = state_of_supervisor(team, seen.counts)
+    return team.name, mark.text[:1], mark.tone
+
+
+def glyph_of(agent: Agent, *, working: bool) -> tuple[str, str]:
+    """Return the sign of an agent's state; one whose attempts all wait for what they delegated has its own."""
+    mark = of_agent(agent, working=working)
+    if working and agent.parked and not agent.running and mark.word == "busy":
+        return "◔", "waiting"
+    return mark.glyph, mark.tone
+
+
+def settings_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
+    """What is set for it, and what it has from above; its budgets; its last strategy."""
+    state, options = seen.state, supervisor.options
+    pairs = [("at once", str(supervisor.max_parallel)), ("joined by", supervisor.aggregation)]
+    if options.lead:
+        pairs.append(("lead", options.lead))
+    chain = inherited(state, supervisor, "on_failure", ())
+    pairs.append(("on failure", written(chain) if chain else "as each agent says"))
+    balance = inherited(state, supervisor, "balance", None)
+    if balance is not None:
+        pairs.append(("balance", balance))
+    if options.strategies:
+        pairs.append(("by category", written(dict(options.strategies))))
+    lines = _packed(pairs, room)
+    for limit in limit_lines(state, supervisor.id, now_ms=seen.now_ms):
+        bar = () if limit.share is None else (*meter(limit.share, 8, tone=limit.tone or "busy"), Span("  "))
+        lines.append(spread([Span(f"{limit.label}  ", "muted"), *bar, Span(limit.text, limit.tone)], [], room))
+    switched = seen.activity.switched_ms.get(supervisor.id)
+    new = [Span(f" ◇ {ago(seen.now_ms - switched)}", "accent")] if switched else []
+    return [*lines, spread([Span("strategy ", "muted"), Span(supervisor.mode), *new], [], room)]
+
+
+def _packed(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
+    """Put as many settings beside each other as fit."""
+    lines: list[list[Span]] = [[]]
+    used = 0
+    for label, value in pairs:
+        length = len(label) + len(value) + 3
+        if lines[-1] and used + length > room:
+            lines.append([])
+            used = 0
+        lines[-1] += [Span(f"{label} ", "muted"), Span(f"{value}  ")]
+        used += length
+    return [Line(fit_spans(spans, room)) for spans in lines if spans]
+
+
+def supervisor_side(
+    seen: Seen, supervisor: Supervisor, history: History, width: int, height: int, *, graph: Sequence[Line] = ()
+) -> list[Line]:
+    """Return what stands beside the members on the page of a supervisor."""
+    room = width - EDGE
+    run = [Section("RUN", graph, "━ just now")] if graph else []
+    queue = queue_section(seen, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
+    settings = [Section("SETTINGS", settings_lines(seen, supervisor, room), "o changes them")]
+    switches = [Section("STRATEGIES", _switches(supervisor, history, room, seen.now_ms))]
+    left = height - height_of([*run, *queue, *settings, *switches]) - 1
+    return framed((), [*run, *queue, *settings, *switches, *ended_section(seen, supervisor, room, left)], width, height)
+
+
+def _switches(supervisor: Supervisor, history: History, room: int, now_ms: int) -> list[Line]:
+    """How it has been coordinated, the newest first."""
+    lines = [spread([Span("◇ ", "accent"), Span(supervisor.mode, "strong")], [Span("now", "muted")], room)]
+    for seq, at_ms, said in history[:8]:
+        text = said.text.removeprefix(f"{supervisor.name} was ")
+        when = [Span(ago(now_ms - at_ms), "faint")]
+        lines.append(spread([Span("  "), Span(text, "muted")], when, room, key=f"event:{seq}"))
+    if not history:
+        lines.append(Line((Span("  never switched; S does it while it works", "faint"),)))
+    return lines
+
+
+def figures_line(seen: Seen, supervisor: Supervisor) -> Line:
+    """Return what its work came to so far, in one line."""
+    spans: list[Span] = []
+    for label, value in figures(seen, supervisor):
+        spans += [Span(f"{label} ", "muted"), Span(value, "strong"), Span("   ")]
+    return Line(tuple(spans))
+
+
+def figures(seen: Seen, supervisor: Supervisor) -> list[tuple[str, str]]:
+    """Return what its work came to so far, each with its label."""
+    counts = seen.counts
+    done, failed = counts.done_of[supervisor.id], counts.failed_of[supervisor.id]
+    found = [
+        ("done", count(done)),
+        ("failed", count(failed)),
+        ("ok", percent(done / (done + failed) if done + failed else None)),
+        ("attempts", count(supervisor.begun)),
+        ("waiting", count(counts.waiting_of[supervisor.id])),
+        ("below", count(sum(1 for _ in below_of(seen.state, supervisor)) - 1)),
+    ]
+    if supervisor.hand_overs:
+        found.append(("hand-over", duration(supervisor.hand_over_ms / supervisor.hand_overs)))
+    if seen.metered:
+        found += [("tokens", tokens(supervisor.usage)), ("cost", money(supervisor.usage))]
+    return found

@@ -1,0 +1,241 @@
+"""The newest events as lines that stay readable at any rate: who, what, how long.
+
+Above `CALM` events a second what an agent finished within a second is one line, and starts are left out. Failures,
+swaps and what concerns people have always a line of their own, and are the only bold ones.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import engine.core.events as on
+from dashboard.views.amounts import clock, duration
+from dashboard.views.event_log import Entry
+from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path
+from dashboard.views.names import Names
+from dashboard.views.sentences import sentence
+from engine.core.values import preview
+
+CALM = 15.0
+"""Events a second above which routine ones are joined."""
+KIND_FROM = 100
+"""Cells from which on the kind of an event stands at the end of its line, and its seq after its time."""
+_KEPT = 4_000
+_SCANNED = 2_000
+"""Events that are looked through at most."""
+_UNSAID = frozenset({
+    "part_recorded", "pool_watched", "queue_made", "budget_timed", "need_met", "slot_wanted", "attempt_parked",
+    "attempt_resumed", "call_answered", "call_rejoined", "retry_due", "item_taken", "item_returned", "plan_asked",
+    "tool_started", "supervisor_added", "agent_added", "spec_registered", "group_ended",
+})  # fmt: skip
+"""Bookkeeping: the Events screen has it."""
+_ROUTINE = (on.AttemptStarted, on.AttemptDone, on.StepRecorded, on.Delegated, on.GroupPlanned)
+"""Left out or joined where much happens."""
+_GLYPHS: dict[str, tuple[str, str]] = {
+    "attempt_done": ("✓", "done"),
+    "attempt_failed": ("✕", "error"),
+    "task_failed": ("✕", "error"),
+    "model_failed": ("✕", "error"),
+    "agent_broke": ("✕", "error"),
+    "supervisor_failed": ("✕", "error"),
+    "command_refused": ("✕", "error"),
+    "attempt_lost": ("✕", "error"),
+    "attempt_started": ("●", "busy"),
+    "delegated": ("◔", "waiting"),
+    "step_recorded": ("⚙", "tool"),
+    "agent_swapped": ("◆", "accent"),
+    "swap_rolled_back": ("◆", "accent"),
+    "strategy_switched": ("◇", "accent"),
+    "agent_paused": ("‖", "paused"),
+    "run_paused": ("‖", "paused"),
+    "supervisor_paused": ("‖", "paused"),
+    "escalated": ("⚑", "attention"),
+    "escalation_answered": ("⚑", "attention"),
+    "steered": ("⚑", "accent"),
+    "command_applied": ("▸", "accent"),
+    "run_submitted": ("▸", "accent"),
+    "run_finished": ("✓", "done"),
+    "retry_scheduled": ("↻", "draining"),
+    "task_failed_over": ("↻", "draining"),
+}
+_OTHER = ("·", "muted")
+_QUIET = {"", "muted", "done"}
+"""Tones of sentences that are no news."""
+
+
+class Told(NamedTuple):
+    """One line of the tail before it is fitted into a width."""
+
+    seq: int
+    at_ms: int
+    glyph: str
+    glyph_tone: str
+    who: str
+    what: str
+    tone: str
+    took_ms: float | None
+    kind: str
+    bold: bool = False
+    more: int = 0
+    """How many others it stands for."""
+
+
+class Tail:
+    """The tail of one screen; what was said of an event is kept, because outputs may be long."""
+
+    def __init__(self) -> None:
+        self._told: dict[int, Told] = {}
+
+    def lines(
+        self, entries: Iterable[Entry], names: Names, width: int, height: int, *, events_per_s: float
+    ) -> list[Line]:
+        """Return the newest events, the newest at the bottom.
+
+        Args:
+            entries: The newest first.
+            names: Of agents and tasks.
+            width: In cells.
+            height: In lines; those that are not needed are blank ones below.
+            events_per_s: How much happens.
+        """
+        if len(self._told) > _KEPT:
+            self._told.clear()
+        return tail(newest(entries, names, height, joins=events_per_s > CALM, known=self._told), width, height)
+
+
+def tail(told: Sequence[Told], width: int, height: int) -> list[Line]:
+    """Return lines of what is told, the first at the top."""
+    who = max((len(one.who) for one in told), default=0)
+    lines = [_drawn(one, width, max(8, min(who, 20, width // 4))) for one in told]
+    return [*lines, *[BLANK] * (height - len(lines))]
+
+
+def tail_title(events_per_s: float) -> str:
+    """Return what stands at the end of the hairline above the tail."""
+    rate = f"{events_per_s:,.0f} a second"
+    return f"{rate}, routine ones joined" if events_per_s > CALM else rate
+
+
+def newest(
+    entries: Iterable[Entry], names: Names, most: int, *, joins: bool, known: dict[int, Told] | None = None
+) -> list[Told]:
+    """Return so many lines of what happened last, the newest last; `known` are those that were told before."""
+    known = {} if known is None else known
+    lines: list[Told] = []
+    places: dict[tuple[str, int, str], int] = {}
+    for scanned, entry in enumerate(entries):
+        if scanned >= _SCANNED or (len(lines) >= most and not joins):
+            break
+        event = entry.event
+        if entry.kind in _UNSAID or (joins and isinstance(event, on.AttemptStarted)):
+            continue
+        if not joins or not isinstance(event, _ROUTINE):
+            if len(lines) < most:
+                lines.append(_known(entry, names, known))
+            continue
+        key = (getattr(event, "agent_id", None) or "", entry.at_ms // 1000, entry.kind)
+        if key in places:
+            before = lines[places[key]]
+            lines[places[key]] = before._replace(more=before.more + 1)
+        elif len(lines) < most:
+            places[key] = len(lines)
+            lines.append(_known(entry, names, known))
+        elif all(second > entry.at_ms // 1000 for _, second, _ in places):
+            break  # nothing older belongs to a line that is shown
+    return [_counted(one) for one in reversed(lines)]
+
+
+def _known(entry: Entry, names: Names, known: dict[int, Told]) -> Told:
+    if entry.seq not in known:
+        known[entry.seq] = tell(entry, names)
+    return known[entry.seq]
+
+
+def _counted(one: Told) -> Told:
+    if not one.more:
+        return one
+    verb, _, rest = one.what.partition(" ")
+    return one._replace(what=f"{verb} {one.more + 1}: {rest} and {one.more} more", tone="muted")
+
+
+def tell(entry: Entry, names: Names) -> Told:
+    """Return what the tail says of an event."""
+    event = entry.event
+    glyph, glyph_tone = _GLYPHS.get(entry.kind, _OTHER)
+    agent_id = getattr(event, "agent_id", None)
+    supervisor_id = getattr(event, "supervisor_id", None)
+    who = (agent_id is None and getattr(event, "sender", None)) or names.of(agent_id or supervisor_id)
+    short = _SHORT.get(type(event))
+    took_ms = getattr(event, "duration_ms", None)
+    if short is not None:
+        what, tone = short(event, names)
+        bold = tone == "error"
+    else:
+        said = sentence(event, names)
+        what, tone = said.text.removeprefix(f"{who}: ").removeprefix(f"{who} ").removeprefix("was "), said.tone
+        bold = tone not in _QUIET
+    if isinstance(event, on.StepRecorded) and event.what != "tool":
+        glyph, glyph_tone = ("✦", "waiting") if event.what == "model" else ("·", "muted")
+    return Told(entry.seq, entry.at_ms, glyph, glyph_tone, who, what, tone, took_ms, entry.kind, bold)
+
+
+def _done(event: on.AttemptDone, names: Names) -> tuple[str, str]:
+    return f"finished {names.work(event)}", ""
+
+
+def _failed(event: on.AttemptFailed, names: Names) -> tuple[str, str]:
+    return f"failed {names.work(event)}: {preview(event.error, 200)}", "error"
+
+
+def _started(event: on.AttemptStarted, names: Names) -> tuple[str, str]:
+    return f"took {names.work(event)}", "muted"
+
+
+def _delegated(event: on.Delegated, names: Names) -> tuple[str, str]:
+    first = event.children[0].title if event.children else "nothing"
+    more = f" and {len(event.children) - 1:,} more" if len(event.children) > 1 else ""
+    return f"delegated {preview(first, 80)}{more}", "muted"
+
+
+def _step(event: on.StepRecorded, names: Names) -> tuple[str, str]:
+    name = event.name.removeprefix("tool:")
+    if event.what == "model":
+        said = event.output.get("text") if isinstance(event.output, dict) else None
+        return f"said {preview(str(said), 200)}" if said else "called a model", "muted"
+    given = "" if event.input in (None, [], {}, [[], {}]) else one_line(event.input, 80)
+    return f"{name}({given}) → {one_line(event.output, 120)}", "muted"
+
+
+_SHORT: dict[type, Callable[[Any, Names], tuple[str, str]]] = {
+    on.AttemptDone: _done,
+    on.AttemptFailed: _failed,
+    on.AttemptStarted: _started,
+    on.Delegated: _delegated,
+    on.StepRecorded: _step,
+}
+
+
+def one_line(value: Any, most: int) -> str:
+    """Return a JSON value in a few words."""
+    return preview(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), most)
+
+
+def _drawn(told: Told, width: int, who: int) -> Line:
+    wide = width >= KIND_FROM
+    took = "" if told.took_ms is None else duration(told.took_ms)
+    fixed = 8 + 1 + who + 8 + 4 + (7 + 19 + 2 if wide else 0)
+    room = max(4, width - fixed)
+    bold = " bold" if told.bold else ""
+    verb, _, rest = told.what.partition(" ")
+    path = verb == "finished" and not told.more
+    what = f"{verb} {cut_path(rest, max(1, room - len(verb) - 1))}" if path else told.what
+    parts = [
+        ([Span(clock(told.at_ms), "faint")], 8),
+        *([([Span(f"{told.seq:>7,}", "faint")], 7)] if wide else []),
+        ([Span(told.glyph, told.glyph_tone)], 1),
+        ([Span(cut(told.who, who), f"strong{bold}" if told.bold else "muted")], who),
+        ([Span(cut(what, room), f"{told.tone or 'muted'}{bold}")], room),
+        ([Span(f"{took:>8}", "" if took else "muted")], 8),
+        *([([Span(told.kind, "faint")], 19)] if wide else []),
+    ]
+    return columns(parts, key=f"event:{told.seq}")

@@ -1,0 +1,84 @@
+"""A pane of lines in which some can be chosen, by key or by mouse."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.binding import Binding
+from textual.message import Message
+
+from dashboard.views.lines import Line
+from dashboard.widgets.lines import Lines
+
+
+class Picks(Lines, can_focus=True):
+    """Show lines; a cursor goes over those with a key while it has the focus; post `Opened` for enter, or two clicks.
+
+    The cursor stays with its key while lines move; where that is gone, with its place.
+    """
+
+    BINDINGS = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("enter", "open", "open", show=False),
+    ]
+
+    class Opened(Message):
+        """A line with a key was chosen."""
+
+        def __init__(self, picks: "Picks", key: str) -> None:
+            super().__init__()
+            self.picks = picks
+            self.key = key
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._given: tuple[Line, ...] = ()
+        self._cursor, self._place = "", 0
+
+    @property
+    def chosen(self) -> str:
+        """The key under the cursor; empty while the pane does not have the focus."""
+        return self._cursor if self.has_focus else ""
+
+    def show(self, lines: Sequence[Line]) -> None:
+        self._given = tuple(lines)
+        keys = self._keys()
+        if self._cursor not in keys:
+            self._cursor = keys[min(self._place, len(keys) - 1)] if keys else ""
+        super().show([self._lit(line) for line in self._given])
+
+    def _keys(self) -> list[str]:
+        """Return the keys from the top, each once."""
+        return list(dict.fromkeys(line.key for line in self._given if line.key))
+
+    def _lit(self, line: Line) -> Line:
+        return line._replace(tone="selected") if line.key and line.key == self.chosen else line
+
+    def action_move(self, by: int) -> None:
+        keys = self._keys()
+        if keys:
+            now = keys.index(self._cursor) if self._cursor in keys else 0
+            self.put(keys[max(0, min(now + by, len(keys) - 1))])
+
+    def put(self, key: str) -> None:
+        """Put the cursor on a key."""
+        self._cursor = key
+        self._place = self._keys().index(key) if key in self._keys() else 0
+        self.show(self._given)
+
+    def action_open(self) -> None:
+        if self._cursor:
+            self.post_message(self.Opened(self, self._cursor))
+
+    def on_focus(self) -> None:
+        self.show(self._given)
+
+    def on_blur(self) -> None:
+        self.show(self._given)
+
+    def on_click(self, event: events.Click) -> None:
+        line = self._given[event.y] if event.y < len(self._given) else None
+        if line is not None and line.key:
+            self.put(line.key)
+            if event.chain > 1:
+                self.action_open()

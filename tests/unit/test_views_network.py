@@ -1,0 +1,283 @@
+"""What stands on the Network screen: how it is divided, meters, progress, the calm tail, the panes."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from dashboard.views.activity import Activity
+from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
+from dashboard.views.arrangement import TAIL_KEPT, arranged, tree_room
+from dashboard.views.digest import digest
+from dashboard.views.event_log import Entry
+from dashboard.views.lines import Line, cells
+from dashboard.views.meters import METER, SPAN_MS, Meters
+from dashboard.views.names import Names
+from dashboard.views.network import Folding, Measures, network
+from dashboard.views.progress import Progress, progress_of, time_to_go
+from dashboard.views.queues import QueueHistory
+from dashboard.views.sections import wrapped
+from dashboard.views.supervisor_pane import supervisor_pane, supervisor_side
+from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail
+from engine.core.codec import kind_of
+from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
+from engine.core.state import State
+from tests.pilot.scene import NOW_MS, audit
+from tests.pilot.talking import talking
+from tests.pilot.trouble import trouble
+from tests.world import World, agent, team_world
+
+WORLDS: dict[str, Callable[[], World]] = {"audit": audit, "trouble": trouble, "talking": lambda: talking()[0]}
+
+
+def entries_of(events: list[Event]) -> list[Entry]:
+    """Return events as entries, the newest first."""
+    return [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(events, 1)][::-1]
+
+
+def names_of(world: World) -> Names:
+    names = Names()
+    names.learn(world.journal)
+    return names
+
+
+def seen(world: World) -> Seen:
+    state = world.state
+    activity = Activity.of(state, world.journal)
+    return Seen(state, digest(state), {}, names_of(world), activity, NOW_MS, [0, 3, 5], metered=True)
+
+
+def texts(lines: list[Line]) -> list[str]:
+    return ["".join(span.text for span in line.spans) for line in lines]
+
+
+@given(st.integers(20, 300), st.integers(10, 100), st.integers(0, 1_100), st.booleans())
+def test_the_parts_of_the_screen_share_its_body_and_overlap_nowhere(
+    columns: int, rows: int, lines: int, graph: bool
+) -> None:
+    height = max(1, rows - 5)
+
+    found = arranged(columns, rows, height, lines=lines, graph=graph)
+
+    assert found.tree + found.graph + found.tail == height
+    assert min(found) >= 0
+    assert found.pane <= columns // 2
+    if lines and lines + 1 < height:
+        assert found.tree >= min(lines + 1, height - TAIL_KEPT)
+
+
+def test_what_is_free_under_the_tree_is_never_blank() -> None:
+    assert arranged(80, 24, 19, lines=14).tail == 4
+    assert arranged(80, 24, 19, lines=17).tail == 0
+    assert arranged(120, 40, 35, lines=20).tail == 14
+    assert arranged(120, 40, 35, lines=90).tail == TAIL_KEPT
+    assert arranged(200, 60, 54, lines=20, graph=True).graph > 10
+    assert arranged(200, 60, 54, lines=40, graph=True).graph == 0
+    assert tree_room(40, 35) == 27
+
+
+def test_a_pane_stands_beside_the_tree_from_110_columns_unless_it_was_taken_away() -> None:
+    assert [arranged(columns, 40, 35, lines=5).pane for columns in (109, 110, 150, 300)] == [0, 43, 50, 72]
+    assert arranged(200, 40, 35, lines=5, pane=False).pane == 0
+
+
+def doing(at_ms: int, task: str, agent_id: str = "a1", *, took_ms: int = 100) -> Event:
+    return AttemptDone(
+        at_ms=at_ms, run_id="r1", task_id=task, attempt=1, agent_id=agent_id, output="x", duration_ms=took_ms
+    )
+
+
+def test_a_meter_has_its_samples_on_the_clock_and_keeps_them_from_look_to_look() -> None:
+    state = team_world(agent("ada", "a")).state
+    (ada,) = state.agents
+    activity, meters = Activity(), Meters()
+    activity.learn([doing(NOW_MS, "t1", ada, took_ms=30_000)])
+
+    meters.look(activity, state, NOW_MS)
+    before = meters.samples(ada)
+    meters.look(activity, state, NOW_MS + 3_000)
+    after = meters.samples(ada)
+
+    assert len(before.busy) == 2 * METER
+    assert list(after.busy)[:-2] == list(before.busy)[1:-1]
+    assert sum(before.busy) * SPAN_MS / (2 * METER) == pytest.approx(30_000)
+    assert cells(meters.of(ada)) == METER
+    meters.look(activity, state, NOW_MS, lane=30)
+    assert cells(meters.of(ada)) == 30
+
+
+def test_a_swap_stands_in_the_meter_of_its_agent_where_it_happened() -> None:
+    world = team_world(agent("ada", "a"))
+    (ada,) = world.state.agents
+    spec = world.state.spec_of(world.state.agents[ada])
+    activity, meters = Activity(), Meters()
+    activity.learn([AgentSwapped(at_ms=NOW_MS - 1_000, agent_id=ada, generation=2, spec=spec, mode="drain")])
+
+    meters.look(activity, world.state, NOW_MS)
+
+    assert "".join(span.text for span in meters.of(ada)).index("◆") >= METER - 2
+
+
+def test_progress_counts_everything_below_a_supervisor() -> None:
+    state = audit().state
+    (root,) = state.roots
+
+    progress = progress_of(state)
+
+    below = [progress.get(one, Progress()) for one in root.members if one in state.supervisors]
+    assert progress[root.id].total >= sum(one.total for one in below) > 0
+    assert progress[root.id].ended >= sum(one.ended for one in below)
+    assert sum(run.total for run in state.runs.values()) == progress[root.id].total
+
+
+def test_a_forecast_is_a_range_of_what_was_slowest_and_fastest_and_says_nothing_of_too_little() -> None:
+    state = team_world(agent("ada", "a")).state
+    (ada,), (root,) = state.agents, state.roots
+    activity = Activity()
+    times = [*range(0, 60_000, 2_000), *range(40_500, 60_000, 2_000)]
+    activity.learn([doing(NOW_MS - 60_000 + at_ms, f"t{at_ms}", ada) for at_ms in sorted(times)])
+    steady = Activity()
+    steady.learn([doing(NOW_MS - 1_000, f"t{one}", ada) for one in range(20)])
+
+    assert time_to_go(state, root.id, Progress(50, 150), activity, NOW_MS) == "2–3 min to go"
+    assert time_to_go(state, root.id, Progress(50, 60), activity, NOW_MS) == "11–20 s to go"
+    assert time_to_go(state, root.id, Progress(50, 50), activity, NOW_MS) == ""
+    assert time_to_go(state, root.id, Progress(50, 150), steady, NOW_MS) == ""
+
+
+def storm(failures: int = 0) -> list[Event]:
+    """Return a second in which two agents begin and finish forty tasks."""
+    events: list[Event] = []
+    for number in range(40):
+        at_ms, who = 1_000 + number, f"a{number % 2}"
+        begun = AttemptStarted(at_ms=at_ms, task_id=f"t{number}", attempt=1, agent_id=who, generation=1)
+        events += [begun, doing(at_ms, f"t{number}", who)]
+    for number in range(failures):
+        events.append(
+            AttemptFailed(
+                at_ms=1_900, task_id=f"f{number}", attempt=1, agent_id="a0", error="no", error_type="E", duration_ms=1
+            )
+        )
+    return events
+
+
+def test_much_that_is_routine_becomes_one_line_an_agent_a_second() -> None:
+    told = newest(entries_of(storm(failures=3)), Names(), 20, joins=True)
+
+    assert [(one.who, one.what, one.bold) for one in told] == [
+        ("a0", "finished 20: t38 and 19 more", False),
+        ("a1", "finished 20: t39 and 19 more", False),
+        *[("a0", f"failed f{number}: no", True) for number in range(3)],
+    ]
+
+
+def test_little_that_happens_is_told_event_by_event() -> None:
+    told = newest(entries_of(storm()), Names(), 6, joins=False)
+
+    assert [one.what for one in told] == [
+        "took t37",
+        "finished t37",
+        "took t38",
+        "finished t38",
+        "took t39",
+        "finished t39",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 77, 134])
+def test_lines_of_the_tail_fit_and_lead_to_their_events(width: int) -> None:
+    world = trouble("said 漢字 " * 20)
+
+    lines = tail(newest(entries_of(world.journal), names_of(world), 30, joins=False), width, 30)
+
+    assert all(cell_len(text) <= width for text in texts(lines))
+    assert all(line.key.startswith("event:") for line in lines)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("size", [(43, 10), (43, 35), (66, 55), (72, 90)])
+def test_panes_fill_exactly_their_room_whoever_is_under_the_cursor(name: str, size: tuple[int, int]) -> None:
+    world = WORLDS[name]()
+    sight, (width, height) = seen(world), size
+    entries = entries_of(world.journal)
+
+    panes = [
+        agent_pane(sight, one, [e for e in entries if getattr(e.event, "agent_id", None) == one.id], width, height)
+        for one in world.state.agents.values()
+    ]
+    progress = progress_of(world.state)
+    for one in world.state.supervisors.values():
+        panes.append(supervisor_pane(sight, one, progress.get(one.id, Progress()), width, height))
+        panes.append(supervisor_side(sight, one, (), width, height))
+
+    for lines in panes:
+        assert len(lines) == height
+        assert all(cells(line.spans) <= width for line in lines)
+        assert all(text[0] in "│├┤┼" for text in texts(lines))
+
+
+def test_the_pane_of_an_agent_says_what_it_is_at_and_what_it_did() -> None:
+    world = audit()
+    scout = next(one for one in world.state.agents.values() if one.name == "scout")
+    entries = [one for one in entries_of(world.journal) if getattr(one.event, "agent_id", None) == scout.id]
+
+    shown = "\n".join(texts(agent_pane(seen(world), scout, entries, 60, 40)))
+
+    for text in ("2 of 2 slots", "lib/glob.py", "OUTPUT", "TIME A TASK", "LAST TASKS", "100% ok"):
+        assert text in shown
+
+
+def test_a_row_shows_where_its_agent_is_and_a_heading_sorts_the_members() -> None:
+    world = audit()
+    state, counts = world.state, digest(world.state)
+    meters = Meters()
+    meters.look(Activity.of(state, world.journal), state, NOW_MS)
+
+    def shown(order: str, width: int = 77, lane: int = 0) -> list[str]:
+        measures = Measures(width, lane, meters, None, progress_of(state), order)
+        listing = network(state, counts, {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+        return [listing.cells(index)[0].text for index in range(len(listing.keys))]
+
+    assert shown("declared")[3:6] == ["scout", "scout-thorough", "scout-careful"]
+    assert shown("DONE").index("scout-careful") < shown("DONE").index("scout-thorough")
+    listing = network(state, counts, {}, now_ms=NOW_MS, folding=Folding(99), root=state.roots[0].members[1])
+    assert [listing.cells(index)[0].text for index in range(len(listing.keys))] == [
+        "scout", "scout-thorough", "scout-careful"
+    ]  # fmt: skip
+
+
+def test_queue_lengths_are_sampled_once_a_second_and_forgotten_in_the_past() -> None:
+    history = QueueHistory()
+    for at_ms, length in ((0, 1), (400, 9), (1_000, 2), (4_000, 3)):
+        history.look({"a1": length, "a2": 0}, at_ms)
+
+    assert history.of("a1") == [1, 2, 2, 2, 3]
+    assert history.of("a2") == [0] * 5
+    history.look({"a1": 7}, 1_500)
+    assert history.of("a1") == [1, 2]
+
+
+def test_the_task_that_waits_longest_is_found_for_an_agent_and_for_a_team() -> None:
+    world = audit()
+    state: State = world.state
+    team = next(one for one in state.supervisors.values() if one.name == "survey")
+
+    oldest = state.tasks[oldest_in_queue(state, team.id)]
+
+    waiting = [task for task in state.tasks.values() if task.ready and task.supervisor_id == team.id]
+    assert oldest.ready_ms == min(task.ready_ms for task in waiting)
+    assert oldest_in_queue(state, "a999") == ""
+
+
+@given(st.text(max_size=400), st.integers(1, 40), st.integers(0, 8))
+def test_wrapped_text_has_at_most_so_many_lines_and_cells(text: str, width: int, most: int) -> None:
+    lines = wrapped(text, width, most)
+
+    assert len(lines) <= most
+    assert all(cell_len(line) <= max(2, width) for line in lines)
+
+
+def test_kinds_that_the_tail_knows_are_kinds_of_events() -> None:
+    assert {kind_of(kind) for kind in EVENTS} >= {*_GLYPHS, *_UNSAID}
