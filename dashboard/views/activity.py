@@ -47,6 +47,8 @@ class Ended(NamedTuple):
     agent_id: str
     duration_ms: int
     done: bool
+    tokens: int = 0
+    cost_usd: float = 0.0
 
 
 class Marked(NamedTuple):
@@ -134,6 +136,8 @@ class Activity:
         self.team = Track()
         self.ends: deque[Ended] = deque(maxlen=_KEPT)
         """The attempts that ended last, the newest at the right."""
+        self.ended = 0
+        """How many have ended in all."""
         self.marks: deque[Marked] = deque(maxlen=_KEPT)
         self.started_ms: dict[str, int] = {}
         """When something was last handed to an agent."""
@@ -256,7 +260,8 @@ class Activity:
             elif failed:
                 track.failed[place] = min(65_535, track.failed[place] + 1)
         if failed or isinstance(event, AttemptDone):
-            self.ends.append(Ended(at_ms, event.task_id, agent_id, duration_ms, not failed))
+            self.ended += 1
+            self.ends.append(ended_of(event))
 
     def _spend(self, event: StepRecorded) -> None:
         if event.agent_id is not None and event.usage.tokens_out:
@@ -286,6 +291,15 @@ class Activity:
             self.queued.append((at_ms, waiting))
 
 
+def ended_of(event: Any) -> Ended:
+    """Return what an event that ends an attempt of an agent says of it."""
+    usage = getattr(event, "usage", None)
+    tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0) if usage is not None else 0
+    cost = float(usage.cost_usd or 0) if usage is not None else 0.0
+    took_ms: int = getattr(event, "duration_ms", 0)
+    return Ended(event.at_ms, event.task_id, event.agent_id, took_ms, isinstance(event, AttemptDone), tokens, cost)
+
+
 def _level(track: Track, at_ms: int, running: int, parked: int) -> None:
     """Change what is at work from a moment on, also where that lies before what has been counted."""
     if at_ms < track.since_ms:
@@ -293,4 +307,4 @@ def _level(track: Track, at_ms: int, running: int, parked: int) -> None:
     track.change(max(at_ms, track.since_ms), running, parked)
 
 
-__all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Track"]
+__all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Track", "ended_of"]

@@ -21,6 +21,8 @@ COLUMNS = {
     "FAIL": "tasks that failed for good, after every retry",
     "OK": "share of the attempts that ended well",
     "P50": "median time of an agent's last attempts: half took longer",
+    "P95": "of a window: 95 of 100 tasks took less",
+    "SHARE": "its part of the time at work of all agents in the window",
     "GEN": "generation of an agent: each swap adds one",
     "QUEUE": "tasks that could begin and wait for this agent",
     "CAN": "its specialties: what work asks for",

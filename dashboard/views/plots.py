@@ -73,6 +73,32 @@ def _braille(left: int, right: int) -> str:
     return chr(0x2800 | dots)
 
 
+_LEFT_DOT, _RIGHT_DOT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)
+"""The dot of a braille cell at each level from the base line up."""
+
+
+def curve(values: Sequence[float], width: int, height: int, *, most: float) -> list[str]:
+    """Return the newest samples as a line, `height` lines of braille from the top; 0 is not drawn.
+
+    Args:
+        values: Samples, the oldest first; two of them take a cell.
+        width: In cells.
+        height: In lines; each has four levels.
+        most: The value of full height.
+    """
+    newest = list(values[-2 * width :]) if width else []
+    levels = [0] * (2 * width - len(newest)) + [_level(value, most or 1.0, 4 * height, base=False) for value in newest]
+    return [
+        "".join(_dots(levels[at] - 4 * row, levels[at + 1] - 4 * row) for at in range(0, 2 * width, 2))
+        for row in reversed(range(height))
+    ]
+
+
+def _dots(left: int, right: int) -> str:
+    dots = (_LEFT_DOT[left - 1] if 0 < left <= 4 else 0) | (_RIGHT_DOT[right - 1] if 0 < right <= 4 else 0)
+    return chr(0x2800 | dots) if dots else " "
+
+
 def bar(share: float, *, most: int = 8) -> str:
     """Return a share from 0 to 1 as one block `▁` to `█`; what is there at all is at least `▁`."""
     eighths = ceil(max(0.0, min(1.0, share)) * most - 1e-9)
@@ -97,7 +123,14 @@ def axis_top(most: float) -> float:
 
 
 def plot(
-    values: Sequence[float], width: int, height: int, *, top: float, labels: Sequence[str], tones: Sequence[str]
+    values: Sequence[float],
+    width: int,
+    height: int,
+    *,
+    top: float,
+    labels: Sequence[str],
+    tones: Sequence[str],
+    over: Sequence[float] = (),
 ) -> list[Line]:
     """Return an area with its axis at the left.
 
@@ -108,17 +141,29 @@ def plot(
         top: Value at the top of the axis.
         labels: What stands at the axis, from the top line to the bottom one, spread over the height.
         tones: Of the lines from the bottom to the top, spread over the height.
+        over: Samples that are drawn as a line over the area.
     """
     wide = max(map(len, labels), default=0)
     room = max(0, width - wide - 2)
     lines = []
     at = {round(place * (height - 1) / max(1, len(labels) - 1)): text for place, text in enumerate(labels)}
+    above = curve(over, room, height, most=top)
     for row, drawn in enumerate(area(values, room, height, most=top, base=True)):
         tone = tones[min(len(tones) - 1, (height - 1 - row) * len(tones) // height)]
-        tick = "┤" if row in at else "│"
-        lines.append(
-            Line(
-                (Span(padded(at.get(row, ""), wide, right=True) + " ", "faint"), Span(tick, "line"), Span(drawn, tone))
-            )
-        )
+        axis = (Span(padded(at.get(row, ""), wide, right=True) + " ", "faint"), Span("┤" if row in at else "│", "line"))
+        lines.append(Line((*axis, *_laid_over(drawn, above[row], tone))))
     return lines
+
+
+def _laid_over(below: str, above: str, tone: str) -> list[Span]:
+    """Return a line of braille with another one over it, which has a tone of its own."""
+    if not above.strip():
+        return [Span(below, tone)]
+    spans: list[Span] = []
+    for under, over in zip(below, above, strict=True):
+        text, its = (under, tone) if over == " " else (over, "plot-p95")
+        if spans and spans[-1].tone == its:
+            spans[-1] = Span(spans[-1].text + text, its)
+        else:
+            spans.append(Span(text, its))
+    return spans

@@ -1,0 +1,180 @@
+"""How the team does over time, in plots; each agent in a table below."""
+
+from collections import deque
+from collections.abc import Iterable
+
+from textual import events
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from dashboard.feed import entries_of
+from dashboard.frame.table_screen import TableScreen
+from dashboard.views.activity import Ended, ended_of
+from dashboard.views.header import Glimpse
+from dashboard.views.metric_rows import ORDERS, figures, metric_rows
+from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, grid, plot_count, plots, series
+from dashboard.views.rows import Cell, Listing
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.table import Table
+from store import Reader
+
+MOST = 20_000
+"""Ends of attempts that are kept: of a longer window only so many count."""
+DRAW_EVERY_MS = 1_000
+_KINDS = ("attempt_done", "attempt_failed")
+_AXIS = 10
+"""About how many cells of a plot its axis takes."""
+
+
+class MetricsScreen(TableScreen):
+    """Plots of a window of time, of the team or of one agent."""
+
+    PLACE = "metrics"
+    ORDERS = tuple(ORDERS)
+    KEYS = (
+        ("↑↓", "agent"), ("enter", "only it"), ("w", "window"), (">", "sort"), ("p", "one plot"), ("o", "open"), "swap",
+    )  # fmt: skip
+    BINDINGS = [
+        Binding("w", "window", "window", show=False),
+        Binding("p", "large", "one plot", show=False),
+        Binding("o", "open_agent", "open", show=False),
+    ]
+    DEFAULT_CSS = """
+    MetricsScreen #plots { height: 1fr; width: 1fr; }
+    MetricsScreen Table { height: 45%; }
+    MetricsScreen.-low Table { display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._window = next(iter(WINDOWS_MS))
+        self._only: str | None = None
+        self._large: int | None = None
+        self._ends: deque[Ended] = deque(maxlen=MOST)
+        self._known = 0
+        """Ends that the feed had counted when they were last taken over."""
+        self._source: object = None
+        self._reading = False
+        self._drawn: tuple[object, ...] = ()
+
+    def body(self) -> Iterable[Widget]:
+        with Vertical():
+            yield Lines(id="plots")
+            yield Table(id="body", sorts=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self.set_class(event.size.height < TABLE_FROM, "-low")
+        self._drawn = ()
+
+    def show(self, glimpse: Glimpse) -> None:
+        self._take(glimpse)
+        drawn = (glimpse.now_ms // DRAW_EVERY_MS, self._window, self._only, self._large, glimpse.state.seq == 0)
+        if drawn != self._drawn:
+            self._drawn = drawn
+            self._draw(glimpse)
+            super().show(glimpse)
+
+    def _take(self, glimpse: Glimpse) -> None:
+        """Take over attempts that ended since the last look; of another moment all are read anew."""
+        activity = glimpse.activity
+        if activity is not self._source:
+            self._source, self._known = activity, activity.ended
+            self._ends = deque(activity.ends, MOST)
+            self._read(glimpse)
+        new = activity.ended - self._known
+        if new > 0:
+            self._known = activity.ended
+            self._ends.extend(list(activity.ends)[-new:])
+
+    def _read(self, glimpse: Glimpse) -> None:
+        """Read the ends of before those that the feed knows, in a thread."""
+        source, seq, names = self._source, glimpse.state.seq, glimpse.names
+        from_ms = glimpse.now_ms - max(WINDOWS_MS.values())
+
+        def read(reader: Reader) -> list[Ended]:
+            records = reader.records_before(seq + 1, MOST, kinds=_KINDS)
+            near = [one for one in records if one.at_ms >= from_ms]
+            found = [ended_of(one.event) for one in entries_of(reader, near, names)]
+            return [one for one in found if one.agent_id is not None]
+
+        def then(found: list[Ended]) -> None:
+            if source is self._source and found:
+                newer = [one for one in self._ends if one.at_ms > found[-1].at_ms]
+                self._ends = deque([*found, *newer], MOST)
+                self._drawn = ()
+                if self.is_attached:
+                    self.look(self.deck.glimpse)
+
+        self.deck.read(read, then)
+
+    def _draw(self, glimpse: Glimpse) -> None:
+        pane = self.query_one("#plots", Lines)
+        size = pane.size
+        across, _ = grid(size.width, size.height)
+        only = self._only
+        agents = glimpse.state.agents
+        at_work = [agents[only]] if only in agents else agents.values()
+        tasks = [glimpse.state.tasks.get(task_id) for agent in at_work for task_id in agent.running]
+        found = series(
+            (one for one in self._ends if only is None or one.agent_id == only),
+            now_ms=glimpse.now_ms,
+            window_ms=WINDOWS_MS[self._window],
+            samples=2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS),
+            running_ms=[task.attempt.started_ms for task in tasks if task is not None and task.attempt is not None],
+        )
+        pane.show(
+            plots(
+                found,
+                glimpse.activity,
+                glimpse.state,
+                now_ms=glimpse.now_ms,
+                width=size.width,
+                height=size.height,
+                large=self._large,
+            )
+        )
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        found = figures(self._ends, glimpse.now_ms - WINDOWS_MS[self._window])
+        return metric_rows(
+            glimpse.state, found, glimpse.activity, now_ms=glimpse.now_ms, order=self._order, needle=self.needle
+        )
+
+    def facts(self) -> list[Cell]:
+        agent = self.state.agents.get(self._only or "")
+        only = [Cell(f"only {agent.name}, esc shows all", "accent")] if agent is not None else []
+        return [*only, Cell(f"window {self._window}", "muted"), *super().facts()]
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        self._only = None if self._only == event.key else event.key
+        self.look(self.deck.glimpse)
+
+    def action_back(self) -> None:
+        """Show all agents again; then as on every screen."""
+        if self._large is not None or self._only is not None:
+            self._large = self._only = None
+            self.look(self.deck.glimpse)
+        else:
+            super().action_back()
+
+    def action_window(self) -> None:
+        """Go to the next longer window, and from the longest to the shortest."""
+        names = [*WINDOWS_MS]
+        self._window = names[(names.index(self._window) + 1) % len(names)]
+        self.look(self.deck.glimpse)
+
+    def action_large(self) -> None:
+        """Show one plot alone, then the next one; after the last all of them."""
+        place = 0 if self._large is None else self._large + 1
+        self._large = place if place < plot_count() else None
+        self.look(self.deck.glimpse)
+
+    def action_open_agent(self) -> None:
+        """Open the agent under the cursor."""
+        if self.table.selected is not None:
+            self.deck.open("agent", self.table.selected)
+
+
+SCREEN = MetricsScreen

@@ -1,0 +1,120 @@
+"""The agents of a team by their figures, for the table under the plots; supervisors sum what is below them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.views.activity import Activity, Ended
+from dashboard.views.amounts import count, duration, percent
+from dashboard.views.filters import filter_typed
+from dashboard.views.lines import Span
+from dashboard.views.plots import meter, spark
+from dashboard.views.rows import Cell, Column, Listing, nothing
+from dashboard.views.subjects import OfAgent
+from dashboard.views.usage import USED, is_metered, used
+from engine.core.state import Agent, State
+
+_TOOK, _BUSY, _SHARE = 24, 12, 10
+"""Cells of the pictures of a row."""
+COLUMNS = (
+    Column("AGENT", 16, grow=1, most=28),
+    Column("DONE", 7, right=True),
+    Column("FAIL", 5, right=True),
+    Column("OK", 6, right=True, drop=1),
+    Column("P50", 9, right=True),
+    Column("P95", 9, right=True, drop=1),
+    Column("TIME A TASK", _TOOK, drop=4, calm=True),
+    Column("BUSY, 2 MIN", _BUSY, drop=2, calm=True),
+    Column("SHARE", _SHARE + 5, drop=3, calm=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the window says of one agent."""
+
+    done: int = 0
+    failed: int = 0
+    time_ms: int = 0
+    """Spent at work on what ended."""
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    took_ms: Sequence[int] = ()
+    """Of the newest tasks, the oldest first."""
+
+
+ORDERS: dict[str, Callable[[Figures], float]] = {
+    "done": lambda one: -one.done,
+    "slowest": lambda one: -(one.p50_ms or 0),
+    "p95": lambda one: -(one.p95_ms or 0),
+    "failed": lambda one: -one.failed,
+    "share": lambda one: -one.time_ms,
+}
+
+
+def figures(ends: Sequence[Ended], from_ms: int) -> dict[str, Figures]:
+    """Return what each agent did since a moment."""
+    by: dict[str, list[Ended]] = {}
+    for end in ends:
+        if end.at_ms >= from_ms:
+            by.setdefault(end.agent_id, []).append(end)
+    found = {}
+    for agent_id, own in by.items():
+        took = [end.duration_ms for end in own if end.done]
+        ordered = sorted(took)
+        found[agent_id] = Figures(
+            done=len(took),
+            failed=len(own) - len(took),
+            time_ms=sum(end.duration_ms for end in own),
+            p50_ms=ordered[len(ordered) // 2] if ordered else None,
+            p95_ms=ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)] if ordered else None,
+            took_ms=took[-2 * _TOOK :],
+        )
+    return found
+
+
+def metric_rows(
+    state: State, found: Mapping[str, Figures], activity: Activity, *, now_ms: int, order: str, needle: str = ""
+) -> Listing:
+    """Return every agent with its figures; keys are their ids."""
+    wanted = filter_typed(needle)
+    agents = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent))
+    rank, none = ORDERS[order], Figures()
+    agents.sort(key=lambda agent: (rank(found.get(agent.id, none)), agent.created_seq))
+    whole = sum(one.time_ms for one in found.values())
+    metered = is_metered(state)
+
+    def make(key: str) -> tuple[Cell, ...]:
+        agent = state.agents.get(key)
+        if agent is None:
+            return (Cell("removed", "muted"),)
+        cells = _cells(agent, found.get(key, none), activity, whole, now_ms)
+        return cells + (used(agent.usage) if metered else ())
+
+    return Listing(
+        columns=(*COLUMNS, *USED) if metered else COLUMNS,
+        keys=[agent.id for agent in agents],
+        make=make,
+        empty=nothing(needle, "agent", "no agents yet", ": add FILE  adds one"),
+        total=len(state.agents),
+    )
+
+
+def _cells(agent: Agent, one: Figures, activity: Activity, whole_ms: int, now_ms: int) -> tuple[Cell, ...]:
+    ended = one.done + one.failed
+    shares = activity.shares(agent.id, now_ms, samples=2 * _BUSY, each=20, slots=agent.max_concurrency)
+    share = one.time_ms / whole_ms if whole_ms else 0.0
+    took = spark(one.took_ms, _TOOK) if one.took_ms else ""
+    busy = spark(shares, _BUSY, most=1.0)
+    return (
+        Cell(agent.name, "strong" if agent.running else "" if ended else "muted"),
+        Cell(count(one.done), "" if one.done else "muted"),
+        Cell(count(one.failed) if one.failed else "·", "warn" if one.failed else "muted"),
+        Cell(percent(one.done / ended) if ended else "", "warn" if one.failed else "muted"),
+        Cell(duration(one.p50_ms) if one.p50_ms is not None else "", ""),
+        Cell(duration(one.p95_ms) if one.p95_ms is not None else "", "plot-p95"),
+        Cell(took, spans=(Span(took, "plot-mid"),)) if took else Cell(""),
+        Cell(busy, spans=(Span(busy, "busy-before" if any(shares) else "faint"),)),
+        Cell(f"{share:.0%}", spans=(*meter(share, _SHARE, rest="faint"), Span(f"{share:>5.0%}", "muted")))
+        if one.time_ms
+        else Cell(""),
+    )

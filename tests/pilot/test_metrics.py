@@ -1,0 +1,54 @@
+"""The metrics: a window, one agent, one plot."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.widgets.lines import Lines
+from tests.pilot.hand import Hand, opened
+
+pytestmark = pytest.mark.anyio
+
+
+def drawn(hand: Hand) -> str:
+    return hand.app.screen.query_one("#plots", Lines).text
+
+
+async def look(hand: Hand) -> None:
+    hand.clock[0] += 1_000
+    hand.app.flush()
+    await hand.press()
+
+
+async def test_plots_and_the_table_show_what_the_window_holds(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("4")
+        assert hand.place == "metrics"
+        await hand.press("w", "w")
+        await look(hand)
+        assert "THROUGHPUT" in drawn(hand)
+        assert "AT WORK" in drawn(hand)
+        assert "−60 min" in drawn(hand)
+        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
+
+
+async def test_one_agent_alone_and_one_plot_alone_and_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("4", "w", "w", "j", "enter")
+        await look(hand)
+        assert "only " in hand.app.screen.query_one("#tabs").text  # type: ignore[attr-defined]
+        await hand.press("p")
+        await look(hand)
+        assert "QUEUE" not in drawn(hand)
+        await hand.press("escape")
+        await look(hand)
+        assert "QUEUE" in drawn(hand)
+        assert "only " not in hand.app.screen.query_one("#tabs").text  # type: ignore[attr-defined]
+
+
+async def test_a_low_window_has_plots_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 20)) as hand:
+        await hand.press("4")
+        await look(hand)
+        assert not hand.table.display
+        assert "THROUGHPUT" in drawn(hand)

@@ -1,0 +1,86 @@
+"""The samples of the metrics add up to what happened, whatever the window."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from dashboard.views.activity import Activity, Ended
+from dashboard.views.digest import digest
+from dashboard.views.metric_rows import ORDERS, figures, metric_rows
+from dashboard.views.metrics import WINDOWS_MS, plots, series
+from tests.pilot.scene import audit
+
+NOW_MS = 10_000_000
+ENDS = st.lists(
+    st.builds(
+        Ended,
+        at_ms=st.integers(NOW_MS - 59_000, NOW_MS - 1),
+        task_id=st.just("t1"),
+        agent_id=st.sampled_from(["a1", "a2"]),
+        duration_ms=st.integers(0, 5_000),
+        done=st.booleans(),
+        tokens=st.integers(0, 1_000),
+    ),
+    max_size=60,
+)
+
+
+@given(ENDS, st.integers(2, 200))
+def test_every_end_in_the_window_is_in_one_sample(ends: list[Ended], samples: int) -> None:
+    found = series(ends, now_ms=NOW_MS, window_ms=120_000, samples=samples)
+
+    assert sum(found.done) == sum(end.done for end in ends)
+    assert sum(found.failed) == sum(not end.done for end in ends)
+    assert sum(found.tokens) == sum(end.tokens for end in ends)
+    assert len(found.p50_ms) == len(found.p95_ms) == samples
+
+
+@given(ENDS)
+def test_time_at_work_is_the_sum_of_what_took_so_long(ends: list[Ended]) -> None:
+    whole_ms = 120_000
+    found = series(ends, now_ms=NOW_MS // 1_000 * 1_000, window_ms=whole_ms, samples=120)
+
+    assert abs(sum(found.busy) * found.each_ms - sum(end.duration_ms for end in ends)) < 1
+
+
+@given(ENDS)
+def test_p95_is_not_below_p50(ends: list[Ended]) -> None:
+    found = series(ends, now_ms=NOW_MS, window_ms=60_000, samples=60)
+
+    assert all(high >= low for low, high in zip(found.p50_ms, found.p95_ms, strict=True))
+
+
+def test_attempts_under_way_count_until_now() -> None:
+    found = series([], now_ms=NOW_MS, window_ms=60_000, samples=60, running_ms=[NOW_MS - 10_000, NOW_MS - 20_000])
+
+    assert found.running == 2
+    assert found.busy[-5] == 2.0
+    assert found.busy[-15] == 1.0
+    assert found.busy[0] == 0.0
+
+
+@given(st.integers(20, 220), st.integers(3, 60), st.sampled_from([None, 0, 3, 7]))
+def test_plots_fill_their_size(width: int, height: int, large: int | None) -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    found = series(activity.ends, now_ms=work.now_ms, window_ms=WINDOWS_MS["1 h"], samples=40)
+
+    lines = plots(found, activity, work.state, now_ms=work.now_ms, width=width, height=height, large=large)
+
+    assert len(lines) <= height + 2
+    assert all(sum(cell_len(span.text) for span in line.spans) <= width for line in lines)
+
+
+def test_agents_are_compared_by_their_figures() -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    found = figures(activity.ends, 0)
+
+    assert sum(one.done for one in found.values()) == sum(end.done for end in activity.ends)
+    for order in ORDERS:
+        listing = metric_rows(work.state, found, activity, now_ms=work.now_ms, order=order)
+        assert {*listing.keys} == {*work.state.agents}
+        assert all(len(listing.cells(place)) <= len(listing.columns) for place in range(len(listing.keys)))
+    best = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done").keys[0]
+    assert found[best].done == max(one.done for one in found.values())
+    assert digest(work.state)
