@@ -7,6 +7,7 @@ operator asks for becomes a command in the inbox, and its outcome one line. Scre
 import gc
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from dashboard.theme import DARK, THEMES
 from dashboard.views.digest import digest
 from dashboard.views.header import Glimpse, Situation, engine_time_ms
 from dashboard.views.news import News, Tips
+from dashboard.views.past import Moment
 from dashboard.views.place import Place
 from dashboard.visiting import read_place, visit
 from engine.core.state import State
@@ -52,7 +54,7 @@ COLLECT_S = 60.0
 SLICE_S, CATCHING_UP_S = 0.015, 0.05
 """Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
 FAR_BEHIND = 5_000
-SAID_MS, HEARD_MS = 10_000, 2_000
+SAID_MS, HEARD_MS = 6_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 _HERE = Path(__file__).resolve().parent
 
@@ -79,6 +81,10 @@ class QuarterdeckApp(Deck):
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("ctrl+c", "interrupt", "how to quit", show=False, priority=True),
         Binding("ctrl+z", "suspend", "suspend", show=False),
+        # In the past these are the time bar's, whatever a screen does with them otherwise.
+        Binding("comma", "step_past(-1)", "event before", show=False, priority=True),
+        Binding("full_stop", "step_past(1)", "next event", show=False, priority=True),
+        Binding("p", "play_past", "play", show=False, priority=True),
     ]
 
     def __init__(
@@ -135,6 +141,7 @@ class QuarterdeckApp(Deck):
 
     def on_unmount(self) -> None:
         self._terminal.leave()
+        self.playback.leave()
         self.feed.stop()
 
     def _tell_terminal(self, text: str) -> None:
@@ -146,23 +153,26 @@ class QuarterdeckApp(Deck):
         behind = self.feed.behind > FAR_BEHIND
         changed = self.feed.advance(CATCHING_UP_S if behind else SLICE_S)
         now_ms = self._clock()
+        moved, in_past = self.advance_past(now_ms), self.in_past
+        self.sum_up(now_ms)
         if self.message is not None and now_ms - self._said_ms > SAID_MS:
             self.message = None
         if self.message is None or now_ms - self._said_ms > HEARD_MS:
             news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)
-            if news is not None:
+            if news is not None and not in_past:
                 self.say(news.text, news.tone)
         feed = self.feed
         if self._tips is not None and not feed.opening:
             engine = feed.engine
             pid = engine.pid if engine is not None and engine.alive else None
             self.tip = self._tips.of(self._happened(), now_ms, pid=pid)
-        self._stale |= changed or feed.live != self.glimpse.live
-        drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening)
+        self._stale |= moved if in_past else changed or feed.live != self.glimpse.live
+        drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at())
         if drawn != self._drawn or (self._stale and time.monotonic() - self._looked_s >= self._look_every_s):
             self._drawn, self._stale, self._looked_s = drawn, False, time.monotonic()
             self.glimpse = self._look()
-            self._terminal.look(self._team_name(), len(self.glimpse.counts.needs_person))
+            if not in_past:
+                self._terminal.look(self._team_name(), len(self.glimpse.counts.needs_person))
             self.show()
         if self._opens_at is not None and feed.looked and not feed.opening:
             place, self._opens_at = self._opens_at, None
@@ -171,6 +181,23 @@ class QuarterdeckApp(Deck):
     @property
     def _look_every_s(self) -> float:
         return REDUCED_S if self.settings.is_reduced else LOOK_S
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave keys to the screen where they are not the time bar's: before the newest event, and in a field."""
+        if action in ("step_past", "play_past"):
+            return self.in_past and isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
+        return super().check_action(action, parameters)
+
+    def action_step_past(self, by: int) -> None:
+        self.step_events(by)
+
+    def action_play_past(self) -> None:
+        self.play()
+
+    def _stands_at(self) -> tuple[int, int]:
+        """Return what is shown at once when it differs: the moment that somebody went to, and how fast it plays."""
+        past = self.playback.moment(0, 0)
+        return (-1, 0) if past is None else (-2 if past.speed else past.seq, past.speed)
 
     def _happened(self) -> set[str]:
         """Return the kinds of the events that were folded since the last call; none at the first."""
@@ -191,22 +218,36 @@ class QuarterdeckApp(Deck):
 
     def _look(self) -> Glimpse:
         feed = self.feed
+        wall_ms = self._clock()
+        now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
+        past = self.playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
         situation = Situation(
             db=str(self.path),
             engine=feed.engine,
             standbys=feed.standbys,
-            now_ms=engine_time_ms(feed.state.at_ms, feed.engine, self._clock()),
+            now_ms=now_ms,
             events_per_s=feed.events_per_s,
             behind=feed.behind,
             opening=feed.opening,
             trouble=feed.trouble,
             readonly=self.readonly,
             looked=feed.looked,
+            wall_ms=wall_ms,
         )
+        if past is not None:
+            return self._look_back(past, situation)
         state = State() if situation.opening else feed.state
         counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
         feed.activity.sample_queue(situation.now_ms, counts.waiting)
-        return Glimpse(state, counts, feed.live, situation, feed.names, feed.activity)
+        return Glimpse(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
+
+    def _look_back(self, past: Moment, now: Situation) -> Glimpse:
+        """Look at a moment of the past: what the live file says, and who holds the file, is of now and left out."""
+        then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=0.0, behind=0, opening=False)
+        at = self.playback
+        counts = digest(at.state)
+        at.activity.sample_queue(past.at_ms, counts.waiting)
+        return Glimpse(at.state, counts, {}, then, at.names, at.activity, at.recent, past)
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from textual import events
-from textual.app import App
 from textual.widget import Widget
 
 from dashboard.client import Client, Outcome
 from dashboard.feed import Feed
 from dashboard.theme import THEMES
+from dashboard.time_travel import TimeTravel
 from dashboard.views.amounts import size
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import NOTHING_TO_UNDO, can_be_undone, spoken
+from dashboard.views.past import REFUSED
 from dashboard.views.rows import Cell
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
@@ -35,25 +36,21 @@ READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to
 READ_ONLY_TAB = "refused: this browser looks on only; `quarterdeck serve --role operator` lets it change the team"
 
 
-class Deck(App[int]):
+class Deck(TimeTravel):
     """An app on the database of one team."""
 
-    glimpse: Glimpse
-    """The team as of the last redraw."""
     in_browser = False
     """Whether the operator sits in a browser, who has no paths, programs, trust or engines of this machine to use."""
     tip: Cell | None = None
     """Hint about what to try next, shown while there is no message."""
 
     def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
-        super().__init__()
-        self.path = db
+        super().__init__(db, feed)
         self.next_path: Path | None = None
         """The database to be shown once this one is left."""
         self.readonly = readonly
-        self.feed = feed
         self.message: Cell | None = None
-        """Text of the status line; None without a recent message."""
+        """What takes the words of the time bar; None without a recent message."""
         self.undoable: list[str] = []
         """Commands of this session that can be taken back, by their ids."""
         self._clock = clock
@@ -76,15 +73,17 @@ class Deck(App[int]):
         raise NotImplementedError
 
     def say(self, text: str, tone: str = "") -> None:
-        """Show one line above the keys."""
+        """Show one line in the time bar."""
         self.message, self._said_ms = Cell(text, tone), self._clock()
         self.show()
 
     def may(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
-        if self.readonly:
-            self.say(READ_ONLY_TAB if self.in_browser else READ_ONLY, "warn")
-        return not self.readonly
+        read_only = READ_ONLY_TAB if self.in_browser else READ_ONLY
+        refusal = REFUSED if self.in_past else read_only if self.readonly else ""
+        if refusal:
+            self.say(refusal, "warn")
+        return not refusal
 
     def at_hand(self, what: str) -> bool:
         """Return whether the machine itself may be used, as from its terminal; if not, show why.
@@ -113,7 +112,7 @@ class Deck(App[int]):
         if command is not None and self.may():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
             told = partial(self._told, command)
-            self._aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ")
+            self.aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ")
 
     def _client(self) -> Client:
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
@@ -148,9 +147,9 @@ class Deck(App[int]):
             with Reader(self.path) as reader:
                 return work(reader)
 
-        self._aside(reading, then, (StoreError, CoreError))
+        self.aside(reading, then, (StoreError, CoreError))
 
-    def _aside(
+    def aside(
         self, work: Callable[[], T], then: Callable[[T], None], errors: tuple[type[Exception], ...], sorry: str = ""
     ) -> None:
         """Work in a thread, then go on here; an error is one line that begins with `sorry`."""
@@ -174,7 +173,7 @@ class Deck(App[int]):
 
         self.say("… exporting", "muted")
         errors = (ArchiveError, StoreError, OSError)
-        self._aside(lambda: export_archive(self.path, target), told, errors, "not exported: ")
+        self.aside(lambda: export_archive(self.path, target), told, errors, "not exported: ")
 
     def ask_upload(self) -> None:
         """Ask the browser for a file."""

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from dashboard.checkpoints import Checkpoints
 from dashboard.feed import entries_of
+from dashboard.views.activity import Activity
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
 from dashboard.views.time_bar import MARKS
@@ -35,8 +36,8 @@ BACK = 500
 """On the way to a far moment the state so many events before it is kept, for steps back from there."""
 WORTH = 2_000
 """Reading a stored state takes as long as folding so many events."""
-RECENT = 200
-"""Events up to the moment that are kept decoded for the log."""
+RECENT = 1_000
+"""Events up to the moment that are kept decoded: for the log, and to count what agents did just before."""
 PATIENCE_S = 0.2
 """When nothing was handed over for so long, a moment is finished also where another was asked for meanwhile."""
 
@@ -69,6 +70,7 @@ _Request: TypeAlias = _ToSeq | _ToTime | _ByEvents | _ToMark
 class _Moment:
     state: State
     recent: list[Entry]
+    activity: Activity
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class Past:
         self.names = Names()
         self.recent: deque[Entry] = deque(maxlen=RECENT)
         """The last events up to that moment, without gaps."""
+        self.activity = Activity()
+        """What each agent did in the minutes before."""
         self.trouble: str | None = None
         """Why the last moment that was asked for cannot be shown, in one line."""
         self._ready = ready
@@ -153,8 +157,11 @@ class Past:
             arrived = self._arrived.get()
             if isinstance(arrived, _Moment):
                 self.state, self.recent = arrived.state, deque(arrived.recent, RECENT)
+                self.activity = arrived.activity
             else:
-                fold(self.state, [entry.event for entry in arrived.entries])
+                events = [entry.event for entry in arrived.entries]
+                fold(self.state, events)
+                self.activity.learn(events)
                 self.recent.extend(arrived.entries)
             changed = True
         return changed
@@ -227,7 +234,8 @@ class Past:
                 return False
             self.names.learn_state(state)
             recent = entries_of(reader, reader.records_before(target + 1, RECENT), self.names)
-            self._arrived.put(_Moment(state, recent))
+            activity = Activity.of(state, [entry.event for entry in recent])
+            self._arrived.put(_Moment(state, recent, activity))
         self._handed = target
         return True
 

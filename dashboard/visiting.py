@@ -41,7 +41,9 @@ def read_place(text: str) -> Place:
 
 
 def visit(deck: "Deck", place: Place) -> None:
-    """Go to a place; what is not there any more is said in the status line."""
+    """Go to a place; what is not there any more is said in the time bar."""
+    if place.seq is not None:
+        deck.goto_seq(place.seq)
     if place.screen in places():
         deck.action_go(place.screen, filtered=place.needle)
         if place.id:
@@ -72,13 +74,15 @@ def _select(deck: "Deck", key: str) -> None:
 
 def place_of(deck: "Deck") -> Place:
     """Return where a dashboard stands; dialogs are passed over."""
+    past = deck.glimpse.past
+    seq = past.seq if past is not None and not past.speed else None
     for screen in reversed(deck.screen_stack):
         if isinstance(screen, PageScreen) and _kind_of(screen) in pages():
-            return Place(_kind_of(screen), screen.subject_id)
+            return Place(_kind_of(screen), screen.subject_id, seq=seq)
         if isinstance(screen, Frame) and screen.PLACE:
             key = _selected(screen)
-            return Place(screen.PLACE, "" if "?" in key else key, screen.needle)
-    return Place(HOME)
+            return Place(screen.PLACE, "" if "?" in key else key, screen.needle, seq)
+    return Place(HOME, seq=seq)
 
 
 def _kind_of(screen: PageScreen) -> str:

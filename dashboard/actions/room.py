@@ -10,6 +10,7 @@ from dashboard.theme import NAMES
 from dashboard.views.digest import needs_person
 from dashboard.views.header import program_line
 from dashboard.views.inbox import place_of
+from dashboard.views.past import REFUSED
 
 
 def _next_in_need(at: Acting, _said: Spoken) -> None:
@@ -27,7 +28,9 @@ def _next_in_need(at: Acting, _said: Spoken) -> None:
 def _engine(at: Acting, _said: Spoken) -> None:
     situation = at.deck.glimpse.situation
     info = situation.engine
-    if situation.trouble is not None:
+    if at.deck.in_past:
+        at.warn(REFUSED)
+    elif situation.trouble is not None:
         at.deck.say(situation.trouble, "error")
     elif info is not None and info.alive and not info.hung:
         at.ask(dialogs.LeadingDialog())
@@ -47,7 +50,9 @@ def _hand_over(at: Acting, said: Spoken) -> None:
 
 def _export(at: Acting, said: Spoken) -> None:
     path = said.word()
-    if path is None:
+    if at.deck.in_past:
+        at.warn("an export holds the newest state: L goes back to live; F makes a file of this moment")
+    elif path is None:
         at.app.push_screen(dialogs.ExportDialog(at.deck.path))
     elif at.deck.at_hand("a path; x sends the archive to the browser"):
         at.deck.export(Path(path).expanduser())

@@ -168,7 +168,7 @@ WORK = (
     Action(
         name="priority", key="P", does=partial(_ask_for, PRIORITY, "priority"), writes=True,
         of=open_work, then=one_of(*map(str, range(LOWEST_PRIORITY + 1))), arguments="[RUN|TASK] [0–9]",
-        shown="p  d", told="priority, deadline of a task or a run", says="set the priority: 0 goes first, 9 last",
+        shown="P  D", told="priority, deadline of a task or a run", says="set the priority: 0 goes first, 9 last",
     ),
     Action(
         name="deadline", key="D", does=partial(_ask_for, DEADLINE, "deadline"), writes=True,

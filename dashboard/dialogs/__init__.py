@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dashboard.dialogs.engine import LeaveDialog as LeaveDialog
     from dashboard.dialogs.files import ExportDialog as ExportDialog
     from dashboard.dialogs.files import ImportDialog as ImportDialog
+    from dashboard.dialogs.fork import ForkDialog as ForkDialog
     from dashboard.dialogs.line import LineDialog as LineDialog
     from dashboard.dialogs.members import MoveDialog as MoveDialog
     from dashboard.dialogs.members import ReassignDialog as ReassignDialog
@@ -27,6 +28,7 @@ _FILES = {
     "dialog": ("Confirm", "ConfirmCancel", "HelpScreen"),
     "engine": ("EngineDialog", "LeadingDialog", "LeaveDialog"),
     "files": ("ExportDialog", "ImportDialog"),
+    "fork": ("ForkDialog",),
     "line": ("LineDialog",),
     "members": ("MoveDialog", "ReassignDialog", "RemoveDialog"),
     "request": ("RequestDialog",),

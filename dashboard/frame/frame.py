@@ -1,4 +1,4 @@
-"""The frame that every screen has: header, tabs, body, status, keys. It never changes place.
+"""The frame that every screen has: header, tabs, body, time bar, keys. It never changes place.
 
 A screen shows a `Glimpse` when it is told to `look`; it decides nothing about the team.
 """
@@ -18,12 +18,16 @@ from dashboard.places import tabs
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import Glimpse
+from dashboard.views.past import play_keys
 from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
-from dashboard.widgets.bar import Bar, Says
+from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.prompt import Prompt, Purpose
 from dashboard.widgets.table import Table
+from dashboard.widgets.time_bar import Scrubber
+
+TIME_KEYS = ("[ ]", "time")
 
 TALL = 30
 """Lines of the screen from which on the header has a second line."""
@@ -43,7 +47,7 @@ class Keys(Bar):
 
 
 class Frame(Acting):
-    """Header, tabs, a body of the subclass, status and keys."""
+    """Header, tabs, a body of the subclass, time bar and keys."""
 
     PLACE: ClassVar[str] = ""
     """Which tab it is; empty for a screen that stands above one."""
@@ -65,12 +69,12 @@ class Frame(Acting):
         yield Lines(id="strip")
         yield Tabs(id="tabs")
         yield from self.body()
-        yield Says(id="status")
+        yield Scrubber(id="time")
         yield Keys(id="keys")
         yield Prompt(self._completed, self._prompt_typed)
 
     def body(self) -> Iterable[Widget]:
-        """The widgets between tabs and status."""
+        """The widgets between tabs and time bar."""
         raise NotImplementedError
 
     def show(self, glimpse: Glimpse) -> None:
@@ -85,7 +89,9 @@ class Frame(Acting):
         brief = self._show_strip(glimpse)
         self.query_one("#header", Bar).show(*glimpse.header(brief=brief))
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
-        self.query_one("#status", Bar).show([self._status(glimpse)], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
+        self.set_class(glimpse.past is not None, "-past")
+        self.query_one("#time", Scrubber).show_time(glimpse, self.deck.spans, self._said(glimpse))
+        self.query_one("#keys", Keys).show(_told(self._keys_now(glimpse)), _told([(":", "command"), ("?", "keys")]))
 
     def _show_strip(self, glimpse: Glimpse) -> bool:
         """Bring the health strip up to date; False where there is no room for it."""
@@ -100,13 +106,16 @@ class Frame(Acting):
         self.query_one("#strip", Lines).display = event.size.height >= TALL
         self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
-    def _status(self, glimpse: Glimpse) -> Cell:
+    def _said(self, glimpse: Glimpse) -> Cell | None:
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(self._advice(prompt.text), "muted")
         if prompt.is_open and prompt.purpose == "filter" and (said := self._filter_advice(prompt.text)).text:
             return said
-        return self.deck.message or glimpse.banner or self.deck.tip or Cell("")
+        return self.deck.message or glimpse.banner or (self.deck.tip if glimpse.past is None else None)
+
+    def _keys_now(self, glimpse: Glimpse) -> list[tuple[str, str]]:
+        return [*self.keys(), TIME_KEYS] if glimpse.past is None else [*play_keys(glimpse.past.speed)]
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
@@ -139,7 +148,6 @@ class Frame(Acting):
         return completions(line, self.state) if purpose == "command" else suggestions(line, self.state)
 
     def on_mount(self) -> None:
-        self.query_one("#keys", Keys).show(_told(self.keys()), _told([(":", "command"), ("?", "keys")]))
         self.look(self.deck.glimpse)
 
     def on_screen_resume(self) -> None:
@@ -148,8 +156,13 @@ class Frame(Acting):
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         if event.bar.id == "tabs":
             self.deck.action_go(tuple(tabs())[event.index])
-        elif event.bar.id == "keys" and (action := BY_KEY.get(self.keys()[event.index][0])) is not None:
-            action.call(self, Spoken())
+        elif event.bar.id == "keys":
+            key = self._keys_now(self.deck.glimpse)[event.index][0]
+            if (action := BY_KEY.get(key)) is not None:
+                action.call(self, Spoken())
+
+    def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
+        self.deck.goto_seq(event.seq)
 
     def action_act(self, name: str) -> None:
         """Do what a key stands for."""

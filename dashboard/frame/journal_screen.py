@@ -31,16 +31,18 @@ class JournalScreen(TableScreen):
         self._reading = False
 
     def show(self, glimpse: Glimpse) -> None:
+        if self._read_seq > glimpse.state.seq:  # went back in time: what was read is of later
+            self.entries = [one for one in self.entries if one.seq <= glimpse.state.seq]
         self._read(glimpse)
         super().show(glimpse)
 
     def _read(self, glimpse: Glimpse) -> None:
         seq, names = glimpse.state.seq, glimpse.names
-        due = abs(glimpse.now_ms - self._read_ms) >= READ_EVERY_MS
+        due = glimpse.due(self._read_ms + READ_EVERY_MS)
         if self._reading or seq == self._read_seq or not due:
             return
         newest = self.entries[0].seq if self.entries and seq > self._read_seq else 0
-        self._reading, self._read_seq, self._read_ms = True, seq, glimpse.now_ms
+        self._reading, self._read_seq, self._read_ms = True, seq, glimpse.wall_ms
 
         def read(reader: Reader) -> list[Entry]:
             records = [one for one in reader.records_before(seq + 1, MOST, kinds=self.KINDS) if one.seq > newest]

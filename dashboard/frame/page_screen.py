@@ -71,13 +71,15 @@ class PageScreen(Frame):
 
     def show(self, glimpse: Glimpse) -> None:
         self.texts.missing.clear()
+        if self._read_seq > glimpse.state.seq:  # went back in time: what was read is of later
+            self.entries = [one for one in self.entries if one.seq <= glimpse.state.seq]
         self.draw(glimpse)
-        due = self._read_seq != glimpse.state.seq and glimpse.now_ms - self._read_ms >= READ_EVERY_MS
+        due = self._read_seq != glimpse.state.seq and glimpse.due(self._read_ms + READ_EVERY_MS)
         if not self._reading and (self.texts.missing or due):
             self._read(glimpse, list(self.texts.missing))
 
     def _read(self, glimpse: Glimpse, missing: list[TextRef]) -> None:
-        self._reading, self._read_seq, self._read_ms = True, glimpse.state.seq, glimpse.now_ms
+        self._reading, self._read_seq, self._read_ms = True, glimpse.state.seq, glimpse.wall_ms
 
         def read(reader: Reader) -> tuple[dict[int, bytes], list[Entry], dict[str, str]]:
             entries = entries_of(reader, self.records(reader, glimpse), glimpse.names)

@@ -55,7 +55,7 @@ class TableScreen(Frame):
         return self.query_one("#body", Table)
 
     def show(self, glimpse: Glimpse) -> None:
-        if glimpse.now_ms < self._next_ms:
+        if not glimpse.due(self._next_ms):
             return
         listing = self.listing(glimpse)
         if glimpse.situation.opening:
@@ -63,8 +63,8 @@ class TableScreen(Frame):
         elif self.is_held:
             listing = in_order_of(listing, self.table.rows.keys)
         self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
-        self.table.show(listing, glimpse.now_ms)
-        self._next_ms = glimpse.now_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
+        self.table.show(listing, glimpse.wall_ms)
+        self._next_ms = glimpse.wall_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
 
     @property
     def is_held(self) -> bool:

@@ -104,9 +104,9 @@ class RunScreen(PageScreen):
         self._show_report(glimpse, run)
 
     def _count(self, glimpse: Glimpse, run: Run) -> None:
-        if glimpse.now_ms >= self._census_ms or not self._census.stages:
+        if glimpse.due(self._census_ms) or not self._census.stages:
             self._census = census(glimpse.state, run)
-            self._census_ms = glimpse.now_ms + len(run.tasks) // TASKS_A_MS
+            self._census_ms = glimpse.wall_ms + len(run.tasks) // TASKS_A_MS
 
     def _show_work(self, glimpse: Glimpse, run: Run | None) -> None:
         at_work, waiting, failed = (self.query_one(f"#{name}", Panel) for name in ("at_work", "waiting", "failed"))
@@ -143,8 +143,8 @@ class RunScreen(PageScreen):
     def _show_report(self, glimpse: Glimpse, run: Run | None) -> None:
         state, now_ms = glimpse.state, glimpse.now_ms
         text, ended = self.report.text, state.summary(self._key)
-        if run is not None and now_ms >= self._report_ms:
-            self._report_ms = now_ms + REPORT_MS
+        if run is not None and glimpse.due(self._report_ms):
+            self._report_ms = glimpse.wall_ms + REPORT_MS
             text = safe(draft(state, run, glimpse.live, self.texts))
         elif run is None and ended is not None:
             text = safe(as_markdown(self.texts.of(ended.output)))

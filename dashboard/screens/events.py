@@ -47,14 +47,25 @@ class EventsScreen(Frame):
 
     def show(self, glimpse: Glimpse) -> None:
         whole = self._whole_log()
-        whole.grow(max(glimpse.state.seq, self.deck.feed.file_seq), self.deck.feed.recent)
-        self.log_table.show(self._found or whole, glimpse.now_ms)
+        self._to_moment(glimpse)
+        whole.grow(self._newest(glimpse), glimpse.recent)
+        self.log_table.show(self._found or whole, glimpse.wall_ms)
         if self._reading:
             return
         if self._found is None:
             self._read_blocks(whole)
         else:
             self._search(self._found, glimpse)
+
+    def _newest(self, glimpse: Glimpse) -> int:
+        """Return the newest event that there is at the moment shown."""
+        return glimpse.state.seq if glimpse.past is not None else max(glimpse.state.seq, self.deck.feed.file_seq)
+
+    def _to_moment(self, glimpse: Glimpse) -> None:
+        """Search again where what was found is of later than the moment shown."""
+        found = self._found
+        if found is not None and found.to_seq > self._newest(glimpse):
+            self._found = FoundLog(glimpse.names, self.needle, found.wanted)
 
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
@@ -87,18 +98,20 @@ class EventsScreen(Frame):
         self.deck.read(read, then)
 
     def _search(self, log: FoundLog, glimpse: Glimpse) -> None:
-        from_seq, to_seq = log.from_seq, log.to_seq
+        from_seq, to_seq, newest = log.from_seq, log.to_seq, self._newest(glimpse)
         back = from_seq is None or (not log.complete and (self.log_table.top == 0 or len(log.keys) < BLOCK))
-        if not back and (glimpse.now_ms - self._search_ms < SEARCH_EVERY_MS or glimpse.state.seq == to_seq):
+        if not back and (not glimpse.due(self._search_ms + SEARCH_EVERY_MS) or glimpse.state.seq == to_seq):
             return
-        self._reading, self._search_ms = True, glimpse.now_ms
-        asked = Asked(log.wanted, self.deck.feed.names, glimpse.state)
+        self._reading, self._search_ms = True, glimpse.wall_ms
+        asked = Asked(log.wanted, glimpse.names, glimpse.state)
 
         def read(reader: Reader) -> tuple[int, Search]:
-            last_seq = reader.last_seq()
+            last_seq = min(reader.last_seq(), newest)
             if back:
                 return last_seq, before(reader, last_seq + 1 if from_seq is None else from_seq, asked)
-            return last_seq, after(reader, to_seq, asked)
+            found = after(reader, to_seq, asked)
+            entries = [one for one in found.entries if one.seq <= last_seq]
+            return last_seq, found._replace(entries=entries, seq=min(found.seq, last_seq))
 
         def then(found: tuple[int, Search]) -> None:
             self._reading = False

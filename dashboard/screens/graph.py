@@ -83,7 +83,7 @@ class GraphScreen(Frame):
         )  # fmt: skip
         told = HEIGHT if height >= TALL else 0
         room = height - 1 - told
-        self._make(sight)
+        self._make(glimpse, sight)
         found = self._drawn(sight, width, room)
         if not found.fits and self._fit and not self._graph.is_run:
             opened = self._supervisor_at(glimpse)
@@ -97,17 +97,19 @@ class GraphScreen(Frame):
             lines += details(sight, self._graph, node, width=width) if node is not None else [Line()] * told
         self.board.show(lines)
 
-    def _make(self, sight: Sight) -> None:
+    def _make(self, glimpse: Glimpse, sight: Sight) -> None:
         """Make the graph of the team as it is now; a large one less often."""
         state = sight.state
         asked = (self._subject, self._idle, self.needle, self._chain, state.seq)
-        if asked == self._made or (asked[:-1] == self._made[:-1] and sight.now_ms < self._next_ms):
+        if asked == self._made or (asked[:-1] == self._made[:-1] and not glimpse.due(self._next_ms)):
             return
         self._made = asked
-        self._next_ms = sight.now_ms + (len(state.tasks) + len(state.agents)) // TASKS_A_MS
+        self._next_ms = glimpse.wall_ms + (len(state.tasks) + len(state.agents)) // TASKS_A_MS
         if self._subject == TEAM or run_to_show(state) is None:
             known = state.agents.keys() | state.supervisors.keys()
-            self._flows = {ends: at for ends, at in self._flows.items() if known.issuperset(ends)} | hand_overs(state)
+            flows = self._flows.items()
+            kept = {ends: at for ends, at in flows if known.issuperset(ends) and at <= sight.now_ms}
+            self._flows = kept | hand_overs(state)
         if self._subject != TEAM and self._subject not in state.runs:
             self._subject = ""
         graph = graph_of(sight, self._subject, self._flows)

@@ -37,8 +37,8 @@ class LogScreen(Frame):
         return self.query_one("#body", Pane)
 
     def show(self, glimpse: Glimpse) -> None:
-        if not self._reading and abs(glimpse.now_ms - self._read_ms) >= READ_EVERY_MS:
-            self._reading, self._read_ms = True, glimpse.now_ms
+        if not self._reading and glimpse.wall_ms - self._read_ms >= READ_EVERY_MS:
+            self._reading, self._read_ms = True, glimpse.wall_ms
             self.run_worker(self._read, thread=True)
         shown = [line for line in self._lines if self.needle.casefold() in line.casefold()]
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y

@@ -30,10 +30,10 @@ class TeamsScreen(TableScreen):
         self._looked_ms = -LOOK_EVERY_MS
 
     def listing(self, glimpse: Glimpse) -> Listing:
-        due = abs(glimpse.now_ms - self._looked_ms) >= LOOK_EVERY_MS
+        due = glimpse.wall_ms - self._looked_ms >= LOOK_EVERY_MS
         # A browser sees its own team alone: paths of this machine are not its business.
         if due and not self._looking and not self.deck.in_browser:
-            self._looking, self._looked_ms = True, glimpse.now_ms
+            self._looking, self._looked_ms = True, glimpse.wall_ms
             self.run_worker(self._look_for, thread=True)
         here = str(self.deck.path)
         return teams(

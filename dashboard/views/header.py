@@ -8,7 +8,9 @@ from functools import cached_property
 from dashboard.views.activity import Activity
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest
+from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
+from dashboard.views.past import Moment, past_condition
 from dashboard.views.rows import Cell, labelled
 from engine.core.queries.able import bound_elsewhere
 from engine.core.state import State
@@ -62,6 +64,8 @@ class Situation:
     """False until the file was asked for its engine."""
     standbys: Sequence[StandbyInfo] = ()
     """Engines that stand by."""
+    wall_ms: int = 0
+    """The time of this computer: what is shown again or read again after a while goes by that, also in the past."""
 
 
 def where(state: State, situation: Situation) -> list[Cell]:
@@ -241,11 +245,25 @@ class Glimpse:
     situation: Situation
     names: Names
     activity: Activity
+    """What each agent did in the minutes before."""
+    recent: Sequence[Entry] = ()
+    """The last events up to the moment that is shown, without gaps."""
+    past: Moment | None = None
+    """The moment that is shown; None for the newest event."""
 
     @property
     def now_ms(self) -> int:
-        """The moment of the look, UTC milliseconds."""
+        """The moment of the look, UTC milliseconds; in the past that which is shown."""
         return self.situation.now_ms
+
+    @property
+    def wall_ms(self) -> int:
+        """The time of this computer, UTC milliseconds."""
+        return self.situation.wall_ms or self.situation.now_ms
+
+    def due(self, next_ms: int) -> bool:
+        """Tell whether what is made anew only now and then is due: by the time of this computer, in the past always."""
+        return self.past is not None or self.wall_ms >= next_ms
 
     @property
     def working(self) -> bool:
@@ -254,10 +272,14 @@ class Glimpse:
 
     def header(self, *, brief: bool) -> tuple[list[Cell], list[Cell]]:
         """Both sides of the first line; `brief` where the health strip stands below it."""
+        if self.past is not None:
+            return where(self.state, self.situation), past_condition(self.past)
         right = condition(self.state, self.situation, self.counts, brief=brief)
         return where(self.state, self.situation), right
 
     @cached_property
     def banner(self) -> Cell | None:
-        """What a person must know at once."""
+        """What a person must know at once; of the past there is nothing to be known at once."""
+        if self.past is not None:
+            return None
         return banner(self.state, self.situation, self.live.get("engine.banner"))

@@ -6,7 +6,7 @@ A view returns `Line`s for the size that it is given; `widgets/lines.Lines` pain
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from dashboard.clean import clean
 
@@ -131,3 +131,16 @@ def indented(line: Line) -> Line:
 def block(lines: Sequence[Line], height: int) -> list[Line]:
     """Return exactly `height` lines: the first ones, or blank ones below."""
     return [*lines[:height], *[BLANK] * (height - len(lines))]
+
+
+def folded(line: str, room: int) -> list[str]:
+    """Return a line cut at spaces where it can be, each piece at most `room` cells wide."""
+    pieces = []
+    while cell_len(line) > room:
+        head = chop_cells(line, room)[0]
+        space = head.rstrip().rfind(" ")
+        cut = space + 1 if space > room // 2 else len(head)
+        pieces.append(line[:cut].rstrip())
+        line = line[cut:]
+    pieces.append(line)
+    return pieces

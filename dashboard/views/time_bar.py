@@ -6,14 +6,11 @@ moment, and a moment has its place.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import NamedTuple
 
-from dashboard.views.amounts import clock
 from dashboard.views.event_log import Entry
-from dashboard.views.rows import Cell
 from store.records import Span
 
 MARKS = {
@@ -78,38 +75,6 @@ class TimeBar:
         if not slot.events:
             return " " if row else IDLE
         return _BLOCKS[min(max(slot.height - 8 * row, 0), 8)]
-
-    def marks(self, *words: Sequence[Cell]) -> list[Cell]:
-        """Return the row above the blocks: the marks, and as many of `words` as fit between them, each in one piece.
-
-        Args:
-            words: Texts of one or more cells, the most important first.
-        """
-        line: list[Cell | None] = [Cell(slot.mark, TONES[slot.mark]) if slot.mark else None for slot in self.slots]
-        for text in words:
-            start = _room(line, sum(len(cell.text) for cell in text))
-            if start is not None:
-                letters = [Cell(letter, cell.tone) for cell in text for letter in cell.text]
-                line[start : start + len(letters)] = letters
-        cells = [cell or Cell(" ") for cell in line]
-        return [Cell("".join(cell.text for cell in run), tone) for tone, run in _runs(cells)]
-
-
-def _runs(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
-    for tone, run in groupby(cells, key=lambda cell: cell.tone):
-        yield tone, list(run)
-
-
-def _room(line: Sequence[Cell | None], length: int) -> int | None:
-    """Return where a text stands in the middle of the widest gap, with a blank at both its ends."""
-    gaps: list[tuple[int, int]] = []
-    start = 0
-    for place in range(len(line) + 1):
-        if place == len(line) or line[place] is not None:
-            gaps.append((place - start, start))
-            start = place + 1
-    width, start = max(gaps, key=lambda gap: (gap[0], -gap[1]))
-    return start + (width - length) // 2 if length and width >= length + 2 else None
 
 
 def time_bar(spans: Iterable[Span], *, width: int, from_ms: int, to_ms: int, rows: int = 1) -> TimeBar:
@@ -191,18 +156,3 @@ def spans_of(entries: Iterable[Entry], after_seq: int) -> list[Span]:
         for entry in entries
         if entry.seq > after_seq
     ]
-
-
-def moment_words(seq: int, at_ms: int, *, live_seq: int, past: bool) -> list[list[Cell]]:
-    """Return what stands between the marks, the most important first, for `TimeBar.marks`.
-
-    Args:
-        seq: The event after which the screen shows the team.
-        at_ms: When it happened, UTC milliseconds.
-        live_seq: The newest event of the file.
-        past: Whether the screen stands still there.
-    """
-    if past:
-        return [[Cell(f"AT {clock(at_ms)}  seq {seq:,}, live +{max(0, live_seq - seq):,}", "past")]]
-    legend = [cell for sign, word in LEGEND for cell in (Cell(f"  {sign}", TONES[sign]), Cell(f" {word}", "muted"))]
-    return [[Cell(f"{clock(at_ms)}  seq {live_seq:,}", "muted")], legend]

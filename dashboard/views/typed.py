@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from dashboard.views.rows import Cell
 from engine.core.commands import Command
@@ -51,6 +52,35 @@ def length_s(text: str) -> float | None:
     if found is None:
         raise Mistyped(f"{text.strip()!r} is no length of time; write 90s, 5m, 2h, or none")
     return float(found[1]) * _UNITS_S[found[2]]
+
+
+class Seq(int):
+    """The seq of an event, where a time may stand too."""
+
+
+def moment_of(text: str, now_ms: int) -> "Seq | int":
+    """Return a moment: a `Seq`, or a time in UTC milliseconds.
+
+    Args:
+        text: Such as `812` (an event), `10m` (ago), `12:04`, `2026-01-31T12:04`.
+        now_ms: The time of the team, UTC milliseconds; a time of day is one of that day where it lies.
+
+    Raises:
+        Mistyped: If it is none.
+    """
+    text = text.strip()
+    digits = text.replace(",", "").replace("_", "")
+    if digits.isascii() and digits.isdigit():
+        return Seq(digits[:18])
+    found = _LENGTH.fullmatch(text)
+    try:
+        if found is not None:
+            return now_ms - round(float(found[1]) * _UNITS_S[found[2]] * 1_000)
+        day = datetime.fromtimestamp(now_ms / 1000).astimezone().date()
+        said = datetime.fromisoformat(text if "-" in text else f"{day}T{text}")
+        return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        raise Mistyped(f"{text!r} is neither a time nor a seq; write 13:59:10, 10m, 2026-01-31T12:04 or 812") from None
 
 
 def words_of(text: str) -> list[str]:

@@ -57,7 +57,7 @@ class TabApp(QuarterdeckApp):
 
         self.say("… exporting", "muted")
         errors = (ArchiveError, StoreError, OSError)
-        self._aside(lambda: export_archive(self.path, archive), told, errors, "not exported: ")
+        self.aside(lambda: export_archive(self.path, archive), told, errors, "not exported: ")
 
     def ask_upload(self) -> None:
         """Let the browser ask for a file."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from textual.binding import Binding
 from textual.geometry import Size
@@ -10,6 +9,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from dashboard.clean import clean_lines
+from dashboard.views.lines import folded
 from dashboard.views.rows import Cell
 from dashboard.widgets.tones import Toned
 
@@ -91,16 +91,3 @@ def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
     room = max(10, width - len(cell.lead))
     pieces = [piece for line in clean_lines(cell.text) for piece in folded(line, room)]
     return [(place == 0, piece) for place, piece in enumerate(pieces)]
-
-
-def folded(line: str, room: int) -> list[str]:
-    """Return a line cut at spaces where it can be, each piece at most `room` cells wide."""
-    pieces = []
-    while cell_len(line) > room:
-        head = chop_cells(line, room)[0]
-        space = head.rstrip().rfind(" ")
-        cut = space + 1 if space > room // 2 else len(head)
-        pieces.append(line[:cut].rstrip())
-        line = line[cut:]
-    pieces.append(line)
-    return pieces

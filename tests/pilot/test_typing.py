@@ -10,8 +10,8 @@ from textual.widgets import Button, Input
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.files import ExportDialog
 from dashboard.dialogs.request import RequestDialog
-from dashboard.widgets.bar import Bar
 from dashboard.widgets.prompt import Prompt
+from dashboard.widgets.time_bar import Scrubber
 from tests.pilot.engines import until
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 
@@ -62,7 +62,7 @@ async def test_advice_stays_while_a_command_is_typed(app: QuarterdeckApp) -> Non
         await pilot.pause()
         app.show()
 
-        assert app.screen.query_one("#status", Bar).text.startswith("strategy [SUPERVISOR] [MODE]")
+        assert app.screen.query_one("#time", Scrubber).text.lstrip().startswith("strategy [SUPERVISOR] [MODE]")
 
 
 async def test_the_button_of_the_export_dialog_exports(app: QuarterdeckApp, tmp_path: Path) -> None:

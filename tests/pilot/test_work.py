@@ -87,7 +87,7 @@ async def test_a_long_refusal_takes_as_many_lines_as_it_needs(tmp_path: Path) ->
     async with opened(tmp_path, size=(80, 24)) as hand:
         hand.app.say(long, "error")
         await hand.press()
-        status = hand.app.screen.query_one("#status")
+        status = hand.app.screen.query_one("#time")
         shown = "".join(segment.text for y in range(status.size.height) for segment in status.render_line(y))
         assert status.size.height == 3
         assert "end" in shown

@@ -1,0 +1,80 @@
+"""What an operator does with time: marks, events, minutes, freeze and play, jumps, a fork, and back to live."""
+
+from functools import partial
+
+from dashboard import dialogs
+from dashboard.actions.action import Acting, Action, Spoken
+from dashboard.time_travel import MINUTE_MS
+from dashboard.views.typed import Mistyped, Seq, moment_of
+
+
+def _at(at: Acting, said: Spoken) -> None:
+    text = " ".join(said.words)
+    if not text:
+        at.warn("at MOMENT: a time such as 13:59:10 or 2026-01-31T12:04, 10m for ten minutes ago, or a seq such as 812")
+        return
+    try:
+        past = at.deck.glimpse.past
+        found = moment_of(text, past.now_ms if past is not None else at.deck.glimpse.now_ms)
+    except Mistyped as error:
+        at.warn(str(error))
+        return
+    if isinstance(found, Seq):
+        at.deck.goto_seq(found)
+    else:
+        at.deck.goto_time(found)
+
+
+def _fork(at: Acting, said: Spoken) -> None:
+    if not at.state.seq:
+        at.warn("nothing has happened yet that a fork could go on from")
+    elif at.deck.at_hand("a fork is a file of this machine; in a shell: quarterdeck fork NEW.db --at SEQ"):
+        at.app.push_screen(dialogs.ForkDialog(at.deck.path, said.word()))
+
+
+def _marks(by: int, at: Acting, _said: Spoken) -> None:
+    at.deck.goto_mark(by)
+
+
+def _minutes(by: int, at: Acting, _said: Spoken) -> None:
+    at.deck.step_time(by * MINUTE_MS)
+
+
+def _faster(by: int, at: Acting, _said: Spoken) -> None:
+    at.deck.play_faster(by)
+
+
+MOMENTS = (
+    Action(
+        name="mark before", key="left_square_bracket", label="time", does=partial(_marks, -1),
+        shown="[  ]", told="go back in time to the mark before, on to the next: swaps, strategies, failures, questions",
+    ),
+    Action(name="next mark", key="right_square_bracket", does=partial(_marks, 1)),
+    Action(
+        name="minute before", key="left_curly_bracket", does=partial(_minutes, -1),
+        shown="{  }", told="go a minute back, a minute on; in the past , and . go by single events",
+    ),
+    Action(name="next minute", key="right_curly_bracket", does=partial(_minutes, 1)),
+    Action(
+        name="freeze", key="t", does=lambda at, said: at.deck.freeze(),
+        told="stand still at this moment; again: go on", says="stand still at this moment",
+    ),
+    Action(
+        name="play", key="p", does=lambda at, said: at.deck.play(),
+        told="in the past: play, and stop; ( and ) slower and faster, 1 to 64 times", says="let the past go on",
+    ),
+    Action(name="slower", key="left_parenthesis", does=partial(_faster, -1)),
+    Action(name="faster", key="right_parenthesis", does=partial(_faster, 1)),
+    Action(
+        name="at", does=_at, arguments="TIME|SEQ", says="go to a time or an event: 13:59:10, 10m, 812",
+    ),
+    Action(
+        name="fork", key="F", does=_fork, arguments="[NEW.db]",
+        told="fork: a new file that goes on, paused, from the moment that is shown",
+        says="make a new file that goes on from this moment",
+    ),
+    Action(
+        name="live", key="L", does=lambda at, said: at.deck.live(), told="back to live",
+        says="back to the newest event",
+    ),
+)  # fmt: skip

@@ -1,0 +1,54 @@
+"""Fork: a new file that goes on, paused, from the moment that is shown."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.views.header import Glimpse
+from dashboard.views.past import fork_lines, fork_path, fork_shell
+from dashboard.views.rows import labelled
+
+
+class ForkDialog(Dialog, ModalScreen[object]):
+    """Say what a fork carries on and where it will stand; enter makes it."""
+
+    DOES = "Fork"
+
+    def __init__(self, db: Path, target: str | None) -> None:
+        super().__init__()
+        self._db, self._target, self._seq = db, target, 0
+
+    def title_line(self) -> str:
+        return f"Fork at seq {self.deck.glimpse.state.seq:,}"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        self._seq = self.deck.glimpse.state.seq  # of when it was asked for: the team goes on
+        yield Input(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
+        yield Told(id="would")
+
+    def begin(self) -> None:
+        glimpse = self.deck.glimpse
+        past = glimpse.past
+        live_seq, now_ms = (past.live_seq, past.now_ms) if past is not None else (self._seq, glimpse.now_ms)
+        self.told("told").show(fork_lines(glimpse.state, live_seq=live_seq, now_ms=now_ms))
+        self.query_one(Input).focus()
+        self.look(glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        path = self.query_one(Input).value.strip()
+        exists = bool(path) and Path(path).expanduser().exists()
+        self.problem(f"there is a file at {path} already; write another name" if exists else "")
+        shell = [labelled("in a shell", fork_shell(self._db, path, self._seq), "muted")]
+        self.told("would").show(shell if path and not exists else [])
+
+    def confirm(self) -> None:
+        """Make the file that stands there."""
+        path = self.query_one(Input).value.strip()
+        if path and self.is_current and not Path(path).expanduser().exists():
+            self.app.pop_screen()
+            self.deck.fork(Path(path).expanduser(), self._seq)

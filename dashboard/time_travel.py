@@ -1,0 +1,179 @@
+"""The part of the app that goes back in time: which moment every screen shows, and what the time bar is made of."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.app import App
+
+from dashboard.feed import Feed
+from dashboard.playback import Playback
+from dashboard.summaries import Summaries
+from dashboard.views.header import Glimpse
+from dashboard.views.past import ALREADY_LIVE, forked, no_mark
+from engine.core.errors import CoreError
+from store import Reader, StoreError
+from store.records import Span
+
+if TYPE_CHECKING:
+    from engine.forking import Fork
+
+T = TypeVar("T")
+MINUTE_MS = 60_000
+SUMMED_EVERY_MS = 1_000
+"""The time bar is made anew at most this often while events come in; of full blocks nothing is read twice."""
+FINEST_COLUMNS = 200
+"""Columns of a wide time bar: what happened is summed up as finely as they need."""
+
+
+class TimeTravel(App[int]):
+    """An app that shows one moment of a file."""
+
+    glimpse: Glimpse
+    """The team as of the last redraw."""
+
+    def __init__(self, db: Path, feed: Feed) -> None:
+        super().__init__()
+        self.path, self.feed = db, feed
+        self.playback = Playback(db, ready=self._past_came)
+        self.spans: Sequence[Span] = ()
+        """What happened when, in the whole file."""
+        self._summaries = Summaries()
+        self._summed_ms, self._summed_seq, self._summing = 0, -1, False
+        self._told_trouble: str | None = None
+
+    def _past_came(self) -> None:
+        """Called in the thread that builds past moments."""
+        self.call_later(self.flush)
+
+    def flush(self) -> None:
+        """Fold what has arrived."""
+        raise NotImplementedError
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Show one line."""
+        raise NotImplementedError
+
+    def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
+        """Read the file in a thread, then go on here with what was found."""
+        raise NotImplementedError
+
+    def aside(
+        self, work: Callable[[], T], then: Callable[[T], None], errors: tuple[type[Exception], ...], sorry: str = ""
+    ) -> None:
+        """Work in a thread, then go on here; an error is one line that begins with `sorry`."""
+        raise NotImplementedError
+
+    @property
+    def in_past(self) -> bool:
+        """Whether a moment of the past is shown, where nothing can be changed."""
+        return self.playback.past is not None
+
+    def goto_seq(self, seq: int) -> None:
+        """Show every screen as of an event."""
+        self.playback.to_seq(seq)
+
+    def goto_time(self, at_ms: int) -> None:
+        """Show every screen as of a time, in UTC milliseconds."""
+        self.playback.to_time(at_ms)
+
+    def goto_mark(self, by: int) -> None:
+        """Show the next swap, switch, failure or question, or where `by` is negative the one before."""
+        if self._begun(by):
+            self.playback.to_mark(by, partial(self.say, no_mark(by), "muted"))
+
+    def step_events(self, by: int) -> None:
+        """Go some events on or back."""
+        if self._begun(by):
+            self.playback.by_events(by)
+
+    def step_time(self, by_ms: int) -> None:
+        """Go some time on or back."""
+        if self._begun(by_ms):
+            self.playback.by_time(by_ms)
+
+    def freeze(self) -> None:
+        """Stand still at the moment that is shown; where it stands still already, go on live."""
+        playing = self.glimpse.past is not None and bool(self.glimpse.past.speed)
+        if self.in_past and not playing:
+            self.live()
+        elif self.in_past:
+            self.playback.play()
+            self.flush()
+        else:
+            self.playback.begin(self.feed.state)
+
+    def play(self) -> None:
+        """Let the past go on by itself, or stand still."""
+        if self._begun(1):
+            self.playback.play()
+            self.flush()
+
+    def play_faster(self, by: int) -> None:
+        """Play twice as fast, or half as fast."""
+        if self._begun(1):
+            self.say(f"plays at ×{self.playback.faster(by)}", "muted")
+            self.flush()
+
+    def live(self) -> None:
+        """Show the newest event again."""
+        if self.in_past:
+            self.playback.leave()
+            self.flush()
+        else:
+            self.say(ALREADY_LIVE, "muted")
+
+    def _begun(self, by: int) -> bool:
+        if not self.in_past and by > 0:
+            self.say(ALREADY_LIVE, "muted")
+            return False
+        self.playback.begin(self.feed.state)
+        return True
+
+    def advance_past(self, now_ms: int) -> bool:
+        """Take in the moment that was asked for, and go on where it plays; return whether another one is shown."""
+        changed = self.playback.advance(now_ms, self.feed.state.seq)
+        if (trouble := self.playback.trouble) != self._told_trouble:
+            self._told_trouble = trouble
+            if trouble is not None:
+                self.say(trouble, "error")
+        return changed
+
+    def sum_up(self, now_ms: int) -> None:
+        """Bring up to date what the time bar is made of, where there is something new."""
+        seq = self.feed.file_seq
+        if self._summing or seq == self._summed_seq or (now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans):
+            return
+        self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
+        lasts_ms = self.spans[-1].last_ms - self.spans[0].first_ms if self.spans else 0
+
+        def then(spans: Sequence[Span]) -> None:
+            first = not self.spans
+            self._summing, self.spans = False, spans
+            if first:
+                self._summed_seq = -1  # how long a column is was not known yet
+                self.sum_up(now_ms + SUMMED_EVERY_MS)
+            self.flush()
+            self.show()
+
+        def work(reader: Reader) -> Sequence[Span]:
+            self._summaries.read(reader, column_ms=max(1, lasts_ms // FINEST_COLUMNS))
+            return self._summaries.spans()
+
+        self.read(work, then)
+
+    def show(self) -> None:
+        """Let every screen that can be seen look at the team."""
+        raise NotImplementedError
+
+    def fork(self, target: Path, seq: int) -> None:
+        """Make a database that goes on from an event of this one."""
+        from engine.forking import fork  # only who forks needs it
+
+        def told(made: "Fork") -> None:
+            self.say(forked(made.path, at_seq=made.at_seq, runs=made.runs, tasks=made.tasks), "busy")
+
+        self.say("… forking", "muted")
+        errors = (StoreError, CoreError, OSError)
+        self.aside(lambda: fork(self.path, target, at_seq=seq), told, errors, "not forked: ")

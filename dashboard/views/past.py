@@ -1,0 +1,90 @@
+"""A moment of the past as the frame says it: the header, what cannot be done there, and what a fork would carry on."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from dashboard.views.amounts import counted, duration, moment
+from dashboard.views.rows import Cell, labelled
+from engine.core.state import State
+
+REFUSED = "refused: this is the past, where nothing can be changed; L goes back to live, F forks from here"
+ALREADY_LIVE = "this is the newest event already; [ goes back to the last mark, { by a minute"
+KEYS = (
+    ("[ ]", "mark"), (", .", "event"), ("{ }", "1 min"), ("p", "play"), ("L", "live"), ("F", "fork here"),
+)  # fmt: skip
+"""What the last line of every screen says there."""
+_LISTED = 6
+"""Runs that a fork dialog names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The moment that is shown in place of the newest one."""
+
+    seq: int
+    at_ms: int
+    """The time there, UTC milliseconds; between two events, while it plays, that of neither."""
+    live_seq: int
+    """The newest event of the file."""
+    now_ms: int
+    """The time of the team now."""
+    speed: int = 0
+    """How many times as fast as it happened it plays; 0 while it stands still."""
+
+
+def past_condition(past: Moment) -> list[Cell]:
+    """Return the right side of the header there; those first that may not fall away."""
+    ago = duration(past.now_ms - past.at_ms)
+    plays = [Cell(f"▸ ×{past.speed}", "past bold")] if past.speed else []
+    return [Cell(" PAST ", "past-badge"), Cell(moment(past.at_ms, past.now_ms), "past bold"), *plays,
+            Cell(f"{ago} ago", "past"), Cell("actions are off", "muted")]  # fmt: skip
+
+
+def play_keys(speed: int) -> tuple[tuple[str, str], ...]:
+    """Return the keys of the past; while it plays those that change how fast."""
+    if not speed:
+        return KEYS
+    return (("p", f"stop ×{speed}"), ("( )", "slower, faster"), *KEYS[:3], *KEYS[4:])
+
+
+def fork_path(db: Path, seq: int) -> Path:
+    """Return where a fork of `db` stands unless another path is chosen."""
+    return db.with_name(f"{db.stem}.at-{seq}{db.suffix}")
+
+
+def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
+    """Return what a fork of the moment shown would carry on."""
+    open_tasks = sum(not task.ended for task in state.tasks.values())
+    begun = sum(run.running for run in state.runs.values())
+    later = live_seq - state.seq
+    lines = [
+        labelled("from", f"the team as of seq {state.seq:,}, {moment(state.at_ms, now_ms)}"
+                 + (f"; {counted(later, 'later event')} stay behind" if later > 0 else "")),
+        labelled("carries on", f"{counted(len(state.runs), 'open run')}, {counted(open_tasks, 'open task')}, "
+                 f"{counted(len(state.agents), 'agent')}"),
+    ]  # fmt: skip
+    for place, run in enumerate(list(state.runs.values())[:_LISTED]):
+        lines.append(Cell(f"{run.id}  {run.title}", "muted", "runs        " if place == 0 else " " * 12))
+    if len(state.runs) > _LISTED:
+        lines.append(Cell(f"and {len(state.runs) - _LISTED} more", "faint", " " * 12))
+    if begun:
+        lines.append(labelled("at work", f"{counted(begun, 'attempt')} begin again from their finished steps"))
+    lines.append(Cell("everything in the new file is paused until it is resumed; this one stays as it is", "muted"))
+    return lines
+
+
+def fork_shell(db: Path, target: str, seq: int) -> str:
+    """Return the command line that makes the same fork."""
+    return f"quarterdeck fork {shlex.quote(target)} --at {seq} --db {shlex.quote(str(db))}"
+
+
+def forked(path: Path, *, at_seq: int, runs: int, tasks: int) -> str:
+    """Return what was made, and how to open it."""
+    what = f"{counted(runs, 'run')} and {counted(tasks, 'open task')}, all paused"
+    return f"✓ forked at seq {at_seq:,}: {what} · open it: quarterdeck --db {shlex.quote(str(path))}"
+
+
+def no_mark(by: int) -> str:
+    """Return what is said where no further mark is there."""
+    return "no mark before this moment" if by < 0 else "no mark after this moment; L goes back to live"

@@ -1,0 +1,90 @@
+"""The time bar under every screen: shows the whole history and where the operator stands in it, and takes the mouse."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.message import Message
+
+from dashboard.views.header import Glimpse
+from dashboard.views.lines import Line
+from dashboard.views.rows import Cell
+from dashboard.views.time_bar import TimeBar, time_bar
+from dashboard.views.time_rows import column_under, columns_at, rows_at, time_rows
+from dashboard.widgets.lines import Lines
+from store.records import Span
+
+
+class Scrubber(Lines):
+    """Show the time bar; post `Sought` when the mouse goes to a moment."""
+
+    DEFAULT_CSS = """
+    Scrubber { height: 1; width: 100%; }
+    """
+
+    class Sought(Message):
+        """A moment was clicked, or dragged to."""
+
+        def __init__(self, seq: int) -> None:
+            super().__init__()
+            self.seq = seq
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._spans: Sequence[Span] = ()
+        self._cut: tuple[int, int] = (0, 0)
+        self._bar: TimeBar | None = None
+        self._rows = 1
+        self._latest: Sequence[Line] = ()
+        self._dragged = False
+
+    def show_time(self, glimpse: Glimpse, spans: Sequence[Span], said: Cell | None) -> None:
+        """Show a moment in what happened; `said` takes the words of the bar."""
+        width, rows = self.screen.size.width, rows_at(self.screen.size.height)
+        engine = glimpse.situation.engine
+        lines = time_rows(
+            self._columns(spans, columns_at(width, rows), rows),
+            width=width,
+            rows=rows,
+            seq=glimpse.state.seq,
+            at_ms=glimpse.state.at_ms,
+            alive=engine is not None and engine.alive,
+            past=glimpse.past,
+            said=said,
+        )
+        self._rows, self._latest = rows, lines
+        self._fit(lines)
+        self.show(lines)
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.show(self._latest)
+
+    def _columns(self, spans: Sequence[Span], columns: int, rows: int) -> TimeBar:
+        if self._bar is None or spans is not self._spans or self._cut != (columns, rows):
+            self._spans, self._cut = spans, (columns, rows)
+            first_ms, last_ms = (spans[0].first_ms, spans[-1].last_ms) if spans else (0, 0)
+            self._bar = time_bar(spans, width=columns, from_ms=first_ms, to_ms=last_ms, rows=max(1, rows - 1))
+        return self._bar
+
+    def _fit(self, lines: Sequence[Line]) -> None:
+        height = self.styles.height
+        if height is None or height.value != len(lines):
+            self.styles.height = len(lines)
+
+    def _seek(self, event: events.MouseEvent) -> None:
+        column = column_under(event.x, width=self.size.width, rows=self._rows)
+        if self._bar is not None and (seq := self._bar.seq_at(column)):
+            self.post_message(self.Sought(seq))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._dragged = True
+        self.capture_mouse()
+        self._seek(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._dragged:
+            self._seek(event)
+
+    def on_mouse_up(self) -> None:
+        self._dragged = False
+        self.release_mouse()

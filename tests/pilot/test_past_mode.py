@@ -1,0 +1,237 @@
+"""Every screen at a moment of the past: what is shown, what cannot be done, how one comes back."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dashboard.actions import ACTIONS
+from dashboard.app import QuarterdeckApp
+from dashboard.dialogs.fork import ForkDialog
+from dashboard.frame.frame import Frame
+from dashboard.places import places
+from dashboard.views.past import ALREADY_LIVE, REFUSED
+from dashboard.widgets.time_bar import Scrubber
+from engine.core.fold import fold
+from engine.core.state import State
+from engine.folding import folded
+from store import Reader
+from tests.pilot.engines import until
+from tests.pilot.hand import Hand, opened
+
+pytestmark = pytest.mark.anyio
+AT = 60
+"""Somewhere in the middle of the scene."""
+BEGUN = 15
+"""The events that make the team; long before all others."""
+
+
+def arrived(app: QuarterdeckApp, seq: int) -> Callable[[], bool]:
+    return lambda: app.in_past and app.glimpse.past is not None and app.glimpse.state.seq == seq
+
+
+async def went_back(hand: Hand, seq: int = AT) -> None:
+    hand.app.goto_seq(seq)
+    await until(hand.pilot, arrived(hand.app, seq))
+
+
+async def test_a_moment_of_the_past_is_the_state_after_its_event_and_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        then = State()
+        fold(then, hand.work.journal[:AT])
+        await went_back(hand)
+
+        glimpse = hand.app.glimpse
+        assert {task.id: task.status for task in glimpse.state.tasks.values()} == {
+            task.id: task.status for task in then.tasks.values()
+        }
+        assert glimpse.now_ms == then.at_ms
+        assert not glimpse.live
+        assert glimpse.situation.engine is None
+        assert glimpse.banner is None
+        assert glimpse.recent[-1].seq == AT
+        assert hand.app.screen.has_class("-past")
+        text = hand.app.screen.query_one(Scrubber).text
+        assert "PAST" in text
+        assert f"seq {AT}, live +{hand.work.state.seq - AT:,}" in text
+
+
+async def test_keys_go_by_marks_events_and_minutes_and_back_to_live(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        last = hand.work.state.seq
+        await hand.press("right_square_bracket")
+        assert hand.said == ALREADY_LIVE
+        await hand.press("left_square_bracket")
+        await until(hand.pilot, lambda: hand.app.in_past)
+        mark = hand.app.glimpse.state.seq
+        assert mark < last
+        await hand.press("comma")
+        await until(hand.pilot, arrived(hand.app, mark - 1))
+        await hand.press("full_stop", "full_stop")
+        await until(hand.pilot, arrived(hand.app, mark + 1))
+        before_ms = hand.app.glimpse.now_ms
+        await hand.press("left_curly_bracket")
+        await until(hand.pilot, lambda: hand.app.glimpse.now_ms == before_ms - 60_000)
+        await hand.press("L")
+        assert not hand.app.in_past
+        assert hand.app.glimpse.state.seq == last
+
+
+async def test_where_no_mark_is_left_that_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand, 1)
+        await hand.press("left_square_bracket")
+        await until(hand.pilot, lambda: hand.said == "no mark before this moment")
+        assert hand.app.glimpse.state.seq == 1
+
+
+async def test_nothing_can_be_changed_in_the_past_and_it_says_what_to_do(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        changing = [action for action in ACTIONS if action.writes]
+        assert changing
+        for action in changing:
+            hand.app.message = None
+            assert isinstance(hand.app.screen, Frame)
+            hand.app.screen.action_act(action.name)
+            await hand.pilot.pause()
+            assert isinstance(hand.app.screen, Frame), action.name
+            assert hand.said == REFUSED, action.name
+        await hand.press("E")
+        assert isinstance(hand.app.screen, Frame)
+        await hand.press("x")
+        assert isinstance(hand.app.screen, Frame)
+        assert not hand.app.orders
+
+
+@pytest.mark.parametrize("place", places())
+async def test_every_screen_shows_the_past(tmp_path: Path, place: str) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        hand.app.action_go(place)
+        await hand.press()
+        await hand.press("down", "enter")
+
+        assert hand.app.glimpse.state.seq == AT
+        assert hand.app.screen.has_class("-past")
+
+
+async def test_the_log_ends_at_the_moment_also_what_a_filter_finds(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("6")
+        await hand.press("slash", *"scout", "enter")
+        await until(hand.pilot, lambda: len(hand.table.rows.keys) > 0)
+        await went_back(hand)
+        await until(hand.pilot, lambda: len(hand.table.rows.keys) > 0 and int(hand.table.rows.keys[-1]) <= AT)
+        await hand.press("escape")
+        await until(hand.pilot, lambda: list(hand.table.rows.keys)[-1:] == [str(AT)])
+
+
+async def test_a_page_that_is_open_tells_only_what_had_happened_by_then(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("5", "down", "enter")
+        page = hand.app.screen
+        await until(hand.pilot, lambda: bool(page.events))  # type: ignore[attr-defined]
+        await went_back(hand, 40)
+        await hand.press()
+        assert all(event.at_ms <= hand.app.glimpse.now_ms for event in page.events)  # type: ignore[attr-defined]
+
+
+async def test_a_click_on_the_bar_goes_there_and_dragging_goes_on(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await until(hand.pilot, lambda: bool(hand.app.spans))
+        await hand.pilot.mouse_down(Scrubber, offset=(60, 1))
+        await until(hand.pilot, arrived(hand.app, BEGUN))
+        await hand.pilot.hover(Scrubber, offset=(119, 1))
+        await until(hand.pilot, arrived(hand.app, hand.work.state.seq))
+        await hand.pilot.mouse_up(Scrubber, offset=(119, 1))
+        await hand.pilot.hover(Scrubber, offset=(7, 1))
+        await hand.press()
+        assert hand.app.glimpse.state.seq == hand.work.state.seq
+
+
+async def test_it_stands_still_until_it_plays_and_ends_live(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        hand.clock[0] += 3_000
+        await hand.press()
+        assert hand.app.glimpse.state.seq == AT
+        await hand.press("right_parenthesis", "right_parenthesis", "p")
+        assert hand.app.glimpse.past is not None
+        assert hand.app.glimpse.past.speed == 4
+
+        def plays() -> bool:
+            hand.clock[0] += 500
+            return not hand.app.in_past
+
+        await until(hand.pilot, plays)
+        assert hand.app.glimpse.state.seq == hand.work.state.seq
+
+
+async def test_while_it_plays_time_goes_on_between_events_and_stands_still_when_stopped(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        begun_ms = hand.app.glimpse.now_ms
+        await hand.press("p")
+
+        def plays() -> bool:
+            hand.clock[0] += 50
+            return hand.app.glimpse.now_ms > begun_ms
+
+        await until(hand.pilot, plays)
+        await hand.press("p")
+        stopped_ms = hand.app.glimpse.now_ms
+        hand.clock[0] += 5_000
+        await hand.press()
+        assert hand.app.glimpse.past is not None
+        assert hand.app.glimpse.now_ms == stopped_ms
+
+
+async def test_freeze_stands_still_at_the_newest_event_and_lets_go_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("t")
+        await until(hand.pilot, arrived(hand.app, hand.work.state.seq))
+        await hand.press("t")
+        assert not hand.app.in_past
+
+
+@pytest.mark.parametrize(("said", "seq"), [("60", AT), ("1,000,000", None), ("2000-01-01", BEGUN)])
+async def test_the_line_goes_to_a_seq_or_a_time_within_the_journal(tmp_path: Path, said: str, seq: int | None) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *f"at {said}", "enter")
+        await until(hand.pilot, arrived(hand.app, seq or hand.work.state.seq))
+
+
+async def test_what_is_neither_a_time_nor_a_seq_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *"at noon", "enter")
+        assert hand.said.startswith("'noon' is neither a time nor a seq")
+        assert not hand.app.in_past
+
+
+async def test_fork_makes_a_paused_team_of_that_moment_in_a_new_file(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        await hand.press("F")
+        assert isinstance(hand.app.screen, ForkDialog)
+        assert "1 open run" in hand.told("told")
+        target = tmp_path / f"team.at-{AT}.db"
+        assert f"--at {AT}" in hand.told("would").replace("\n", " ")
+        await hand.press("enter")
+        await until(hand.pilot, lambda: hand.said.startswith("✓ forked"))
+        assert f"quarterdeck --db {target}" in hand.said
+        made = folded(target)
+        assert all(run.paused for run in made.runs.values())
+        assert set(made.agents) == set(hand.app.glimpse.state.agents)
+        with Reader(tmp_path / "team.db") as reader:
+            assert reader.last_seq() == hand.work.state.seq
+
+
+async def test_fork_does_not_write_over_a_file(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        (tmp_path / f"team.at-{AT}.db").write_text("mine")
+        await went_back(hand)
+        await hand.press("F", "enter")
+        assert isinstance(hand.app.screen, ForkDialog)
+        assert "already" in hand.problem
+        assert (tmp_path / f"team.at-{AT}.db").read_text() == "mine"

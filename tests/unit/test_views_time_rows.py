@@ -1,0 +1,116 @@
+"""The rows of the time bar: its size, where the operator stands, and what takes the place of its words."""
+
+import pytest
+from rich.cells import cell_len
+
+from dashboard.views.lines import Line
+from dashboard.views.past import Moment
+from dashboard.views.rows import Cell
+from dashboard.views.time_bar import time_bar
+from dashboard.views.time_rows import HEAD, column_under, columns_at, rows_at, time_rows
+from dashboard.views.typed import Mistyped, Seq, moment_of
+from store.records import Span
+
+SPANS = [Span(at * 10 + 1, at * 10 + 10, at * 1_000, at * 1_000 + 900, {"attempt_done": 9}) for at in range(60)]
+SPANS[30].counts["agent_swapped"] = 1
+
+
+def drawn(width: int, rows: int, *, past: Moment | None = None, said: Cell | None = None) -> list[Line]:
+    bar = time_bar(SPANS, width=columns_at(width, rows), from_ms=0, to_ms=59_900, rows=max(1, rows - 1))
+    return time_rows(bar, width=width, rows=rows, seq=600, at_ms=59_900, alive=True, past=past, said=said)
+
+
+def text(line: Line) -> str:
+    return "".join(span.text for span in line.spans)
+
+
+@pytest.mark.parametrize(("screen", "rows"), [(24, 1), (29, 1), (30, 2), (44, 2), (45, 3), (80, 3)])
+def test_the_bar_is_as_high_as_the_screen_allows(screen: int, rows: int) -> None:
+    assert rows_at(screen) == rows
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200, 300])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("past", [None, Moment(300, 30_000, 600, 90_000)])
+def test_no_row_is_wider_than_the_screen(width: int, rows: int, past: Moment | None) -> None:
+    lines = drawn(width, rows, past=past)
+
+    assert len(lines) == rows
+    assert all(cell_len(text(line)) <= width for line in lines)
+
+
+def test_in_the_past_the_cursor_parts_what_was_from_what_came_later() -> None:
+    marks, blocks = drawn(120, 2, past=Moment(300, 30_000, 600, 90_000))
+
+    at = text(marks).index("▼")
+    place = 0
+    for span in blocks.spans[2:-1]:
+        column = place + HEAD
+        place += len(span.text)
+        assert span.tone == ("past" if column < at else "past-badge" if column == at else "faint")
+    assert "seq 600, live +0" in text(marks)
+
+
+def test_a_mark_that_came_later_is_grey() -> None:
+    marks, _ = drawn(120, 2, past=Moment(100, 10_000, 600, 90_000))
+
+    assert [span.tone for span in marks.spans if span.text == "◆"] == ["faint"]
+
+
+def test_live_marks_have_their_colour_and_the_words_say_what_they_mean() -> None:
+    marks, blocks = drawn(120, 2)
+
+    assert "accent" in [span.tone for span in marks.spans if span.text == "◆"]
+    assert "◇ strategy" in text(marks)
+    assert text(blocks).startswith(" LIVE ▕")
+
+
+def test_what_was_said_takes_the_words_and_leaves_the_blocks() -> None:
+    lines = drawn(120, 2, said=Cell("✓ swapped", "busy"))
+
+    assert text(lines[0]) == " ✓ swapped"
+    assert "LIVE" in text(lines[1])
+    assert [text(line) for line in drawn(80, 1, said=Cell("✓ swapped", "busy"))] == [" ✓ swapped"]
+
+
+def test_a_long_refusal_goes_over_four_lines_at_most() -> None:
+    lines = drawn(80, 1, said=Cell("refused: " + "why it is so and what to do; " * 30, "error"))
+
+    assert len(lines) == 4
+    assert text(lines[-1]).endswith("…")
+
+
+def test_places_beside_the_columns_are_the_first_and_the_last() -> None:
+    columns = columns_at(120, 2)
+
+    assert column_under(0, width=120, rows=2) == 0
+    assert column_under(HEAD + 5, width=120, rows=2) == 5
+    assert column_under(119, width=120, rows=2) == columns - 1
+
+
+NOON_MS = 1_763_720_671_000
+
+
+@pytest.mark.parametrize(("said", "meant"), [("812", 812), ("1,011,459", 1_011_459), (" 7 ", 7)])
+def test_a_number_is_a_seq(said: str, meant: int) -> None:
+    found = moment_of(said, NOON_MS)
+
+    assert isinstance(found, Seq)
+    assert found == meant
+
+
+@pytest.mark.parametrize(("said", "ago_ms"), [("90s", 90_000), ("10m", 600_000), ("1.5h", 5_400_000)])
+def test_a_length_is_so_long_ago(said: str, ago_ms: int) -> None:
+    assert moment_of(said, NOON_MS) == NOON_MS - ago_ms
+
+
+@pytest.mark.parametrize("said", ["noon", "25:00", "", "12:61", "-", "10 parsecs", "²"])
+def test_what_is_no_moment_is_refused_with_what_would_be(said: str) -> None:
+    with pytest.raises(Mistyped, match="13:59:10"):
+        moment_of(said, NOON_MS)
+
+
+def test_a_time_of_day_is_of_the_day_of_the_team() -> None:
+    found = moment_of("2025-11-21T10:24:31+00:00", NOON_MS)
+
+    assert found == NOON_MS
