@@ -6,7 +6,7 @@ MOVES = (
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
     ("esc", "clear the filter, or go back"),
-    ("/", "filter what is shown"),
+    ("/", 'filter: words, "two words", agent:a status:b, >5s, /regex/, -not this; tab completes'),
     (":", "command line; tab completes, ↑ recalls"),
     ("!", "go to the next thing that needs a person, questions first"),
 )

@@ -10,11 +10,13 @@ from dashboard.views.amounts import median
 from dashboard.views.filters import Value
 from dashboard.views.glyphs import of_agent, of_run, of_task
 from engine.core.spec import AgentSpec
-from engine.core.state import Agent, Escalation, Run, RunSummary, State, Supervisor, Task
+from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task
 
 
 class _Texts:
     """A subject whose texts are all at hand."""
+
+    __slots__ = ("_state",)
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -71,23 +73,39 @@ def _tools(spec: AgentSpec | None) -> Iterator[Value]:
         yield from (Value(str(tool)) for tool in (*spec.tools, *spec.mcp))
 
 
+_STATES = "\0".join(AgentStatus)
+
+
 class OfAgent(_Texts):
     """An agent; what it takes is the median of its last attempts."""
 
     def __init__(self, state: State, agent: Agent) -> None:
         super().__init__(state)
         self._it = agent
-        self._spec = state.specs.get(agent.spec)
 
     def parts(self) -> tuple[str, ...]:
-        agent, above = self._it, [one.name for one in _above(self._state, self._it.supervisor_id)]
-        specialties = self._spec.specialties if self._spec is not None else ()
-        return (agent.name, *above, agent.status.value, *specialties, *(task.title for task in self._at_work()))
+        return (*self._calm(), self._it.status.value, *(task.title for task in self._at_work()))
 
-    def _at_work(self) -> Iterator[Task]:
+    def has(self, word: str) -> bool:
+        # A thousand are asked at each key: first what rarely changes, a state only where the word may be one.
+        return (
+            word in _folded(self._calm())
+            or (word in _STATES and word in self._it.status.value)
+            or any(word in task.title.casefold() for task in self._at_work())
+        )
+
+    def _calm(self) -> tuple[str, ...]:
+        agent, above = self._it, self._state.supervisors.get(self._it.supervisor_id)
+        spec = self._state.specs.get(agent.spec)
+        found = (agent.name, *spec.specialties) if spec is not None else (agent.name,)
+        while above is not None:
+            found += (above.name,)
+            above = self._state.supervisors.get(above.parent_id) if above.parent_id is not None else None
+        return found
+
+    def _at_work(self) -> Sequence[Task]:
         tasks, agent = self._state.tasks, self._it
-        if agent.running or agent.parked:
-            yield from (tasks[one] for one in (*agent.running, *agent.parked) if one in tasks)
+        return [tasks[one] for one in (*agent.running, *agent.parked) if one in tasks]
 
     def _agent(self) -> Iterable[Value]:
         return [Value(self._it.name, self._it.id)]
@@ -102,16 +120,19 @@ class OfAgent(_Texts):
         return (value for task in self._at_work() for value in _run_of(self._state, task.run_id))
 
     def _kind(self) -> Iterable[Value]:
-        return [Value(self._spec.agent_type or "")] if self._spec is not None else []
+        return [Value(spec.agent_type or "")] if (spec := self._spec()) is not None else []
+
+    def _spec(self) -> AgentSpec | None:
+        return self._state.specs.get(self._it.spec)
 
     def _status(self) -> Iterable[Value]:
         return [Value(self._it.status.value), Value(of_agent(self._it).word)]
 
     def _tool(self) -> Iterable[Value]:
-        return _tools(self._spec)
+        return _tools(self._spec())
 
     def _model(self) -> Iterable[Value]:
-        return _models(self._spec)
+        return _models(self._spec())
 
     def took_ms(self) -> float | None:
         return median(self._it.durations_ms)
