@@ -28,7 +28,7 @@ async def test_numbers_and_clicks_on_tabs_go_to_the_screens(tmp_path: Path) -> N
 
         await hand.pilot.click("#tabs", offset=(16, 0))
         await hand.press()
-        assert hand.place == "tasks"
+        assert hand.place == "graph"
 
 
 async def test_the_cursor_moves_by_keys_and_by_mouse_and_stays_on_its_row(tmp_path: Path) -> None:
