@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Raw, field
 
-from engine.core.events.attempt import StepKind
+from engine.core.events.attempt import Said, StepKind
 from engine.core.fact import JsonValue, fact
 from engine.core.state import ParkedFor
 from engine.core.values import Usage
@@ -215,6 +215,8 @@ class AttemptSucceeded:
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
     generation: int | None = None
+    said: list[Said] = field(default_factory=list)
+    """Messages of a model, for later runs of the conversation."""
 
 
 @fact

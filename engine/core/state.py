@@ -28,6 +28,7 @@ from engine.core.entities.memory import (
     EXCHANGES,
     INSIGHTS,
     PARTS,
+    UTTERANCES,
     Conversation,
     Exchange,
     Insight,
@@ -57,6 +58,7 @@ from engine.core.entities.work import (
     SwapMode,
     Task,
     TaskStatus,
+    Utterance,
 )
 from engine.core.fact import entity
 from engine.core.spec import AgentSpec

@@ -248,6 +248,7 @@ def _returned(work: Work, output: JsonValue) -> Ended:
         output=output,
         duration_ms=duration_ms,
         usage=usage,
+        said=list(work.said),
     )
 
 

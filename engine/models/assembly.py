@@ -10,9 +10,25 @@ from engine.models.records import Answer, Call, Finish, Message, ToolSchema
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
 
-def sent(messages: Iterable[Message], provider: str) -> list[dict[str, Any]]:
-    """Return messages in the form of OpenAI's protocol, with thinking where this very provider thought it."""
-    return [_sent(message, provider) for message in messages]
+def sent(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
+    """Return messages in the form of OpenAI's protocol, with thinking where this very provider thought it.
+
+    Args:
+        messages: What is said.
+        provider: Who is asked.
+        with_tools: The request names tools. Without any, some providers refuse calls of earlier runs, and are told
+            these in words.
+    """
+    return [_sent(message if with_tools else _in_words(message), provider) for message in messages]
+
+
+def _in_words(message: Message) -> Message:
+    if message.role == "tool":
+        return Message(role="user", text=f"[result] {message.text}")
+    if not message.calls:
+        return message
+    called = [f"[calls {call.name} {json.dumps(call.arguments, ensure_ascii=False)}]" for call in message.calls]
+    return Message(role="assistant", text="\n".join([message.text, *called]).strip())
 
 
 def _sent(message: Message, provider: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Litellm:
         found: dict[str, Any] = {
             **_allowed(request.params, {*taken, *PARAMS} - NOT_PARAMS, provider),
             "model": model,
-            "messages": sent(request.messages, self.provider(request)),
+            "messages": sent(request.messages, self.provider(request), with_tools=bool(request.tools)),
             "stream": True,
             "timeout": spec.timeout_s,
             "num_retries": 0,

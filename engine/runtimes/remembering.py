@@ -1,12 +1,16 @@
 """What an attempt knows from before: the conversation of its run, and what its agent remembers."""
 
 import hashlib
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import msgspec
 
 from engine.core.effects import StartAttempt
+from engine.core.events.attempt import Said
 from engine.core.fact import JsonValue
+from engine.core.queries.conversation import speaks_in
 from engine.core.recall import Recalled, best
 from engine.core.signals import InsightNoted, PartTold, Signal
 from engine.core.state import Exchange, RunStatus
@@ -19,10 +23,21 @@ from engine.runtimes.task import as_text
 from engine.runtimes.values import clean
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message of an earlier run of the conversation."""
+
+    role: Literal["user", "assistant", "tool", "summary"]
+    content: JsonValue
+    """Of an assistant, its recorded answer, or a text; of a summary, its recorded step; of a tool, the whole result."""
+    call_id: str = ""
+
+
 class _Steps(Protocol):
     """What the attempt does about steps."""
 
     effect: StartAttempt
+    said: Sequence[Said]
     _services: Services
 
     def key(self, name: str, value: JsonValue) -> str:
@@ -38,7 +53,10 @@ class _Steps(Protocol):
 
 
 class Remembering:
-    """What an attempt does about what was before it."""
+    """What an attempt does about what was before it, and comes after it."""
+
+    said: Sequence[Said] = ()
+    """What a model said and heard, for later runs of the conversation."""
 
     async def conversation(self: _Steps) -> tuple[Message, ...]:
         """Return what was asked and answered before in the conversation of the run; nothing of what was delegated.
@@ -51,6 +69,36 @@ class Remembering:
             said.append(Message("user", as_text(await text(exchange.request))))
             said.append(Message("assistant", _answer(exchange, await text(exchange.output))))
         return tuple(said)
+
+    async def heard(self: _Steps) -> list[Heard]:
+        """Return the whole conversation before the request, as a model is told it: calls and their results too.
+
+        What a run has put in short stands for all before it.
+        """
+        text = self._services.text
+        heard: list[Heard] = []
+        for exchange in self.effect.conversation:
+            asked = Heard("user", as_text(await text(exchange.request)))
+            if any(one.role == "summary" for one in exchange.said):
+                heard = []
+            heard.append(asked)
+            if exchange.status is not RunStatus.DONE or not exchange.said:
+                heard.append(Heard("assistant", _answer(exchange, await text(exchange.output))))
+            else:
+                heard += [Heard(one.role, await text(one.content), one.call_id) for one in exchange.said]
+        return heard
+
+    def says(self: _Steps, said: list[Said]) -> None:
+        """Leave what was said in this attempt to later runs of the conversation, if it is part of one."""
+        state = self._services.state
+        task = state.tasks.get(self.effect.task_id)
+        if task is not None and speaks_in(state, task):
+            self.said = said
+
+    def stands_in_journal(self: _Steps, key: str) -> bool:
+        """Tell whether the journal has the result of a call by its key: as a step, or as the one task that it asked."""
+        task = self._services.state.tasks.get(self.effect.task_id)
+        return task is not None and (key in task.steps or (key in task.calls and len(task.calls[key].children) == 1))
 
     async def remember(self: _Steps, text: Remark, tags: Tags = (), importance: Importance = 0.5) -> str:
         """Keep something for the agent's later work; a recorded step, so that it is kept once.

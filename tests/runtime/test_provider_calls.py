@@ -123,6 +123,7 @@ async def test_a_conversation_is_sent_as_it_was_with_calls_results_and_own_think
             Message(role="tool", call_id="c1", text="at six"),
             Message(role="assistant", calls=(other,), thinking="Elsewhere.", provider="anthropic"),
             Message(role="tool", call_id="c2", text="not an object"),
+            tools=(ToolSchema("tides", "When.", {"type": "object"}),),
         ),
     )
 
@@ -132,6 +133,28 @@ async def test_a_conversation_is_sent_as_it_was_with_calls_results_and_own_think
     assert (sent[2]["reasoning_content"], "reasoning_content" in sent[4]) == ("I need the tide.", False)
     assert sent[4]["tool_calls"][0]["function"]["arguments"] == "{}"
     assert (sent[3]["tool_call_id"], sent[3]["content"]) == ("c1", "at six")
+
+
+async def test_calls_of_earlier_runs_are_told_in_words_where_a_request_has_no_tools(
+    models: ModelService, server: ModelServer
+) -> None:
+    called = Call(id="c1", name="tides", arguments={"at": "Lisbon"})
+
+    await ask(
+        models,
+        request(
+            server,
+            Message(role="user", text="When?"),
+            Message(role="assistant", text="I look.", calls=(called,)),
+            Message(role="tool", call_id="c1", text="at six"),
+            Message(role="user", text="And now?"),
+        ),
+    )
+
+    sent = server.seen[0].body["messages"]
+    assert [one["role"] for one in sent] == ["user", "assistant", "user", "user"]
+    assert sent[1]["content"] == 'I look.\n[calls tides {"at": "Lisbon"}]'
+    assert sent[2]["content"] == "[result] at six"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from engine.core.model_spec import ModelSpec
 from engine.core.strategies.parallel import Parallel
 from engine.core.strategies.sequential import Sequential
 from engine.folding import folded
-from engine.models.records import Message
 from engine.replaying import PLAN, replay
 from engine.runtimes.model.conversation import Conversation
 from engine.supervisor.offline import records_in
@@ -96,8 +95,8 @@ async def test_the_first_step_that_would_differ_is_named(tmp_path: Path, monkeyp
     lead, turn = steps_in(path)[0]
     begin = Conversation.begin
 
-    def begins_otherwise(self: Conversation, earlier: tuple[Message, ...], text: str) -> None:
-        begin(self, earlier, f"Please: {text}" if "harbour" in text else text)
+    def begins_otherwise(self: Conversation, text: str) -> None:
+        begin(self, f"Please: {text}" if "harbour" in text else text)
 
     monkeypatch.setattr(Conversation, "begin", begins_otherwise)
     differs = (await replay(path, "r1")).differs

@@ -1,4 +1,4 @@
-"""Laws of failed calls of models: what they cost counts at every level, and only what is at work is heard."""
+"""Laws of models: failed calls count at every level; conversations stay the same for open runs, and bounded."""
 
 from decimal import Decimal
 from typing import Any
@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from engine.core.commands import Submit
 from engine.core.events import ModelFailed
+from engine.core.events.attempt import Said
 from engine.core.signals import ModelErred
+from engine.core.state import UTTERANCES
 from engine.core.values import Usage
+from tests.story import submitted
 from tests.world import World, agent, team_world
 
 USAGES = st.builds(
@@ -69,3 +72,33 @@ def test_only_the_attempt_at_work_is_heard_of_a_failed_model(data: st.DataObject
 
     assert bool(events) == is_live
     assert (world.state.usage.tokens_in or 0) == int(is_live)
+
+
+@given(st.data())
+def test_an_open_run_is_told_the_same_at_each_attempt_and_conversations_are_bounded(data: st.DataObject) -> None:
+    lengths = st.lists(st.sampled_from([0, 3, 120, 150]), max_size=5)
+    before, meanwhile = data.draw(lengths), data.draw(lengths)
+    world = team_world(agent("ada", max_concurrency=3))
+
+    def ended_run(messages: int) -> None:
+        run_id = submitted(world, "other", conversation="main")
+        (key,) = (key for key in world.started if world.state.tasks[key[0]].run_id == run_id)
+        world.succeed(key, said=[Said(role="user", text=f"{run_id} says {number}") for number in range(messages)])
+
+    for messages in before:
+        ended_run(messages)
+    submitted(world, "open", conversation="main")
+    told = next(one.conversation for one in world.started.values() if one.request == "open")
+    texts = [[one.content for one in exchange.said] for exchange in told]
+    for messages in meanwhile:
+        ended_run(messages)
+    world.restart()
+    again = next(one.conversation for one in world.started.values() if one.request == "open")
+
+    assert [[one.content for one in exchange.said] for exchange in again] == texts
+    assert all(str(one).startswith(f"{told[at].run_id} says") for at, said in enumerate(texts) for one in said)
+    world.settle()
+    ended_run(1)
+    (supervisor,) = world.state.supervisors.values()
+    kept = supervisor.conversations["main"].exchanges.values()
+    assert sum(len(exchange.said) for exchange in kept) < UTTERANCES + 150

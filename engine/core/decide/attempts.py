@@ -226,6 +226,7 @@ def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: Context) -> l
         output=signal.output,
         duration_ms=signal.duration_ms,
         usage=signal.usage,
+        said=signal.said,
     )
     return [done]
 

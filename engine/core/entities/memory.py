@@ -2,12 +2,14 @@
 
 from msgspec import field
 
-from engine.core.entities.work import RunStatus
+from engine.core.entities.work import RunStatus, Utterance
 from engine.core.fact import entity
 from engine.core.values import Held, Usage
 
 EXCHANGES = 50
 """How many finished runs of its conversation a new run remembers."""
+UTTERANCES = 200
+"""How many messages between requests and outputs a conversation keeps, besides those that an open run remembers."""
 CONVERSATIONS = 100
 """How many conversations of a supervisor are kept, besides those with an open run."""
 INSIGHTS = 200
@@ -51,6 +53,9 @@ class Exchange:
     request: Held = None
     output: Held = None
     error: str | None = None
+    said: list[Utterance] = field(default_factory=list)
+    """What the model that answered said and heard between request and output; empty where no model did, or where it is
+    too long ago."""
     readers: int = 0
     """Open runs that remember it."""
 

@@ -64,6 +64,18 @@ ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff
 
 
 @entity
+class Utterance:
+    """A message that a model said or heard, as later runs of the conversation are told it."""
+
+    role: Literal["user", "assistant", "tool", "summary"]
+    """`summary`: what was said before it, in short."""
+    content: Held = None
+    """Of an assistant or a summary, the output of its step; of a tool, the result."""
+    call_id: str = ""
+    """Of a tool: the call that it answers."""
+
+
+@entity
 class Attempt:
     """One try of a task by one agent."""
 
@@ -229,6 +241,8 @@ class Task:
     asked_by: str | None = None
     """The task whose attempt asked for it, where a switch of the strategy has made it a node of a graph."""
     output: Held = None
+    said: Sequence[Utterance] = ()
+    """What the model that did it said and heard after the request, where its run has a conversation."""
     error: str | None = None
     created_ms: int = 0
     started_ms: int | None = None

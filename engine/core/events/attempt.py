@@ -115,6 +115,18 @@ class ModelFailed:
 
 
 @fact
+class Said:
+    """A message of the conversation that an attempt of a model came to, for later runs of the run's conversation."""
+
+    role: Literal["user", "assistant", "tool", "summary"]
+    key: str = ""
+    """The step or the call that has it; empty where `text` does."""
+    call_id: str = ""
+    """Of a tool: the call of the message before it that this answers."""
+    text: str = ""
+
+
+@fact
 class AttemptDone:
     """An attempt ended well, and with it the task."""
 
@@ -127,6 +139,8 @@ class AttemptDone:
     output: JsonValue
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
+    said: list[Said] = field(default_factory=list)
+    """What was said in it after the request; of attempts of models whose run has a conversation."""
 
 
 @fact

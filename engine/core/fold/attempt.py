@@ -16,6 +16,7 @@ from engine.core.events import (
     StepRecorded,
 )
 from engine.core.fold.accounting import charge, charge_attempt, count_begun, start_clock, stop_clock
+from engine.core.fold.conversation import utterances
 from engine.core.fold.ending import end, note_first_attempt
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
@@ -212,6 +213,8 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
         run.longest_ms = duration_ms
     charge(state, task, agent, event.usage)
     task.output = held(event.output, state.seq, "output")
+    if event.said or task.said:
+        task.said = utterances(state, task, event.said)
     end(state, task, _DONE)
 
 

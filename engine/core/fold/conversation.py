@@ -1,7 +1,21 @@
 """Fold: what the runs of a conversation leave to those after them."""
 
+from collections.abc import Sequence
+
 from engine.core.events import RunFinished
-from engine.core.state import CONVERSATIONS, EXCHANGES, Conversation, Exchange, Run, State
+from engine.core.events.attempt import Said
+from engine.core.state import (
+    CONVERSATIONS,
+    EXCHANGES,
+    UTTERANCES,
+    Conversation,
+    Exchange,
+    Run,
+    State,
+    Task,
+    Utterance,
+)
+from engine.core.values import Held, held
 
 
 def join(state: State, run: Run) -> None:
@@ -30,14 +44,53 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
     for exchange in _seen(conversation, run):
         exchange.readers -= 1
     conversation.exchanges[conversation.ended] = Exchange(
-        run_id=run.id, status=event.status, request=run.request, output=event.output, error=event.error
-    )
+        run_id=run.id, status=event.status, request=run.request, output=event.output, error=event.error,
+        said=list(_outcome(state, run).said),
+    )  # fmt: skip
     conversation.ended += 1
     first = conversation.ended - EXCHANGES
     for number in [*range(max(0, run.remembers - EXCHANGES), run.remembers), first - 1]:
         past = conversation.exchanges.get(number)
         if number < first and past is not None and not past.readers:
             del conversation.exchanges[number]
+    _shorten(conversation)
+
+
+def utterances(state: State, task: Task, said: Sequence[Said]) -> list[Utterance]:
+    """Return what was said in a task that has ended, as its event refers to it."""
+    return [
+        Utterance(role=one.role, content=_content(state, task, one, place), call_id=one.call_id)
+        for place, one in enumerate(said)
+    ]
+
+
+def _content(state: State, task: Task, said: Said, place: int) -> Held:
+    if not said.key:
+        return held(said.text, state.seq, "said", place, "text")
+    call = task.calls.get(said.key)
+    if said.key in task.steps or call is None:
+        return task.steps.get(said.key)
+    return state.tasks[call.children[0]].output if call.children else None
+
+
+def _outcome(state: State, run: Run) -> Task:
+    """Return the task whose output is that of a run."""
+    task = state.tasks[run.root_id]
+    while task.kind == "group" and task.outcome_id is not None:
+        task = state.tasks[task.outcome_id]
+    return task
+
+
+def _shorten(conversation: Conversation) -> None:
+    """Keep the newest messages; what an open run remembers stays as it is, because its next attempt is told it too."""
+    left = UTTERANCES
+    for number in sorted(conversation.exchanges, reverse=True):
+        exchange = conversation.exchanges[number]
+        if left <= 0 and not exchange.readers:
+            exchange.said = []
+        left -= len(exchange.said)
+        if any(one.role == "summary" for one in exchange.said):
+            left = 0  # it tells what was said before it
 
 
 def _seen(conversation: Conversation, run: Run) -> list[Exchange]:

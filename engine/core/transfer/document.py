@@ -77,12 +77,16 @@ def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
             yield task, "input", task.input
         if type(task.output) is TextRef:
             yield task, "output", task.output
+        for one in task.said:
+            yield from _places_in(one, "content")
         if task.steps:
             yield from ((task.steps, key, value) for key, value in task.steps.items() if type(value) is TextRef)
     for supervisor in state.supervisors.values():
         for conversation in supervisor.conversations.values():
             for exchange in conversation.exchanges.values():
                 yield from _places_in(exchange, "request", "output")
+                for one in exchange.said:
+                    yield from _places_in(one, "content")
     for insight in state.insights.values():
         yield from _places_in(insight, "text")
     for summary in state.finished:

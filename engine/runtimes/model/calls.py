@@ -5,6 +5,7 @@ now: tools, workers and their names may have changed since.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import anyio
@@ -89,27 +90,35 @@ class Calls:
         """
         found: dict[int, Outcome] = {}
         # Keys count how often the same was called before, so they are taken in the order of the calls.
-        made = [(place, self._make(call), self._comes_last(call)) for place, call in enumerate(calls)]
+        made = [(place, *self._make(call), self._comes_last(call)) for place, call in enumerate(calls)]
 
         async def put(place: int, make: Make) -> None:
             begun()
             found[place] = await make()
 
+        def keyed(place: int) -> Outcome:
+            return replace(found[place], key=made[place][1])
+
         for late in (False, True):
-            await _at_once([(place, make) for place, make, is_late in made if is_late is late], put)
-        return [found[place] for place in range(len(calls))]
+            await _at_once([(place, make) for place, _, make, is_late in made if is_late is late], put)
+        return [keyed(place) for place in range(len(calls))]
 
     def _comes_last(self, call: Call) -> bool:
         own = self._own.get(call.name)
         return own is not None and own.comes_last
 
-    def _make(self, call: Call) -> Make:
-        work, arguments = self._work, call.arguments
-        own, tool = self._own.get(call.name), self._tools.get(call.name)
-        if call.name == self.results.tool and own is None and tool is None and isinstance(arguments, dict):
-            return lambda: _given(Outcome(self.results.read(arguments), is_read=True))
+    def _make(self, call: Call) -> tuple[str, Make]:
+        """Return the key of a call, and what makes it."""
+        own, arguments = self._own.get(call.name), call.arguments
+        is_read = call.name == self.results.tool and own is None and call.name not in self._tools
+        if is_read and isinstance(arguments, dict):
+            return "", lambda: _given(Outcome(self.results.read(arguments), is_read=True))
         said = call.invalid if call.invalid is not None else arguments
-        key = work.key(f"call:{call.name if own is None else own.name}", said)
+        key = self._work.key(f"call:{call.name if own is None else own.name}", said)
+        return key, self._keyed(call, key, said)
+
+    def _keyed(self, call: Call, key: str, said: JsonValue) -> Make:
+        work, arguments, own = self._work, call.arguments, self._own.get(call.name)
         is_recorded = work.is_recorded(key)
         if own is None and self.workers is not None and self._work.was_asked(key):
             own = next((one for one in self._own.values() if one.name == call.name), None)  # it was renamed since

@@ -67,7 +67,7 @@ class Compaction:
             return False
         kept = await self._work.recorded(key)
         assert isinstance(kept, dict)
-        self._replace(str(kept["summary"]), int(str(kept["kept"])))
+        self._said.summed_up(str(kept["summary"]), kept=int(str(kept["kept"])), key=key)
         return True
 
     async def put_in_short(self, key: str) -> None:
@@ -77,7 +77,10 @@ class Compaction:
             ModelError: If no model answers.
         """
         messages = self._said.messages
-        last = max((place for place, one in enumerate(messages) if one.role == "assistant"), default=len(messages))
+        # An answer of an earlier run is not the last one of this.
+        since = next(at for at, one in enumerate(messages) if one is self._said.task)
+        last = max((at for at, one in enumerate(messages) if at > since and one.role == "assistant"), default=None)
+        last = len(messages) if last is None else last
         kept = len(messages) - last
         if sum(map(length_of, messages[last:])) / CHARACTERS > KEPT * self._context_tokens:
             kept = 0
@@ -88,12 +91,7 @@ class Compaction:
         answer, step = await self._turns.ask("compact", key, messages=[asked], tools=(), what="compact", plain=True)
         output: dict[str, JsonValue] = {"summary": answer.text, "kept": kept, "messages": len(middle)}
         await self._work.record(step(output))
-        self._replace(answer.text, kept)
-
-    def _replace(self, summary: str, kept: int) -> None:
-        messages = self._said.messages
-        short = Message(role="user", text=f"What was said so far, in short:\n\n{summary}")
-        self._said.replace([self._said.task, short, *messages[len(messages) - kept :]])
+        self._said.summed_up(answer.text, kept=kept, key=key)
 
     def _told(self, messages: list[Message]) -> str:
         """Return messages as one text that leaves room for an answer; what is too long loses its middle."""

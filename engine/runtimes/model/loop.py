@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import anyio
+import msgspec
 
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import Answer, Call, Message, ModelError, ToolSchema
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.compaction import Compaction
-from engine.runtimes.model.conversation import Conversation
+from engine.runtimes.model.conversation import Conversation, in_short
 from engine.runtimes.model.endings import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fitting
@@ -70,14 +71,16 @@ class Loop:
             ModelError: If no model answers.
         """
         self._besides, self._hears = besides, text is None
-        if self._hears:
+        if text is None:
             self._work.on_steer = self._cut_short
-        earlier = await self._work.conversation() if text is None else ()
-        self._said.begin(earlier, as_text(await self._work.value()) if text is None else text)
+            await self._hear_earlier()
+        self._said.begin(as_text(await self._work.value()) if text is None else text)
         try:
             for turn in range(1, self._options.turns + 1):
                 is_over, output = await self._turn(turn)
                 if is_over:
+                    if text is None:
+                        self._work.says(self._said.said)
                     return output
         finally:
             if not self._work.over:  # an answer that was paid for is kept, wherever it is stopped
@@ -86,34 +89,50 @@ class Loop:
 
     async def _turn(self, turn: int) -> tuple[bool, JsonValue]:
         """Return whether a turn was the last, and the output then."""
-        answer = await self._answer(turn)
-        self._said.answered(answer)
+        answer, key = await self._answer(turn)
+        self._said.answered(answer, key)
         if answer.finish == "length":
             raise AnswerCut
         if not answer.calls:
             return self._end(answer)
         outcomes = await self._calls.made(answer.calls, self._report)
+        self._hear(turn, answer.calls, outcomes)
         forwarded = next((one.forwarded for one in outcomes if one.forwarded is not None), None)
         if forwarded is not None:
             return True, forwarded.output
-        self._hear(turn, answer.calls, outcomes)
+        self._look_for_loop(answer.calls, outcomes)
         return False, None
 
-    async def _answer(self, turn: int) -> Answer:
-        """Return the answer of a turn, from the journal or a model."""
+    async def _hear_earlier(self) -> None:
+        """Begin with the runs before this one of the conversation."""
+        for place, one in enumerate(await self._work.heard()):
+            content = one.content
+            if one.role == "tool":
+                shown = self._calls.results.shown(content, f"e{place}")
+                self._said.heard(one.call_id, shown, whole=as_text(content))
+            elif one.role == "assistant":
+                is_whole = isinstance(content, dict)
+                self._said.answered(msgspec.convert(content, Answer) if is_whole else Answer(text=as_text(content)))
+            elif one.role == "summary":
+                self._said.user(in_short(str(content["summary"]) if isinstance(content, dict) else as_text(content)))
+            else:
+                self._said.user(as_text(content))
+
+    async def _answer(self, turn: int) -> tuple[Answer, str]:
+        """Return the answer of a turn, from the journal or a model, and its key."""
         work, name = self._work, f"turn:{turn}"
         while work.is_recorded(steers_key(turn, self._heard[turn])):
             await self._hear_people(turn)
         shorter, is_short, key = await self._keys(name)
         if (recorded := await self._turns.recorded(key)) is not None:
-            return recorded
+            return recorded, key
         # Only now: what is said after a crash must not come before answers that were given.
         if await self._hear_people(turn):
             shorter, is_short, key = await self._keys(name)
         while True:
             work.raise_if_stopping()
             if (recorded := await self._turns.recorded(key)) is not None:
-                return recorded
+                return recorded, key
             await self._calls.refresh()
             system, schemas = self._told()
             if not is_short and self._compaction.is_due(len(system.text) + len(str(schemas))):
@@ -135,7 +154,7 @@ class Loop:
                 continue
             answer, step = asked
             await self._keep(answer, partial(step, kept(answer)))
-            return answer
+            return answer, key
 
     async def _asked(
         self, name: str, key: str, system: Message, schemas: Sequence[ToolSchema]
@@ -197,17 +216,21 @@ class Loop:
             self._work.record_soon(step())
 
     def _hear(self, turn: int, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
-        """Add the results to the conversation.
+        """Add the results to the conversation."""
+        for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
+            text = as_text(outcome.value)
+            shown = text if outcome.is_read else self._calls.results.shown(outcome.value, f"r{turn}.{place + 1}")
+            whole = as_text([call.name, call.arguments]) if outcome.is_read else text
+            key = outcome.key if self._work.stands_in_journal(outcome.key) else ""
+            self._said.heard(call.id, shown, whole=whole, key=key)
+
+    def _look_for_loop(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
+        """Compare the last turns.
 
         Raises:
             Looping: If the same was called with the same results before, and before that.
         """
         values = [outcome.value for outcome in outcomes]
-        for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
-            text = as_text(outcome.value)
-            shown = text if outcome.is_read else self._calls.results.shown(outcome.value, f"r{turn}.{place + 1}")
-            whole = as_text([call.name, call.arguments]) if outcome.is_read else text
-            self._said.heard(call.id, shown, whole=whole)
         self._past.append(([(call.name, call.arguments, call.invalid) for call in calls], values))
         last = self._past[-SAME:]
         if len(last) == SAME and all(one == last[0] for one in last):

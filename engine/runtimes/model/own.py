@@ -29,6 +29,8 @@ class Outcome:
     forwarded: Forwarded | None = None
     is_read: bool = False
     """It is a part of an earlier result."""
+    key: str = ""
+    """Of the call; empty where it has none."""
 
 
 class OwnTool(Protocol):

@@ -230,5 +230,5 @@ def _was_asked(work: Work, member: str, text: str, *, results: Sequence[TaskInpu
 def _was_said(work: Work, text: str) -> bool:
     """Tell whether the agent's own model has answered a text."""
     said = Conversation()
-    said.begin((), text)
+    said.begin(text)
     return work.is_recorded(work.next_key("turn:1", said.digest))
