@@ -38,6 +38,34 @@ def paused() -> Iterator[None]:
                     gc.enable()
 
 
+@contextmanager
+def importing() -> Iterator[None]:
+    """Let no full collection fall into the import of a large package, nor walk through what it made later. Any thread.
+
+    A full collection holds the interpreter, and with it the event loop: 80 ms in the first import of `mcp`. What an
+    import makes lives as long as the program, so that it is frozen; so is everything else that lives by then.
+    """
+    global _imports, _full_after
+    with _lock:
+        young, middle, full = gc.get_threshold()
+        if not _imports:
+            _full_after = full
+        _imports += 1
+        gc.set_threshold(young, middle, _NEVER)
+    try:
+        yield
+    finally:
+        with _lock:
+            _imports -= 1
+            if not _imports:
+                gc.freeze()
+                young, middle, _ = gc.get_threshold()
+                gc.set_threshold(young, middle, _full_after)
+
+
 _lock = threading.Lock()
+_NEVER = 1_000_000_000
+_imports = _full_after = 0
+"""How many packages are imported at the moment, and the threshold of full collections before."""
 _pauses = 0
 """How many ask for it at the moment; 0 where a program has turned the collector off by itself."""

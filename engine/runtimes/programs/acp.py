@@ -14,6 +14,7 @@ from engine.core.code import program_reference
 from engine.core.fact import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
+from engine.garbage import importing
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.programs.acp_session import AcpSession
@@ -53,8 +54,7 @@ class AcpRuntime:
         if find_spec("acp") is None:
             raise Unusable("agents of type acp need the package agent-client-protocol: pip install 'quarterdeck[acp]'")
         await looked_up(self._code, self._options, self._reference, self._code.folder)
-        module = "engine.runtimes.programs.acp_link"  # a second and more of the processor
-        self._module = await self._code.threads.run(partial(importlib.import_module, module))
+        self._module = await self._code.threads.run(_imported)
 
     async def execute(self, work: Work) -> JsonValue:
         """Let the agent do the work in one turn."""
@@ -75,6 +75,12 @@ class AcpRuntime:
             await attended.attend(partial(session.converse, link, text), _nothing, before=session.cancel)
             session.raise_if_broken()
         return place.with_note(session.output)
+
+
+def _imported() -> Any:
+    """Import what speaks the protocol: a second and more of the processor."""
+    with importing():
+        return importlib.import_module("engine.runtimes.programs.acp_link")
 
 
 async def _nothing() -> None:

@@ -18,6 +18,7 @@ import anyio
 from engine.core.fact import JsonValue
 from engine.core.model_spec import McpSpec
 from engine.errors import EngineError, Unusable
+from engine.garbage import importing
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.values import clean, json_value, one_line, without_secrets
@@ -315,7 +316,9 @@ def _text(block: Any) -> str:
 
 def load() -> None:
     """Import the package, which takes a second, and keep it from writing on a terminal where no log is kept."""
-    import mcp
+    with importing():
+        import mcp
+        import mcp.client.streamable_http
 
     for name in (mcp.__name__, "client", "httpx2"):
         logging.getLogger(name).addHandler(logging.NullHandler())

@@ -1,0 +1,46 @@
+"""The garbage collector does not walk through everything while a large package is imported."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from engine.garbage import importing
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+def full_collections() -> int:
+    return int(gc.get_stats()[2]["collections"])
+
+
+def test_no_full_collection_falls_into_an_import_and_its_objects_are_frozen() -> None:
+    gc.set_threshold(50, 2, 2)
+    gc.collect()
+    before = full_collections()
+
+    with importing():
+        made = [[number] for number in range(20_000)]
+        assert full_collections() == before
+
+    assert gc.get_freeze_count() >= len(made)
+    assert gc.get_threshold() == (50, 2, 2)
+
+
+def test_two_imports_at_once_leave_the_thresholds_as_they_were() -> None:
+    gc.set_threshold(700, 10, 7)
+
+    first, second = importing(), importing()
+    for one in (first, second):
+        one.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold()[2] > 7
+    second.__exit__(None, None, None)
+
+    assert gc.get_threshold() == (700, 10, 7)
