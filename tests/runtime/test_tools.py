@@ -12,6 +12,7 @@ import pytest
 from engine import AgentSpec, ToolError, ToolTimeout, tool
 from engine.core.commands import Cancel
 from engine.core.fact import JsonValue
+from engine.core.state import Attempt, State
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
 from engine.runtimes.toolbox.functions import FunctionTool
@@ -185,6 +186,26 @@ async def test_a_call_that_waits_for_its_turn_is_stopped_with_its_attempt(engine
             assert (await running.ended(run))[0].status == "done"
 
     assert summary.status == "cancelled"
+
+
+async def test_a_call_that_waits_for_its_turn_holds_no_slot(engine: Engines) -> None:
+    async def work(task: Any, ctx: Any) -> Any:
+        return await ctx.tool("crowded", 1)
+
+    async with engine(AgentSpec(name="ada", run=work, tools=(crowded,), max_concurrency=3)) as running:
+        runs = [await running.submit() for _ in range(4)]
+        # The third call waits, so that a fourth attempt begins beside it, although ada works on three at a time.
+        await running.until(lambda state: sum(one.parked_for == "tool" for one in attempts(state)) == 2)
+        assert len(attempts(running.state)) == 4
+        leave[0].set()
+        for run in runs:
+            assert (await running.ended(run))[0].status == "done"
+
+    assert max(most_at_work) == 2
+
+
+def attempts(state: State) -> list[Attempt]:
+    return [task.attempt for task in state.tasks.values() if task.attempt is not None]
 
 
 async def test_a_tool_is_called_by_the_name_that_it_was_given(engine: Engines) -> None:

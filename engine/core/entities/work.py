@@ -59,8 +59,9 @@ StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "rest
 """
 
 
-ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff"]
-"""What an attempt waits for without a slot: delegated work, a person, an approval, a provider's limit, a back-off."""
+ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff", "tool"]
+"""What an attempt waits for without a slot: delegated work, a person, an approval, a provider's limit, a back-off, its
+turn at a tool."""
 
 
 @entity

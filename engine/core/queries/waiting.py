@@ -47,6 +47,7 @@ WAITS_FOR: dict[ParkedFor, str] = {
     "approval": "the approval of a person",
     "rate_limit": "the rate limit of a provider",
     "backoff": "its next try",
+    "tool": "its turn at a tool",
 }
 """What an attempt waits for without a slot, in words."""
 

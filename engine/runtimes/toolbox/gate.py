@@ -1,4 +1,4 @@
-"""How many calls of one tool are under way in an engine; the others wait, in their order."""
+"""How many calls of one tool are under way in an engine; the others wait, in their order, without a slot."""
 
 from collections import deque
 from collections.abc import AsyncIterator
@@ -40,11 +40,12 @@ class Gate:
         with work.slot() as slot:
             self._waiting.append(slot)
             try:
-                await slot.wait()
+                async with work.parked("tool"):
+                    await slot.wait()
             except BaseException:
                 if slot in self._waiting:
                     self._waiting.remove(slot)
-                else:  # cancelled after a call that ended had handed its place over
+                else:  # it ends after a call that ended had handed its place over
                     self._leave()
                 raise
 

@@ -200,19 +200,56 @@ async def _over_http(spec: McpSpec, refused: anyio.Event) -> AsyncIterator[Any]:
     assert spec.url is not None
 
     class Requests(httpx2.AsyncClient):
-        async def send(self, *args: Any, **named: Any) -> Any:
+        async def send(self, request: Any, *, stream: bool = False, **named: Any) -> Any:
             try:
-                return await super().send(*args, **named)
+                response = await super().send(request, stream=True, **named)
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 refused.set()
                 raise
+            try:
+                response.stream = bounded(response)
+                if not stream:
+                    await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+            return response
 
     timeout = httpx2.Timeout(spec.timeout_s, read=None)  # how long a call may take is limited around it
     async with (
-        Requests(headers=_headers(spec), timeout=timeout) as client,
+        Requests(headers={"Accept-Encoding": "identity", **_headers(spec)}, timeout=timeout) as client,
         streamable_http_client(spec.url, http_client=client) as streams,
     ):
         yield streams
+
+
+def bounded(response: Any) -> Any:
+    """Return the body of a response, which ends with an error where a message of it is longer than `LINE_BYTES`.
+
+    A stream of events goes on for as long as the connection, so there each event is a message.
+    """
+    import httpx2
+
+    body, kind = response.stream, response.headers.get("content-type", "")
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise httpx2.StreamError("it answers packed, although that was not asked for")
+
+    class Bounded(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            length, tail = 0, b""
+            async for piece in body:
+                seen = (tail + piece).replace(b"\r", b"")
+                end = seen.rfind(b"\n\n") if kind.startswith("text/event-stream") else -1
+                length, tail = (length + len(piece) if end < 0 else len(seen) - end), seen[-1:]
+                if length > LINE_BYTES:
+                    words = f"it sent a message of more than {LINE_BYTES // 1024 // 1024} MB"
+                    raise httpx2.StreamError(words)
+                yield piece
+
+        async def aclose(self) -> None:
+            await body.aclose()
+
+    return Bounded()
 
 
 def _headers(spec: McpSpec) -> dict[str, str]:
