@@ -248,5 +248,9 @@ def _key_of(said: str | tuple[str, str]) -> tuple[str, str]:
     return (name, does) if action is None else (key_of(action), does or action.label or action.name)
 
 
+_SIGNS = {"exclamation_mark": "!", "question_mark": "?", "full_stop": ".", "question_mark,f1": "?"}
+"""Keys that Textual calls by a word."""
+
+
 def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:
-    return [Cell(does, "muted", f"{key} ") for key, does in keys]
+    return [Cell(does, "muted", f"{_SIGNS.get(key, key)} ") for key, does in keys]
