@@ -4,12 +4,13 @@ from collections.abc import Iterable
 
 from textual import events
 from textual.binding import Binding
-from textual.containers import Container
+from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, PageScreen, told
 from dashboard.views.agent_pane import Seen, oldest_in_queue
 from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import Glimpse
 from dashboard.views.lines import indented
 from dashboard.views.meters import Meters
@@ -29,6 +30,8 @@ from engine.core.events import StrategySwitched
 from store import Reader, Record
 
 EVERYTHING = 1_000_000
+GRAPH_LEAST = 8
+"""Lines that the members have to leave for a graph below them."""
 
 
 class SupervisorScreen(PageScreen):
@@ -48,21 +51,26 @@ class SupervisorScreen(PageScreen):
         #body { padding-top: 0; height: 1fr; }
         #side { height: 1fr; }
         &.-beside #parts { layout: horizontal; }
+        #left { height: 1fr; }
+        #graph { height: 0; }
         &.-beside #side { width: 2fr; }
-        &.-beside #body { width: 3fr; }
+        &.-beside #left { width: 3fr; }
     }
     """
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self._meters, self._progresses, self._queues = Meters(), Progresses(), QueueHistory()
+        self._graph = GraphSlot()
         self._order = "declared"
         self._switched_ms = -1
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
         with Container(id="parts"):
-            yield Tree(id="body")
+            with Vertical(id="left"):
+                yield Tree(id="body")
+                yield Lines(id="graph")
             yield Picks(id="side")
 
     @property
@@ -88,12 +96,27 @@ class SupervisorScreen(PageScreen):
             state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,
             root=self._key, measures=measures,
         )  # fmt: skip
+        self._make_room(len(listing.keys))
         self.table.show(listing, now_ms)
+        graph = self.query_one("#graph", Lines)
+        if graph.size.height:
+            calm = self.app.animation_level == "none"
+            shown = self._graph.lines(
+                glimpse, self._key, *graph.size, selected=self.table.selected, calm=calm
+            )  # fmt: skip
+            graph.show(shown)
         self._show_beside(glimpse)
         switched_ms = glimpse.activity.switched_ms.get(self._key, 0)
         if not self._reading and switched_ms != self._switched_ms:  # the journal is walked: only when there is news
             self._switched_ms = switched_ms
             self._read(glimpse, [])
+
+    def _make_room(self, rows: int) -> None:
+        """Give what the members leave to the graph."""
+        left, graph = self.query_one("#left").size.height, self.query_one("#graph")
+        tall = left - rows - 1 if left - rows - 1 >= GRAPH_LEAST else 0
+        if tall != graph.size.height:
+            graph.styles.height = tall
 
     def _show_beside(self, glimpse: Glimpse) -> None:
         facts_shown, side = self.query_one("#facts", Lines), self.query_one("#side", Picks)

@@ -1,6 +1,7 @@
 """Home: the tree of the network, what happens below it, and a pane about what is under the cursor."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from textual import events
 from textual.binding import Binding
@@ -11,6 +12,7 @@ from dashboard.frame.remembered import Remembered
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
 from dashboard.views.arrangement import Arrangement, arranged, tree_room
+from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import Glimpse
 from dashboard.views.lines import BLANK, Line, Span, hairline, indented
 from dashboard.views.meters import Meters
@@ -40,7 +42,7 @@ class NetworkScreen(TableScreen):
     ORDERS = tuple(ORDERS)
     KEYS = (
         ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"), (".", "fold"),
-        ("tab", "pane"), ("v", "pane off"), "who needs me",
+        ("tab", "pane"), ("v", "pane off"), ("!", "who needs me"),
     )  # fmt: skip
     BINDINGS = [
         Binding("space", "mark", "mark", show=False),
@@ -62,6 +64,7 @@ class NetworkScreen(TableScreen):
         self._opened: set[str] = set()
         self._active_ms: dict[str, int] = {}
         self._meters, self._progresses, self._queues, self._tail = Meters(), Progresses(), QueueHistory(), Tail()
+        self._graph, self._pane_graph = GraphSlot(), GraphSlot()
         self._wants_pane = True
         self._arranged: Arrangement | None = None
         self._remembered: Remembered | None = None
@@ -103,7 +106,8 @@ class NetworkScreen(TableScreen):
         """Give each part its room; the screen is laid out anew only where that has changed."""
         parts, size = self.query_one("#parts"), self.size
         rows = len(self.table.rows.keys)
-        found = arranged(size.width, size.height, parts.size.height, lines=rows, pane=self._wants_pane)
+        graph = bool(self.state.runs) or len(self.state.agents) > 1
+        found = arranged(size.width, size.height, parts.size.height, lines=rows, pane=self._wants_pane, graph=graph)
         if found == self._arranged or not parts.size.height:
             return
         self._arranged = found
@@ -120,6 +124,12 @@ class NetworkScreen(TableScreen):
             return
         if found.tail:
             self._show_tail(glimpse, found)
+        if found.graph:
+            graph, calm = self.query_one("#graph", Lines), self.app.animation_level == "none"
+            key = self.table.selected
+            width, height = graph.size
+            if width and height:
+                graph.show(self._graph.lines(glimpse, "", width, height, selected=key, calm=calm))
         if found.pane:
             self.query_one("#pane", Picks).show(self._pane(glimpse, found))
 
@@ -144,9 +154,16 @@ class NetworkScreen(TableScreen):
             return agent_pane(self._seen(glimpse, key), agent, entries, width, height, joins=joins)
         if (supervisor := state.supervisors.get(key)) is not None:
             progress = self._progresses.of(state, glimpse.now_ms).get(key, Progress())
-            return supervisor_pane(self._seen(glimpse, key), supervisor, progress, width, height, joins=joins)
+            return supervisor_pane(
+                self._seen(glimpse, key), supervisor, progress, width, height, joins=joins,
+                graph=None if found.graph else partial(self._graph_of, glimpse, key),
+            )  # fmt: skip
         nothing = [BLANK, Line((Span("what is under the cursor is told here", "faint"),))]
         return framed(nothing, (), width, height, joins=joins)
+
+    def _graph_of(self, glimpse: Glimpse, key: str, width: int, height: int) -> list[Line]:
+        """Return the graph of what is under a supervisor, without its heading."""
+        return self._pane_graph.lines(glimpse, key, width, height + 1)[1:]
 
     def _seen(self, glimpse: Glimpse, key: str) -> Seen:
         second, of_whom, oldest = self._oldest

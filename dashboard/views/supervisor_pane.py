@@ -1,6 +1,6 @@
 """The supervisor under the cursor: how far its work has come, who does how much of it, its queue, its settings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from dashboard.views.agent_pane import Seen
@@ -17,6 +17,10 @@ from dashboard.views.work import now_of_supervisor, state_of_supervisor
 from engine.core.queries.tree import above_of, agents_of, below_of, inherited
 from engine.core.state import Agent, State, Supervisor
 
+GRAPH_FROM = 28
+"""Lines of a pane from which on it has a graph."""
+DATED_FROM = 56
+"""Cells from which on a task that has ended says how long ago."""
 _TONES = ("plot-low", "plot-mid", "plot-high")
 
 
@@ -27,23 +31,24 @@ def supervisor_pane(
     width: int,
     height: int,
     *,
-    graph: Sequence[Line] = (),
+    graph: Callable[[int, int], Sequence[Line]] | None = None,
     joins: frozenset[int] = frozenset(),
 ) -> list[Line]:
-    """Return the pane of a supervisor; `graph` is its graph now."""
+    """Return the pane of a supervisor; `graph` draws its graph as it is now into so many columns and lines."""
     room = width - EDGE
     head = facts(seen, supervisor, progress, room)
-    run = [Section("RUN", graph, "━ just now")] if graph else []
+    tall = 0 if graph is None or height < GRAPH_FROM else height // 4
+    run = [Section("GRAPH", graph(room, tall), "━ just now")] if graph is not None and tall else []
     queue = queue_section(seen, supervisor, room, 0 if height < 24 else 3 if height < 44 else 5)
     said = settings_lines(seen, supervisor, room)
     settings = [Section("SETTINGS", said, "o changes them")]
     left = height - len(head) - height_of([*run, *queue, *settings]) - 1
     if left < 3:
         settings, left = [], left + 1 + len(said)
-    members = member_lines(seen, supervisor, room)
-    if len(members) > left:
-        hidden = len(members) - max(0, left - 1)
-        members = [*members[: max(0, left - 1)], Line((Span(f"and {hidden:,} more · enter shows all", "muted"),))]
+    hidden = len(supervisor.members) - max(0, left - 1) if len(supervisor.members) > left else 0
+    members = member_lines(seen, supervisor, room, max(0, left - 1) if hidden else left)
+    if hidden:
+        members = [*members, Line((Span(f"and {hidden:,} more · enter shows all", "muted"),))]
     section = Section("MEMBERS", members, "share of the work")
     ended = ended_section(seen, supervisor, room, left - len(members) - 1)
     return framed(head, [*run, *queue, section, *settings, *ended], width, height, joins=joins)
@@ -56,16 +61,17 @@ def ended_section(seen: Seen, supervisor: Supervisor, room: int, most: int) -> l
     whose = {agent.id: agent.name for agent in agents_of(seen.state, supervisor.id)}
     ends = (one for one in reversed(seen.activity.ends) if one.agent_id in whose)
     lines = []
+    dated = room >= DATED_FROM
+    who = min(16, room // 3)
+    title = max(4, room - 2 - who - 10 - 1 - (11 if dated else 0))
     for end in islice(ends, most):
-        who = min(16, room // 3)
-        title = max(4, room - 2 - who - 9 - 11 - 2)
         tone = "done" if end.done else "error"
         parts = [
             ([Span("✓" if end.done else "✕", tone)], 1),
             ([Span(whose[end.agent_id], "muted")], who),
             ([Span(cut_path(seen.names.of(end.task_id), title), "" if end.done else "error")], title),
             ([Span(f"{duration(end.duration_ms):>9}")], 9),
-            ([Span(f"{ago(seen.now_ms - end.at_ms):>10}", "faint")], 10),
+            *([([Span(f"{ago(seen.now_ms - end.at_ms):>10}", "faint")], 10)] if dated else []),
         ]
         lines.append(columns(parts, key=end.task_id))
     return [Section("LAST TASKS", lines)] if lines else []
@@ -127,8 +133,8 @@ def queue_section(seen: Seen, supervisor: Supervisor, room: int, height: int) ->
     return [Section("QUEUE", plot(values, room, height, top=top, labels=labels, tones=_TONES), f"{waiting:,} waiting")]
 
 
-def member_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
-    """Its members, who did most of the work first."""
+def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> list[Line]:
+    """Return so many of its members, who did most of the work first."""
     state, counts = seen.state, seen.counts
     agents = [state.agents[one] for one in supervisor.members if one in state.agents]
     teams = [state.supervisors[one] for one in supervisor.members if one in state.supervisors]
@@ -137,7 +143,7 @@ def member_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
     name = min(max((len(one) for one in (*(a.name for a in agents), *(t.name for t in teams))), default=8), room // 2)
     bar = max(3, min(24, room - name - 2 - 7 - 7 - 3))
     rows = []
-    for member_id in sorted(done, key=lambda one: -done[one]):
+    for member_id in sorted(done, key=lambda one: -done[one])[:most]:
         label, glyph, tone = _named(state, member_id, seen)
         waiting = counts.waiting_of[member_id]
         parts = [
@@ -205,17 +211,14 @@ def _packed(pairs: Sequence[tuple[str, str]], room: int) -> list[Line]:
     return [Line(fit_spans(spans, room)) for spans in lines if spans]
 
 
-def supervisor_side(
-    seen: Seen, supervisor: Supervisor, history: History, width: int, height: int, *, graph: Sequence[Line] = ()
-) -> list[Line]:
+def supervisor_side(seen: Seen, supervisor: Supervisor, history: History, width: int, height: int) -> list[Line]:
     """Return what stands beside the members on the page of a supervisor."""
     room = width - EDGE
-    run = [Section("RUN", graph, "━ just now")] if graph else []
     queue = queue_section(seen, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
     settings = [Section("SETTINGS", settings_lines(seen, supervisor, room), "o changes them")]
     switches = [Section("STRATEGIES", _switches(supervisor, history, room, seen.now_ms))]
-    left = height - height_of([*run, *queue, *settings, *switches]) - 1
-    return framed((), [*run, *queue, *settings, *switches, *ended_section(seen, supervisor, room, left)], width, height)
+    left = height - height_of([*queue, *settings, *switches]) - 1
+    return framed((), [*queue, *settings, *switches, *ended_section(seen, supervisor, room, left)], width, height)
 
 
 def _switches(supervisor: Supervisor, history: History, room: int, now_ms: int) -> list[Line]:

@@ -51,6 +51,8 @@ class Table(Toned, ScrollView, can_focus=True):
 
     GAP = GAP
     """Blank characters between two columns."""
+    CURSOR = " "
+    """Stands before the row under the cursor, beside its colour."""
 
     class Moved(Message):
         """The cursor stands on another row."""
@@ -241,7 +243,8 @@ class Table(Toned, ScrollView, can_focus=True):
         self, cells: Sequence[Cell], tone: str, bright: Set[int], *, rooms: Sequence[tuple[int, int]], marked: bool
     ) -> Strip:
         columns, style = self.rows.columns, self.rich_style + self.tone(tone)
-        segments = [Segment("▪", style + self.tone("accent")) if marked else Segment(" ", style)]
+        edge = "▪" if marked else self.CURSOR if tone in ("selected", "away") else " "
+        segments = [Segment(edge, style + self.tone("accent"))]
         for place, (index, room) in enumerate(rooms):
             if place:
                 segments.append(Segment(" " * self.GAP, style))

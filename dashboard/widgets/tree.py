@@ -8,6 +8,7 @@ class Tree(Table):
     """A table with one cell between its columns."""
 
     GAP = GAP
+    CURSOR = "▌"
     DEFAULT_CSS = """
     Tree { height: 1fr; }
     """

@@ -1,0 +1,44 @@
+"""A graph in a pane of another screen: made anew twice a second, and less often of a large team."""
+
+from dashboard.views.graph import graph_lines
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.header import Glimpse
+from dashboard.views.lines import Line
+
+EVERY_MS = 500
+ENTITIES_A_MS = 20
+
+
+class GraphSlot:
+    """The lines of a graph with its heading, kept from look to look."""
+
+    def __init__(self) -> None:
+        self._asked: tuple[str, str | None, int, int] | None = None
+        self._next_ms = 0
+        self._lines: list[Line] = []
+
+    def lines(
+        self,
+        glimpse: Glimpse,
+        subject: str,
+        width: int,
+        height: int,
+        *,
+        selected: str | None = None,
+        calm: bool = False,
+    ) -> list[Line]:
+        """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work."""
+        asked = (subject, selected, width, height)
+        if asked != self._asked or not 0 < self._next_ms - glimpse.now_ms < self._pause_ms(glimpse):
+            sight = Sight(
+                state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
+                activity=glimpse.activity,
+            )  # fmt: skip
+            self._lines = graph_lines(
+                sight, subject=subject, width=width, height=height, selected=selected, calm=calm
+            )  # fmt: skip
+            self._asked, self._next_ms = asked, glimpse.now_ms + self._pause_ms(glimpse) - 1
+        return self._lines
+
+    def _pause_ms(self, glimpse: Glimpse) -> int:
+        return max(EVERY_MS, (len(glimpse.state.tasks) + len(glimpse.state.agents)) // ENTITIES_A_MS)

@@ -1,0 +1,122 @@
+"""The Network screen and the page of a supervisor under a hand on the keys and on the mouse."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.frame.frame import Frame
+from dashboard.pages.supervisor import SupervisorScreen
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.picks import Picks
+from dashboard.widgets.table import HEADINGS
+from tests.pilot.hand import Hand, opened
+from tests.pilot.trouble import trouble
+from tests.world import World, agent, team_world
+
+pytestmark = pytest.mark.anyio
+
+
+def pane(hand: Hand) -> str:
+    return hand.app.screen.query_one("#pane", Picks).text
+
+
+async def test_the_pane_follows_the_cursor_and_goes_away_and_comes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        assert "MEMBERS" in pane(hand)
+        await hand.press("j", "j", "j")
+        assert "scout" in pane(hand)
+        assert "OUTPUT" in pane(hand)
+
+        await hand.press("v")
+        assert hand.app.screen.query_one("#pane").size.width == 0
+        await hand.press("v")
+        assert hand.app.screen.query_one("#pane").size.width == 43
+
+
+async def test_tab_goes_to_the_pane_and_enter_opens_what_is_chosen_there(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("j", "j", "j")
+        await hand.press("tab")
+        if not hand.app.screen.query_one("#pane").has_focus:  # the tail stands between them
+            await hand.press("tab")
+        await hand.press("j", "enter")
+
+        assert isinstance(hand.app.screen, Frame)
+        assert hand.place == ""
+        target = hand.app.screen.target()
+        assert target is not None
+        assert target.kind == "task"
+        await hand.press("escape")
+        assert hand.place == "network"
+
+
+async def test_enter_goes_down_from_a_team_to_a_member_and_escape_back_level_by_level(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("j", "j", "enter")
+        assert isinstance(hand.app.screen, SupervisorScreen)
+        assert "survey" in hand.app.screen.query_one("#facts", Lines).text
+        names = [str(hand.table.rows.cells(row)[0].text) for row in range(len(hand.table.rows.keys))]
+        assert names == ["scout", "scout-thorough", "scout-careful"]
+
+        await hand.press("j", "enter")
+        target = hand.app.screen.target() if isinstance(hand.app.screen, Frame) else None
+        assert target is not None
+        assert target.name == "scout-thorough"
+        await hand.press("escape")
+        assert isinstance(hand.app.screen, SupervisorScreen)
+        await hand.press("escape")
+        assert hand.place == "network"
+
+
+async def test_the_page_of_a_supervisor_says_how_it_was_coordinated(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("j", "j", "enter")
+
+        side = hand.app.screen.query_one("#side", Picks).text
+
+        assert "never switched" in side
+        assert "SETTINGS" in side
+
+
+async def test_a_click_on_a_heading_sorts_the_members_and_a_second_one_takes_it_back(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        keys = list(hand.table.rows.keys)
+        heading = hand.line(0)
+
+        await hand.pilot.click("#body", offset=(heading.index("DONE") + 1, 0))
+        await hand.press()
+        sorted_keys = list(hand.table.rows.keys)
+        await hand.pilot.click("#body", offset=(heading.index("DONE") + 1, 0))
+        await hand.press()
+
+        assert sorted_keys != keys
+        assert list(hand.table.rows.keys) == keys
+
+
+async def test_a_double_click_on_a_line_of_the_pane_opens_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        lines = pane(hand).splitlines()
+        members = next(place for place, text in enumerate(lines) if "MEMBERS" in text)
+        y = next(place for place, text in enumerate(lines) if "survey" in text and place > members)
+
+        await hand.pilot.click("#pane", offset=(6, y), times=2)
+        await hand.press()
+
+        assert isinstance(hand.app.screen, SupervisorScreen)
+
+
+async def test_a_small_terminal_an_empty_file_and_a_team_of_one_have_their_screens(tmp_path: Path) -> None:
+    for place, work in enumerate((World(), team_world(agent("ada", "a")), trouble())):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        for size in ((40, 12), (80, 24), (200, 60)):
+            each = folder / f"{size[0]}"
+            each.mkdir()
+            async with opened(each, size=size, work=work) as hand:
+                assert hand.table.size.height > HEADINGS
+                if work.state.supervisors:
+                    assert "AGENT" in hand.line(0)
+                    await hand.press("enter")
+                    assert isinstance(hand.app.screen, SupervisorScreen)
+                else:
+                    assert "no team here yet" in "".join(hand.line(y) for y in range(hand.table.size.height))
