@@ -10,6 +10,7 @@ from textual.binding import Binding
 
 from dashboard.actions.action import FLAGS, OPTIONS, Action, Spoken
 from dashboard.actions.agents import AGENTS
+from dashboard.actions.looking import LOOKING
 from dashboard.actions.moments import MOMENTS
 from dashboard.actions.room import ROOM
 from dashboard.actions.team import TEAM
@@ -18,7 +19,7 @@ from dashboard.views.help import COLUMNS, MOVES, NEEDS_YOU, STATES
 from dashboard.views.rows import Cell
 from engine.core.state import State
 
-ACTIONS: tuple[Action, ...] = (*AGENTS, *WORK, *TEAM, *MOMENTS, *ROOM)
+ACTIONS: tuple[Action, ...] = (*AGENTS, *WORK, *TEAM, *MOMENTS, *LOOKING, *ROOM)
 """In the order of the help."""
 BY_NAME = {action.name: action for action in ACTIONS}
 BY_KEY = {action.key: action for action in ACTIONS if action.key}

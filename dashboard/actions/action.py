@@ -72,6 +72,14 @@ class Acting(Looking, Screen[None]):
         target = self.target()
         return target.id if target is not None else ""
 
+    def looked_at(self, *, whole: bool = False) -> str:
+        """Return the id, or the seq, of what is under the cursor; of the page's own object where that is `whole`."""
+        return self.selected_key()
+
+    def copied(self) -> tuple[str, str]:
+        """Return what can be copied here, and what that is."""
+        return "", ""
+
     def marked_agents(self) -> list[str]:
         """Return the agents that were marked, in the order of the rows."""
         return []

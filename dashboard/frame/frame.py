@@ -15,6 +15,7 @@ from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
 from dashboard.actions.action import Acting, Spoken
 from dashboard.places import tabs
+from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import Glimpse
@@ -23,6 +24,7 @@ from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
+from dashboard.widgets.pane import Pane
 from dashboard.widgets.prompt import Prompt, Purpose
 from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
@@ -121,6 +123,22 @@ class Frame(Acting):
         """The keys that the last line names."""
         own = map(_key_of, self.KEYS)
         return [(key, does) for key, does in own if not (self.deck.readonly and key in BY_KEY and BY_KEY[key].writes)]
+
+    def looked_at(self, *, whole: bool = False) -> str:
+        table = self._table()
+        return (table.selected or "") if table is not None else self.selected_key()
+
+    def copied(self) -> tuple[str, str]:
+        table = self._table()
+        if table is None:
+            return "this page", "\n".join(pane.text for pane in self.query(Pane) if pane.display)
+        rows = [index for key in table.marked if (index := table.rows.index(key)) is not None]
+        rows = rows or ([table.line] if len(table.rows.keys) else [])
+        text = "\n".join("\t".join(cell.text.strip() for cell in table.rows.cells(index)) for index in rows)
+        return counted(len(rows), "row"), text
+
+    def _table(self) -> Table | None:
+        return next(iter(self.query(Table)), None)
 
     def explain(self) -> None:
         headings = [column.title for table in self.query(Table) for column in table.rows.columns]

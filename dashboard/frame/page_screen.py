@@ -11,10 +11,12 @@ from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts
 from dashboard.views.pages import History
+from dashboard.views.raw import object_of
 from dashboard.views.rows import Cell
 from dashboard.views.sentences import sentence
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.panel import Panel
 from engine.core.events import Event
 from engine.core.values import TextRef
 from store import Reader, Record
@@ -100,6 +102,11 @@ class PageScreen(Frame):
     def subject_id(self) -> str:
         """Id of the object that it shows."""
         return self._key
+
+    def looked_at(self, *, whole: bool = False) -> str:
+        pane = self.focused
+        chosen = pane.selected if isinstance(pane, Panel) and not whole else ""
+        return chosen if chosen.isdigit() or object_of(self.state, chosen) is not None else self._key
 
     def target(self) -> Target | None:
         return target_of(self.state, self._key)

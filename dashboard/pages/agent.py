@@ -254,6 +254,10 @@ class AgentScreen(PageScreen):
         else:
             self.deck.open("task", key)
 
+    def copied(self) -> tuple[str, str]:
+        pane = self.focused if isinstance(self.focused, Panel) else self.panel("says")
+        return pane.title.lower(), pane.whole
+
     def action_prompt_pane(self) -> None:
         """Unfold the prompt as it was sent, or fold it."""
         self.toggle_class("-prompt")

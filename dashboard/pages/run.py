@@ -13,18 +13,21 @@ from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lin
 from dashboard.views.header import Glimpse
 from dashboard.views.lines import Line, Span, hairline
 from dashboard.views.markdown import safe
+from dashboard.views.prose import prose
 from dashboard.views.run_facts import report_words, run_facts
 from dashboard.views.run_work import MOST, Census, at_work_lines, census, waiting_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.report import Report
-from engine.core.state import Run, RunSummary
+from engine.core.state import Run
 from store import Reader, Record
 
 TASKS_A_MS = 25
 """The tasks of a run are gone through again after a millisecond for every so many of them."""
 REPORT_MS = 1_000
 """A draft is set again at most this often."""
+MOST_DRAFT = 60_000
+"""Characters of a draft that are shown, from its end."""
 MOST_ENDED = 2_000
 """Ends of attempts that are read of a run that has ended, from the newest."""
 _NO_WORK = Census()
@@ -62,11 +65,13 @@ class RunScreen(PageScreen):
         super().__init__(key)
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = 0
+        self._written = ""
+        """The report as it was written, or what there is of it."""
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
         work = Vertical(Panel(id="at_work"), Panel(id="waiting"), Panel(id="failed"), id="work")
-        report = Vertical(Lines(id="heading"), Report(id="report"), id="right")
+        report = Vertical(Panel(id="draft", edge="┬"), Lines(id="heading"), Report(id="report"), id="right")
         yield Horizontal(work, report, id="body")
 
     @property
@@ -141,26 +146,33 @@ class RunScreen(PageScreen):
         _tall(third, last)
 
     def _show_report(self, glimpse: Glimpse, run: Run | None) -> None:
+        """Show the output; while the run works, what there is so far, as lines that are cheap to add to."""
         state, now_ms = glimpse.state, glimpse.now_ms
-        text, ended = self.report.text, state.summary(self._key)
-        if run is not None and glimpse.due(self._report_ms):
-            self._report_ms = glimpse.wall_ms + REPORT_MS
-            text = safe(draft(state, run, glimpse.live, self.texts))
-        elif run is None and ended is not None:
-            text = safe(as_markdown(self.texts.of(ended.output)))
-        words = report_words(state, self._key, text, now_ms=now_ms)
+        ended, growing = state.summary(self._key), self.query_one("#draft", Panel)
         heading = self.query_one("#heading", Lines)
+        growing.display, heading.display, self.report.display = run is not None, run is None, run is None
         joint = "" if self.is_stacked or self.has_class("-whole") else "┬"
+        if run is not None:
+            if glimpse.due(self._report_ms):
+                self._report_ms = glimpse.wall_ms + REPORT_MS
+                self._written = draft(state, run, glimpse.live, self.texts)
+            growing.edge = joint
+            lines = prose(self._written or self._asked(run), growing.wide, most=MOST_DRAFT)
+            growing.fill("REPORT", lines, right=report_words(state, self._key, self._written, now_ms=now_ms))
+            return
+        self._written = self.texts.of(ended.output) if ended is not None else ""
+        words = report_words(state, self._key, self._written, now_ms=now_ms)
         line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
-        self.report.show(text or self._nothing_yet(run or ended))
+        self.report.show(safe(as_markdown(self._written)) or "*it put out nothing*")
 
-    def _nothing_yet(self, run: Run | RunSummary | None) -> str:
+    def _asked(self, run: Run) -> str:
         """Return what stands there instead of a report: what was asked for."""
-        if isinstance(run, RunSummary):
-            return "*it put out nothing*"
-        asked = safe(as_markdown(self.texts.of(run.request))) if run is not None else ""
-        return f"{asked}\n\n---\n\n*was asked for; what the run puts out will stand here*" if asked else ""
+        asked = as_markdown(self.texts.of(run.request))
+        return f"{asked}\n\n---\n\nwas asked for; what the run puts out will stand here"
+
+    def copied(self) -> tuple[str, str]:
+        return "the report", self._written
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
         if self._key in glimpse.state.runs:
@@ -175,17 +187,19 @@ class RunScreen(PageScreen):
         whole = not self.has_class("-whole")
         self.set_class(whole, "-whole")
         if whole:
-            self.report.focus()
+            (self.report if self.report.display else self.query_one("#draft", Panel)).focus()
         else:
             self.focus_body()
         self.call_after_refresh(self.look, self.deck.glimpse)
 
     def action_follow(self) -> None:
         """Stay at the end of the report while it grows, or hold it."""
-        self.report.follows = not self.report.follows
-        if self.report.follows:
-            self.report.scroll_end(animate=False)
-        self.deck.say("the report stays at its end · f holds it" if self.report.follows else "held", "muted")
+        growing = self.query_one("#draft", Panel)
+        if growing.follows:
+            growing.follows = False
+        else:
+            growing.follow()
+        self.deck.say("the report stays at its end · f holds it" if growing.follows else "held", "muted")
 
     def action_back(self) -> None:
         if self.has_class("-whole"):

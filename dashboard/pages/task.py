@@ -1,31 +1,183 @@
-"""A task: what it was asked, its steps, its events."""
+"""A task: what it was asked, why it waits, its attempts and steps, what it put out, and what happened to it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import ClassVar
 
-from dashboard.frame.page_screen import HISTORY, PageScreen
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from dashboard.frame.page_screen import PageScreen
+from dashboard.views.agent_says import happened, says
+from dashboard.views.drafts import as_markdown
+from dashboard.views.ended import ended_in
 from dashboard.views.header import Glimpse
-from dashboard.views.names import Texts
-from dashboard.views.pages import History, task_page
-from dashboard.views.rows import Cell
-from dashboard.views.steps import prompt_of
+from dashboard.views.lines import BLANK, Line, Span, hairline
+from dashboard.views.prompt import prompt_lines, prompt_of
+from dashboard.views.prose import prose
+from dashboard.views.step_table import live_lines, step_lines, steps_among
+from dashboard.views.task_facts import attempt_lines, child_lines, gone_facts, task_facts
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.panel import Panel
+from engine.core.state import Task
 from store import Reader, Record
+
+READ = 500
+"""Events of a task that are read, the newest."""
 
 
 class TaskScreen(PageScreen):
     """A task."""
 
-    _run_id: str | None = None
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
+    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
+        ("esc", "back"), ("tab", "pane"), ("enter", "open or unfold"), "steer", "priority", "deadline", "reassign",
+        "cancel", "retry", ("p", "prompt"), ("f", "hold"),
+    )  # fmt: skip
+    BINDINGS = [
+        Binding("p", "prompt_pane", "prompt", show=False),
+        Binding("f", "follow", "hold or follow", show=False),
+    ]
+    DEFAULT_CSS = """
+    TaskScreen {
+        #facts { height: 3; background: $surface; }
+        #left { width: 45%; max-width: 84; }
+        #events { height: 35%; }
+        #middle { width: 1fr; }
+        #asked { height: 35%; }
+        &.-stacked {
+            #body { layout: vertical; }
+            #left { width: 100%; max-width: 100%; height: 50%; }
+            #asked { height: 40%; }
+        }
+        &.-stacked.-low #events { display: none; }
+    }
+    """
 
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return task_page(
-            glimpse.state, self._key, glimpse.counts, glimpse.live, texts, history, now_ms=glimpse.now_ms,
-            steps=self.events, prompt=prompt_of(self.events, self.parts),
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._unfolded: set[str] = set()
+        self._run_id: str | None = None
+        self._as_sent = False
+
+    def body(self) -> Iterable[Widget]:
+        yield Lines(id="facts")
+        left = Vertical(Panel(id="steps", marks=True), Panel(id="events", follows=True), id="left")
+        middle = Vertical(Panel(id="asked", edge="┬"), Panel(id="says", edge="├", follows=True), id="middle")
+        yield Horizontal(left, middle, id="body")
+
+    def panel(self, name: str) -> Panel:
+        """Return a pane."""
+        return self.query_one(f"#{name}", Panel)
+
+    def focus_body(self) -> None:
+        self.panel("steps").focus()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.focus_body()
+
+    def on_panel_resized(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def draw(self, glimpse: Glimpse) -> None:
+        state, now_ms, width = glimpse.state, glimpse.now_ms, self.size.width
+        task = state.tasks.get(self._key)
+        self.panel("asked").edge, self.panel("says").edge = ("", "") if width < 110 else ("┬", "├")
+        if task is not None:
+            lines = task_facts(state, task, glimpse.counts, glimpse.live, glimpse.names, width=width, now_ms=now_ms)
+        else:
+            ended = next((one for one in ended_in(self.entries[::-1], glimpse.names) if one.id == self._key), None)
+            lines = gone_facts(self._key, ended, glimpse.names, width=width, now_ms=now_ms)
+        facts = self.query_one("#facts", Lines)
+        if facts.styles.height is None or facts.styles.height.value != len(lines):
+            facts.styles.height = len(lines)
+        facts.show(lines)
+        self._show_steps(glimpse, task)
+        self._show_asked(glimpse, task)
+        self._show_says(glimpse, task)
+        events = self.panel("events")
+        events.fill("EVENTS", happened(self.entries, glimpse.names, events.wide), right="enter opens")
+
+    def _show_steps(self, glimpse: Glimpse, task: Task | None) -> None:
+        pane, now_ms = self.panel("steps"), glimpse.now_ms
+        steps, width = steps_among(self.entries, self._key), pane.wide
+        recorded = step_lines(steps, width, unfolded=self._unfolded)
+        if task is not None and not task.ended:
+            recorded += live_lines(glimpse.live, self._key, len(steps) + 1, width, now_ms=now_ms)
+        attempts = attempt_lines(self.entries, self._key, glimpse.names, width=width)
+        children = list[Line]()
+        if task is not None and task.children:
+            children = child_lines(glimpse.state, task, width=width, now_ms=now_ms, working=glimpse.working)
+        sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", recorded)]
+        kept = [(title, lines) for title, lines in sections if lines] or [("ATTEMPTS", [_none("none began yet")])]
+        lines = [*kept[0][1]]
+        for title, more in kept[1:]:
+            lines += [BLANK, hairline(title, width, right=f"{len(more):,}"), *more]
+        pane.fill(kept[0][0], lines, right=f"{len(kept[0][1]):,}")
+
+    def _show_asked(self, glimpse: Glimpse, task: Task | None) -> None:
+        pane = self.panel("asked")
+        if self._as_sent:
+            steps = steps_among(self.entries, self._key)
+            messages = prompt_of(glimpse.state, task, steps, self.parts, self.texts)
+            pane.fill("PROMPT", prompt_lines(messages, pane.wide), right="as sent · p folds")
+            return
+        asked = self.texts.of(task.input) if task is not None else glimpse.names.of(self._key)
+        right = "p shows the prompt as sent" if self.parts else ""
+        pane.fill("ASKED", prose(as_markdown(asked), pane.wide), right=right)
+
+    def _show_says(self, glimpse: Glimpse, task: Task | None) -> None:
+        pane = self.panel("says")
+        said = says(
+            glimpse.state, task, self._key, self.entries, glimpse.counts, glimpse.live,
+            width=pane.wide, now_ms=glimpse.now_ms,
         )  # fmt: skip
+        lines, title = said.lines, said.title
+        if task is not None and task.ended and task.output is not None:
+            lines = prose(as_markdown(self.texts.of(task.output)), pane.wide)
+        if not said.grows:
+            title, pane.follows = "OUTPUT", False
+        right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
+        pane.fill(title, lines or [_none("nothing yet")], right=right)
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
         task = glimpse.state.tasks.get(self._key)
         self._run_id = task.run_id if task is not None else self._run_id
-        return reader.records_before(glimpse.state.seq + 1, HISTORY, run_id=self._run_id, task_id=self._key)
+        return reader.records_before(glimpse.state.seq + 1, READ, run_id=self._run_id, task_id=self._key)
+
+    def on_panel_opened(self, event: Panel.Opened) -> None:
+        key = event.key
+        if key in {str(entry.seq) for entry in steps_among(self.entries, self._key)}:
+            self._unfolded ^= {key}
+            self.look(self.deck.glimpse)
+        elif key.isdigit():
+            self.deck.open("event", key)
+        elif key in self.state.tasks:
+            self.deck.open("task", key)
+
+    def action_prompt_pane(self) -> None:
+        """Show the prompt as it was sent in place of what was asked, or that again."""
+        self._as_sent = not self._as_sent
+        self.look(self.deck.glimpse)
+
+    def action_follow(self) -> None:
+        """Hold what is said where it is, or go with it again."""
+        pane = self.panel("says")
+        if pane.follows:
+            pane.follows = False
+        else:
+            pane.follow()
+        self.look(self.deck.glimpse)
+
+    def copied(self) -> tuple[str, str]:
+        pane = self.focused if isinstance(self.focused, Panel) else self.panel("says")
+        return pane.title.lower(), pane.whole
+
+
+def _none(text: str) -> Line:
+    return Line((Span(text, "faint"),))
 
 
 PAGE = TaskScreen

@@ -1,7 +1,11 @@
 """One object on a page of its own: an agent, a task, a run, an event, as paragraphs."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from typing import Any
+
+import msgspec
 
 from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent, spent
 from dashboard.views.digest import Digest
@@ -264,6 +268,21 @@ def _plan(state: State, run: Run) -> Iterable[Cell]:
         yield Cell(f"{node.title}{far}", of_task(node).tone, f"{of_task(node).glyph} ")
     if len(nodes) > SHOWN:
         yield Cell(f"and {len(nodes) - SHOWN:,} more", "muted", "  ")
+
+
+def described(found: Any, history: History, *, now_ms: int) -> list[Cell]:
+    """An object of the state that has no page of its own: each field that says anything, and its events."""
+    fields = msgspec.to_builtins(found, str_keys=True, enc_hook=str)
+    cells = [
+        labelled(name.removesuffix("_id").replace("_", " ")[:11], _said(value))
+        for name, value in fields.items()
+        if value not in (None, "", [], {}, False)
+    ]
+    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:

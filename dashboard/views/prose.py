@@ -25,11 +25,11 @@ _NEW = 3
 _BULLETS = "•▪‣◦"
 
 
-def prose(text: str, width: int) -> list[Line]:
-    """Return the end of a markdown text as lines of at most `width` cells."""
+def prose(text: str, width: int, *, most: int = MOST_CHARACTERS) -> list[Line]:
+    """Return the end of a markdown text, so many characters at most, as lines of at most `width` cells."""
     wide = max(8, min(width, WIDEST))
     lines: list[Line] = []
-    for part in _parts(_end_of(text)):
+    for part in _parts(_end_of(text, most)):
         lines += [*([BLANK] if lines else []), *_drawn(part, wide)]
     return lines
 
@@ -74,12 +74,12 @@ def growing(text: str, width: int) -> list[Line]:
     return [*lines[:-_NEW], *bright]
 
 
-def _end_of(text: str) -> str:
+def _end_of(text: str, most: int) -> str:
     """Return the end of a long text, from the beginning of a paragraph on."""
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= most:
         return text
-    tail = text[-MOST_CHARACTERS:]
-    start = tail.find("\n\n", 0, MOST_CHARACTERS // 2)
+    tail = text[-most:]
+    start = tail.find("\n\n", 0, most // 2)
     return "…\n\n" + tail[start + 2 if start >= 0 else 0 :]
 
 

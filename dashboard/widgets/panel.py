@@ -89,6 +89,11 @@ class Panel(Lines, can_focus=True):
         return self._cursor
 
     @property
+    def title(self) -> str:
+        """Its title."""
+        return self._title
+
+    @property
     def whole(self) -> str:
         """Every line, also those that are not in sight, as plain text."""
         return "\n".join("".join(span.text for span in line.spans).rstrip() for line in self._body)

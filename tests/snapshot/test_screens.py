@@ -50,6 +50,8 @@ IN_TROUBLE = {
     "runs": ("7",),
     "run": ("7", "j", "j", "enter"),
     "agent": ("j", "j", "enter"),
+    "described": ("j", "j", "d"),
+    "raw": ("5", "y"),
     "inbox": ("8",),
     "answer": ("8", "enter", "right", "right", "right", "enter", "paste:by hand"),
     "swap": ("j", "j", "j", "j", "j", "h", "tab", "down"),

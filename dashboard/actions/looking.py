@@ -1,0 +1,52 @@
+"""What an operator looks at more closely: in words, as JSON, or taken along to the clipboard."""
+
+from dashboard.actions.action import Acting, Action, Spoken
+from dashboard.views.amounts import counted
+
+MOST_COPIED = 1_000_000
+"""Characters that are given to a terminal at once."""
+
+
+def _open(at: Acting, said: Spoken, kind: str) -> None:
+    name = said.word()
+    target = at.asked(name) if name else None
+    key = target.id if target is not None else at.looked_at(whole=kind == "describe") if not name else ""
+    if key:
+        at.deck.open(kind, key)
+    elif not name:
+        at.warn(at.no_target())
+
+
+def _describe(at: Acting, said: Spoken) -> None:
+    _open(at, said, "describe")
+
+
+def _raw(at: Acting, said: Spoken) -> None:
+    _open(at, said, "raw")
+
+
+def _copy(at: Acting, _said: Spoken) -> None:
+    what, text = at.copied()
+    if not text:
+        at.warn("there is nothing to copy here")
+        return
+    at.app.copy_to_clipboard(text[:MOST_COPIED])
+    left = f"; the first {MOST_COPIED:,} of {len(text):,}" if len(text) > MOST_COPIED else ""
+    at.deck.say(f"✓ copied {what}, {counted(min(len(text), MOST_COPIED), 'character')}{left}", "done")
+
+
+LOOKING = (
+    Action(
+        name="describe", key="d", does=_describe, arguments="[TARGET]",
+        told="all that is known of what is under the cursor, in words", says="say all that is known of something",
+    ),
+    Action(
+        name="raw", key="y", does=_raw, arguments="[TARGET]",
+        told="the same as JSON, as the state or the journal has it", says="show something as JSON",
+    ),
+    Action(
+        name="copy", key="Y", does=_copy,
+        told="copy the rows that are marked, the row under the cursor, or the text of a page",
+        says="copy rows, or the text of a page",
+    ),
+)  # fmt: skip

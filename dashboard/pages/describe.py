@@ -1,0 +1,48 @@
+"""All that is known of an object, in words; the pages of agents, tasks and runs show what matters most of it."""
+
+from collections.abc import Sequence
+
+from dashboard.frame.page_screen import HISTORY, PageScreen
+from dashboard.views.header import Glimpse
+from dashboard.views.names import Texts
+from dashboard.views.pages import History, agent_page, described, run_page, task_page
+from dashboard.views.raw import object_of
+from dashboard.views.rows import Cell
+from dashboard.views.steps import prompt_of
+from store import Reader, Record
+
+
+class DescribeScreen(PageScreen):
+    """An object in words."""
+
+    KEYS = (("esc", "back"), ("y", "JSON"), ("Y", "copy"), ("↑↓", "scroll"))
+    _run_id: str | None = None
+
+    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
+        state, key, now_ms = glimpse.state, self._key, glimpse.now_ms
+        if key in state.agents:
+            return agent_page(state, key, glimpse.counts, glimpse.live, history, now_ms=now_ms, steps=self.events)
+        if key in state.runs or state.summary(key) is not None:
+            return run_page(state, key, texts, now_ms=now_ms, working=glimpse.working)
+        found = object_of(state, key)
+        if found is not None and key not in state.tasks:
+            return described(found, history, now_ms=now_ms)
+        return task_page(
+            state, key, glimpse.counts, glimpse.live, texts, history, now_ms=now_ms,
+            steps=self.events, prompt=prompt_of(self.events, self.parts),
+        )  # fmt: skip
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        state, before = glimpse.state, glimpse.state.seq + 1
+        if self._key in state.agents:
+            return reader.records_before(before, HISTORY, agent_id=self._key)
+        if self._key in state.runs or state.summary(self._key) is not None:
+            return []
+        task = state.tasks.get(self._key)
+        if task is None and object_of(state, self._key) is not None:
+            return reader.records_before(before, HISTORY, contains=f'"{self._key}"')
+        self._run_id = task.run_id if task is not None else self._run_id
+        return reader.records_before(before, HISTORY, run_id=self._run_id, task_id=self._key)
+
+
+PAGE = DescribeScreen

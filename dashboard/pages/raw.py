@@ -1,0 +1,74 @@
+"""Something as JSON: as the state has it, or an event, or the last events about what the state has forgotten."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from textual.widget import Widget
+
+from dashboard.frame.page_screen import HISTORY, PageScreen
+from dashboard.views.header import Glimpse
+from dashboard.views.names import Texts, pretty
+from dashboard.views.pages import History
+from dashboard.views.raw import as_json, object_of, raw_lines
+from dashboard.views.rows import Cell
+from dashboard.widgets.panel import Panel
+from store import Reader
+
+LOOK_MS = 1_000
+"""An object that changes is written anew at most this often."""
+
+
+class RawScreen(PageScreen):
+    """Something as JSON."""
+
+    KEYS = (("esc", "back"), ("Y", "copy"), ("↑↓", "scroll"))
+    DEFAULT_CSS = """
+    RawScreen #body { padding-top: 0; }
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._text = ""
+        self._next_ms = 0
+
+    def body(self) -> Iterable[Widget]:
+        yield Panel(id="body")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.focus_body()
+        if object_of(self.deck.glimpse.state, self._key) is None:
+            self.deck.read(self._from_journal, self._found)
+
+    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
+        return ()
+
+    def _from_journal(self, reader: Reader) -> str:
+        """Return an event, or the last events about something; in a thread."""
+        if self._key.isdigit():
+            return pretty(reader.record(int(self._key)).body)
+        found: list[Any] = reader.records_before(self.deck.feed.state.seq + 1, HISTORY, contains=f'"{self._key}"')
+        return json.dumps([json.loads(record.body) for record in found], indent=2, ensure_ascii=False)
+
+    def _found(self, text: str) -> None:
+        self._text = text
+        if self.is_attached:
+            self.look(self.deck.glimpse)
+
+    def show(self, glimpse: Glimpse) -> None:
+        found = object_of(glimpse.state, self._key)
+        if found is not None and glimpse.now_ms >= self._next_ms:
+            self._text, self._next_ms = as_json(found), glimpse.now_ms + LOOK_MS
+        body = self.query_one("#body", Panel)
+        where = "as the state has it" if found is not None else "as the journal has it"
+        body.fill(f"{self._key}", raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")
+
+    def on_panel_resized(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def copied(self) -> tuple[str, str]:
+        return f"{self._key} as JSON", self._text
+
+
+PAGE = RawScreen

@@ -1,0 +1,101 @@
+"""Describe, JSON and the clipboard: whatever is under the cursor, on every list and page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dashboard.pages.describe import DescribeScreen
+from dashboard.pages.raw import RawScreen
+from dashboard.pages.task import TaskScreen
+from dashboard.places import places
+from dashboard.views.raw import as_json, object_of, raw_lines
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.pane import Pane
+from dashboard.widgets.panel import Panel
+from tests.pilot.engines import until
+from tests.pilot.hand import opened
+from tests.pilot.scene import audit
+from tests.pilot.trouble import trouble
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_d_tells_all_that_is_known_and_escape_goes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "j", "j", "j", "d")
+        page = hand.app.screen
+        assert isinstance(page, DescribeScreen)
+        await until(hand.pilot, lambda: "was swapped to g2" in page.query_one(Pane).text)
+        assert "rolls it back" in page.query_one(Pane).text
+        await hand.press("escape", "g", "d")
+        assert "members" in hand.app.screen.query_one(Pane).text
+        await hand.press("escape")
+        assert hand.place == "network"
+
+
+async def test_y_shows_what_the_state_has_as_json_and_copies_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("5", "y")
+        page = hand.app.screen
+        assert isinstance(page, RawScreen)
+        shown = json.loads(page.query_one("#body", Panel).whole)
+        assert hand.app.feed.state.tasks[shown["id"]].title == shown["title"]
+        await hand.press("Y")
+        assert json.loads(hand.app.clipboard) == shown
+        assert hand.said.startswith(f"✓ copied {shown['id']} as JSON")
+
+
+async def test_y_on_an_event_shows_its_record(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("6", "y")
+        page = hand.app.screen
+        assert isinstance(page, RawScreen)
+        await until(hand.pilot, lambda: '"type"' in page.query_one("#body", Panel).whole)
+
+
+async def test_upper_y_copies_the_marked_rows_else_the_row_under_the_cursor(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("0", "Y")
+        assert hand.app.clipboard.split("\t")[0] == hand.chosen
+        await hand.press("space", "space", "Y")
+        assert [row.split("\t")[0] for row in hand.app.clipboard.split("\n")] == ["planner", "scout"]
+
+
+@pytest.mark.parametrize("place", places())
+async def test_every_place_takes_the_three_keys(tmp_path: Path, place: str) -> None:
+    async with opened(tmp_path) as hand:
+        for key in ("d", "y", "Y"):
+            hand.app.action_go(place)
+            await hand.press(key)
+            await hand.press("escape")
+        assert hand.app.return_code is None
+
+
+async def test_every_object_of_a_team_is_json_that_keeps_its_fields() -> None:
+    for work in (audit(), trouble()):
+        state = work.state
+        for key in (*state.agents, *state.supervisors, *state.tasks, *state.runs, *state.escalations):
+            text = as_json(object_of(state, key))
+            lines = raw_lines(text, 200)
+            assert json.loads(text)["id"] == key
+            assert json.loads("\n".join("".join(span.text for span in line.spans) for line in lines)) == json.loads(
+                text
+            )
+
+
+async def test_a_task_shows_its_attempts_what_it_was_asked_and_leads_to_what_it_asked_for(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        clerk = next(one for one in hand.work.state.tasks.values() if one.title == "clerk")
+        hand.app.open("task", clerk.id)
+        await hand.press()
+        page = hand.app.screen
+        assert isinstance(page, TaskScreen)
+        steps = page.query_one("#steps", Panel)
+        await until(hand.pilot, lambda: "ATTEMPTS" in steps.text and "ledger 13" in steps.whole)
+        assert "Read every ledger" in page.query_one("#asked", Panel).whole
+        assert "waits:" in page.query_one("#facts", Lines).text
+        first = hand.work.state.tasks[clerk.children[0]]
+        steps.select(first.id)
+        await hand.press("enter")
+        assert first.title in hand.app.screen.query_one("#facts", Lines).text
