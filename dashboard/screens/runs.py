@@ -3,7 +3,7 @@
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Listing
-from dashboard.views.runs import runs
+from dashboard.views.runs import ORDERS, runs
 from dashboard.widgets.table import Table
 
 
@@ -12,12 +12,15 @@ class RunsScreen(TableScreen):
 
     PLACE = "runs"
     KEYS = (
-        ("enter", "output"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
-        "strategy",
+        ("enter", "open"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
+        "strategy", (">", "sort"), ("d", "describe"), ("y", "JSON"),
     )  # fmt: skip
+    ORDERS = tuple(ORDERS)
 
     def listing(self, glimpse: Glimpse) -> Listing:
-        return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle, working=glimpse.working)
+        return runs(
+            glimpse.state, now_ms=glimpse.now_ms, order=self._order, needle=self.needle, working=glimpse.working
+        )  # fmt: skip
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open("run", event.key)

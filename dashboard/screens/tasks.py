@@ -1,16 +1,19 @@
-"""Tasks of open runs."""
+"""Tasks, also those of runs that are over, which are read from the journal."""
 
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.journal_screen import MOST, JournalScreen
+from dashboard.views.ended import ENDS, EndedTask, ended_in
 from dashboard.views.header import Glimpse
-from dashboard.views.rows import Listing
+from dashboard.views.rows import Cell, Listing
 from dashboard.views.tasks import ORDERS, tasks
 from dashboard.widgets.table import Table
 
 
-class TasksScreen(TableScreen):
+class TasksScreen(JournalScreen):
     """What is at work, what waits and why, what has ended."""
 
     PLACE = "tasks"
+    SORTED = True
+    KINDS = ENDS
     KEYS = (
         ("enter", "open"),
         "priority",
@@ -20,15 +23,28 @@ class TasksScreen(TableScreen):
         "retry",
         (">", "sort"),
         "swap",
+        ("d", "describe"),
+        ("y", "JSON"),
     )
     ORDERS = tuple(ORDERS)
+    _ended: tuple[int, list[EndedTask]] = (-1, [])
 
     def listing(self, glimpse: Glimpse) -> Listing:
-        return self.sorted_rows(tasks, glimpse)
+        newest = self.entries[0].seq if self.entries else 0
+        if self._ended[0] != newest:
+            self._ended = newest, ended_in(self.entries, glimpse.names)
+        return tasks(
+            glimpse.state, glimpse.counts, glimpse.live,
+            now_ms=glimpse.now_ms, order=self._order, needle=self.needle, ended=self._ended[1],
+        )  # fmt: skip
+
+    def facts(self) -> list[Cell]:
+        facts = super().facts()[:-1]
+        return [*facts, Cell(f"the last {MOST:,} that ended", "faint")] if len(self.entries) == MOST else facts
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        if event.key in self.state.tasks:
-            self.deck.open("task", event.key)
+        event.prevent_default()  # of the journal's screens: Textual calls the handlers of every base class
+        self.deck.open("task", event.key)
 
 
 SCREEN = TasksScreen

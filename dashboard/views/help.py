@@ -28,6 +28,7 @@ COLUMNS = {
     "CAN": "its specialties: what work asks for",
     "PRI": "priority, 0 the most urgent to 9",
     "DUE": "time left until the deadline",
+    "LEFT": "how long a run may still take, from how many of its tasks ended in its time",
     "TRY": "attempts so far, where there were several",
     "DEFAULT": "what happens when nobody answers in time",
 }

@@ -1,12 +1,15 @@
 """Requests as rows: the open ones first, then the last that finished, newest first."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from dashboard.views.amounts import clock, duration, elapsed
+from dashboard.views.amounts import clock, duration, elapsed, percent
 from dashboard.views.filters import filter_typed
+from dashboard.views.forecast import time_left
 from dashboard.views.glyphs import Mark, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.names import said
+from dashboard.views.plots import meter
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.subjects import OfRun
 from dashboard.views.usage import COST, TOKENS, is_metered, used
@@ -15,47 +18,59 @@ from engine.core.queries.targets import at
 from engine.core.state import Run, RunSummary, State
 
 COLUMNS = (
-    Column("REQUEST", 24, grow=2),
+    Column("REQUEST", 20, grow=2, most=80),
+    Column("ID", 4, drop=3),
     Column("STATE", 11),
-    Column("TO", 12, drop=3),
-    Column("STRATEGY", 11, drop=7),
-    Column("TASKS", 13, right=True),
-    Column("FAIL", 5, right=True, drop=1),
-    Column("PRI", 3, right=True, drop=5),
-    Column("DUE", 6, right=True, drop=4, calm=True),
-    Column("AT", 8, drop=8),
+    Column("PROGRESS", 10, calm=True, drop=6),
+    Column("TASKS", 11, right=True),
+    Column("FAIL", 5, right=True, drop=4),
+    Column("LEFT", 9, right=True, drop=1, calm=True),
+    Column("TO", 12, drop=8),
+    Column("STRATEGY", 11, drop=10),
+    Column("PRI", 3, right=True, drop=9),
+    Column("DUE", 6, right=True, drop=7, calm=True),
+    Column("AT", 8, drop=11),
     Column("TOOK", 12, right=True, drop=2, calm=True),
-    Column("OUTPUT", 16, grow=2, drop=6),
+    Column("OUTPUT", 16, grow=2, drop=5),
 )
-"""In a narrow window AT falls away first, then STRATEGY, OUTPUT, PRI, DUE, TO, TOOK and FAIL."""
-WITH_USAGE = (
-    Column("REQUEST", 22, grow=2),
-    *COLUMNS[1:-1],
-    replace(TOKENS, drop=9),
-    COST,
-    Column("OUTPUT", 12, grow=2, drop=3),
-)
-"""Where models are paid for; what came of a run, or why it failed, matters more than its tokens."""
+"""In a narrow window AT falls away first, then STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID."""
+WITH_USAGE = (*COLUMNS[:-1], replace(TOKENS, drop=12), replace(COST, drop=1), replace(COLUMNS[-1], drop=5))
+"""Where models are paid for."""
+_BAR = 10
+Either = Run | RunSummary
+ORDERS: dict[str, Callable[[Either], tuple[float, ...]]] = {
+    "newest": lambda run: (),
+    "cost": lambda run: (-float(run.usage.cost_usd or 0),),
+    "failures": lambda run: (-run.failed,),
+    "largest": lambda run: (-(run.tasks if isinstance(run, RunSummary) else run.total),),
+    "oldest": lambda run: (run.started_ms,),
+}
+"""The ways to sort, in the order in which a key goes through them; equal ones stay as they are: open, then newest."""
 
 
-def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -> Listing:
+def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", working: bool = True) -> Listing:
     """Return the open and the last finished runs as rows; keys are their ids; without an engine none is `working`."""
     finished = {run.id: run for run in reversed(state.finished)}
     wanted = filter_typed(needle)
-    every: list[Run | RunSummary] = [*reversed(state.runs.values()), *finished.values()]
-    keys = [run.id for run in wanted.of(every, lambda run: OfRun(state, run, now_ms))]
+    every: list[Either] = [*reversed(state.runs.values()), *finished.values()]
+    kept = sorted(wanted.of(every, lambda run: OfRun(state, run, now_ms)), key=ORDERS[order])
+    keys = [run.id for run in kept]
 
     def make(key: str) -> tuple[Cell, ...]:
         if (run := state.runs.get(key)) is not None:
             return with_usage(_open(state, run, now_ms, working), run)
         return with_usage(_ended(state, finished[key]), finished[key]) if key in finished else (Cell("gone", "muted"),)
 
-    def with_usage(cells: tuple[Cell, ...], run: Run | RunSummary) -> tuple[Cell, ...]:
+    def with_usage(cells: tuple[Cell, ...], run: Either) -> tuple[Cell, ...]:
         return (*cells[:-1], *used(run.usage), cells[-1]) if columns is WITH_USAGE else cells
 
     empty = nothing(needle, "run", "this team has had no request yet", "n  gives it one")
     columns = WITH_USAGE if is_metered(state) else COLUMNS
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
+
+
+def _bar(share: float, tone: str) -> Cell:
+    return Cell(percent(share), tone, spans=meter(share, _BAR, tone=tone))
 
 
 def _supervisor(state: State, supervisor_id: str) -> Cell:
@@ -64,14 +79,17 @@ def _supervisor(state: State, supervisor_id: str) -> Cell:
 
 
 def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:
-    mark = of_run(run, working=working)
+    mark, left = of_run(run, working=working), time_left(run, now_ms)
     return (
         Cell(run.title, "strong"),
+        Cell(run.id, "muted"),
         _standing(run, mark, working),
-        _supervisor(state, run.supervisor_id),
-        Cell(run.strategy, "muted"),
+        _bar(run.ended / run.total if run.total else 0.0, mark.tone),
         Cell(f"{run.done:,}/{run.total:,}"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(left.text if left is not None and working else "", "strong"),
+        _supervisor(state, run.supervisor_id),
+        Cell(run.strategy, "muted"),
         Cell(str(run.priority), "muted" if run.priority == DEFAULT_PRIORITY else "accent"),
         due(state, run.id, now_ms),
         Cell(clock(run.started_ms), "muted"),
@@ -105,11 +123,14 @@ def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
     mark = of_run(run, working=True)
     return (
         Cell(run.title),
+        Cell(run.id, "muted"),
         Cell(mark.text, mark.tone),
-        _supervisor(state, run.supervisor_id),
-        Cell(run.strategy, "muted"),
+        _bar(run.done / run.tasks if run.tasks else 1.0, mark.tone),
         Cell(f"{run.done:,}/{run.tasks:,}", "muted"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(""),
+        _supervisor(state, run.supervisor_id),
+        Cell(run.strategy, "muted"),
         Cell(""),
         Cell(""),
         Cell(clock(run.started_ms), "muted"),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from dashboard.views.amounts import median
+from dashboard.views.ended import EndedTask
 from dashboard.views.filters import Value
 from dashboard.views.glyphs import of_agent, of_run, of_task
 from engine.core.spec import AgentSpec
@@ -213,6 +214,47 @@ class OfTask(_Texts):
     def took_ms(self) -> float | None:
         started_ms, ended_ms = self._it.started_ms, self._it.ended_ms
         return None if started_ms is None else (self._now_ms if ended_ms is None else ended_ms) - started_ms
+
+
+def member_name(state: State, member_id: str) -> str:
+    """Return the name of an agent or a supervisor; its id where it has left the team."""
+    member = state.agents.get(member_id) or state.supervisors.get(member_id)
+    return member.name if member is not None else member_id
+
+
+class OfEnded(_Texts):
+    """A task of a run that is over; what it takes is its last attempt."""
+
+    def __init__(self, state: State, task: EndedTask) -> None:
+        super().__init__(state)
+        self._it = task
+
+    def parts(self) -> tuple[str, ...]:
+        task = self._it
+        return (task.title, task.status.value, task.error or "", task.id, member_name(self._state, task.agent_id))
+
+    def _agent(self) -> Iterable[Value]:
+        return [Value(member_name(self._state, self._it.agent_id), self._it.agent_id)]
+
+    def _run(self) -> Iterable[Value]:
+        run = self._state.summary(self._it.run_id)
+        return [Value(run.title if run is not None else "", self._it.run_id)]
+
+    def _task(self) -> Iterable[Value]:
+        return [Value(self._it.title, self._it.id)]
+
+    def _supervisor(self) -> Iterable[Value]:
+        agent = self._state.agents.get(self._it.agent_id)
+        return _above(self._state, agent.supervisor_id) if agent is not None else []
+
+    def _kind(self) -> Iterable[Value]:
+        return [Value("agent")]
+
+    def _status(self) -> Iterable[Value]:
+        return [Value(self._it.status.value)]
+
+    def took_ms(self) -> float | None:
+        return self._it.duration_ms
 
 
 class OfRun(_Texts):

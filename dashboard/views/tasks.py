@@ -1,15 +1,16 @@
-"""Tasks of open runs as rows: what is at work first, then what waits and why, then what has ended."""
+"""Tasks as rows: what is at work first, then what waits and why, then what has ended, also of runs that are over."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.digest import Digest
+from dashboard.views.ended import EndedTask
 from dashboard.views.filters import filter_typed
-from dashboard.views.glyphs import of_task
+from dashboard.views.glyphs import TASK, of_task
 from dashboard.views.limits import due
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.steps import last_line
-from dashboard.views.subjects import OfTask, worker_name
+from dashboard.views.subjects import OfEnded, OfTask, member_name, worker_name
 from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import progress, why
 from engine.core.options import DEFAULT_PRIORITY
@@ -19,6 +20,7 @@ COLUMNS = (
     Column("TASK", 20, grow=2, most=60),
     Column("STATE", 11),
     Column("AGENT", 14, grow=1, most=24, drop=1),
+    Column("RUN", 5, drop=7),
     Column("WHY, OR HOW FAR", 27, grow=5, most=90, calm=True),
     Column("PRI", 3, right=True, drop=4),
     Column("DUE", 6, right=True, drop=3, calm=True),
@@ -26,7 +28,7 @@ COLUMNS = (
     Column("SINCE", 8, drop=6),
     Column("TOOK", 11, right=True, drop=2, calm=True),
 )
-"""In a narrow window SINCE falls away first, then TRY, PRI, DUE, TOOK and AGENT."""
+"""In a narrow window RUN falls away first, then SINCE, TRY, PRI, DUE, TOOK and AGENT."""
 WITH_USAGE = (*COLUMNS, *USED)
 """Where models are paid for."""
 _NEVER = 2**62
@@ -61,26 +63,78 @@ ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
 """The ways to sort, in the order in which a key goes through them."""
 
 
+def _rank_of_ended(state: State, task: EndedTask, order: str) -> tuple[object, ...]:
+    """Return the place of a task whose run is over among the others in one of `ORDERS`."""
+    by_state = (_URGENT_FIRST[task.status], -task.ended_ms, 0)
+    ranks: dict[str, tuple[object, ...]] = {
+        "newest": (-task.ended_ms,),
+        "agent": (member_name(state, task.agent_id) or "~", *by_state),
+        "attempts": (-task.attempt, *by_state),
+        "urgency": (True, DEFAULT_PRIORITY, _NEVER, *by_state),
+    }
+    return ranks.get(order, by_state)
+
+
 def tasks(
-    state: State, counts: Digest, live: Mapping[str, str], *, now_ms: int, order: str = "state", needle: str = ""
+    state: State,
+    counts: Digest,
+    live: Mapping[str, str],
+    *,
+    now_ms: int,
+    order: str = "state",
+    needle: str = "",
+    ended: Sequence[EndedTask] = (),
 ) -> Listing:
-    """Return the tasks of open runs as rows; keys are their ids. Graphs themselves are left out, their nodes are in."""
+    """Return tasks as rows; keys are their ids. Graphs themselves are left out, their nodes are in.
+
+    Args:
+        state: The team, with the tasks of open runs.
+        counts: The digest of the look.
+        live: What is published now.
+        now_ms: The time.
+        order: One of `ORDERS`.
+        needle: The filter.
+        ended: Tasks of runs that are over, as far as they were read.
+    """
     rank = ORDERS[order]
     every = [task for task in state.tasks.values() if task.kind != "group"]
+    over = {task.id: task for task in ended if task.id not in state.tasks}
     wanted = filter_typed(needle)
-    ordered = sorted(wanted.of(every, lambda task: OfTask(state, task, now_ms)), key=lambda task: rank(state, task))
+    ranked = [(rank(state, task), task.id) for task in wanted.of(every, lambda task: OfTask(state, task, now_ms))]
+    kept = wanted.of(list(over.values()), lambda task: OfEnded(state, task))
+    ranked += [(_rank_of_ended(state, task, order), task.id) for task in kept]
+    ranked.sort(key=lambda one: one[0])
 
     metered = is_metered(state)
 
     def make(key: str) -> tuple[Cell, ...]:
-        task = state.tasks.get(key)
-        if task is None:
+        task, gone = state.tasks.get(key), over.get(key)
+        if task is not None:
+            return _cells(state, task, counts, live, now_ms) + (used(task.usage) if metered else ())
+        if gone is None:
             return (Cell("its run has ended", "muted"),)
-        return _cells(state, task, counts, live, now_ms) + (used(task.usage) if metered else ())
+        return _cells_of_ended(state, gone) + (used(gone.usage) if metered else ())
 
-    empty = nothing(needle, "task", "no run is open", "n  gives the team a request")
+    empty = nothing(needle, "task", "no task yet", "n  gives the team a request")
     columns = WITH_USAGE if metered else COLUMNS
-    return Listing(columns=columns, keys=[task.id for task in ordered], make=make, empty=empty, total=len(every))
+    total = len(every) + len(over)
+    return Listing(columns=columns, keys=[key for _, key in ranked], make=make, empty=empty, total=total)
+
+
+def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
+    mark = TASK[task.status]
+    return (
+        Cell(task.title, "muted"),
+        Cell(mark.text, mark.tone),
+        Cell(member_name(state, task.agent_id), "muted"),
+        Cell(task.run_id, "muted"),
+        Cell(task.error or "", "error" if task.error else "muted"),
+        Cell(""),
+        Cell(""),
+        Cell(str(task.attempt) if task.attempt > 1 else "", "draining"),
+        Cell(clock(task.ended_ms - task.duration_ms), "muted"),
+        Cell(duration(task.duration_ms), "muted"),
+    )
 
 
 def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
@@ -89,6 +143,7 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         Cell(task.title),
         Cell(mark.text, mark.tone),
         Cell(worker_name(state, task), "muted" if task.agent_id is None else ""),
+        Cell(task.run_id, "muted"),
         _told(state, task, counts, live, now_ms),
         Cell(str(task.priority), "muted" if task.priority == DEFAULT_PRIORITY else "accent"),
         due(state, task.id, now_ms) if not task.ended else Cell(""),

@@ -1,0 +1,81 @@
+"""The lists of tasks and runs: what has ended is there too, in every order, and found by the same filters."""
+
+import pytest
+
+from dashboard.views.digest import digest
+from dashboard.views.ended import ended_in
+from dashboard.views.event_log import Entry
+from dashboard.views.names import Names
+from dashboard.views.runs import ORDERS as RUN_ORDERS
+from dashboard.views.runs import runs
+from dashboard.views.tasks import ORDERS, tasks
+from engine.core.codec import kind_of
+from engine.core.commands import Submit
+from tests.pilot.scene import NOW_MS
+from tests.pilot.trouble import trouble
+from tests.story import done
+from tests.world import World, agent, team_world
+
+
+def over() -> World:
+    """Return a team with a run that is over and one that is not."""
+    work = team_world(agent("reader", "read"), agent("writer", "write"), participants=["reader", "writer"])
+    work.order(Submit(request="Write it up", supervisor="chief"))
+    done(work, "reader")
+    done(work, "writer")
+    for key in list(work.joins):
+        work.join(key)
+    work.order(Submit(request="Write another", supervisor="chief"))
+    return work
+
+
+def entries(work: World) -> list[Entry]:
+    return [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)][::-1]
+
+
+def names(work: World) -> Names:
+    known = Names()
+    known.learn(work.journal)
+    known.learn_state(work.state)
+    return known
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_tasks_of_runs_that_are_over_are_listed_once_with_their_run_and_who_did_them(order: str) -> None:
+    work = over()
+    state = work.state
+    found = ended_in(entries(work), names(work))
+    listing = tasks(state, digest(state), {}, now_ms=NOW_MS, order=order, ended=[*found, *found])
+    gone = [key for key in listing.keys if key not in state.tasks]
+
+    assert len(gone) == len(set(gone)) == 2
+    rows = [[cell.text for cell in listing.make(key)] for key in gone]
+    assert {(row[0], row[2], row[3]) for row in rows} == {("reader", "reader", "r1"), ("writer", "writer", "r1")}
+    assert listing.total == len(listing.keys) == 2 + sum(task.kind != "group" for task in state.tasks.values())
+
+
+@pytest.mark.parametrize(
+    ("needle", "many"), [("run:r1", 2), ("agent:writer status:done", 1), ("run:r1 -agent:writer", 1)]
+)
+def test_filters_find_tasks_of_runs_that_are_over(needle: str, many: int) -> None:
+    work = over()
+    found = ended_in(entries(work), names(work))
+    listing = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS, needle=needle, ended=found)
+
+    assert len([key for key in listing.keys if key not in work.state.tasks]) == many
+
+
+@pytest.mark.parametrize("order", RUN_ORDERS)
+def test_every_order_of_runs_has_all_of_them(order: str) -> None:
+    state = trouble().state
+
+    assert set(runs(state, now_ms=NOW_MS, order=order).keys) == {*state.runs, *(run.id for run in state.finished)}
+
+
+def test_a_run_says_its_id_how_far_it_is_and_what_it_cost() -> None:
+    state = trouble().state
+    listing = runs(state, now_ms=NOW_MS, order="cost")
+    row = dict(zip((column.title for column in listing.columns), listing.make(listing.keys[0]), strict=True))
+
+    assert (row["ID"].text, row["PROGRESS"].text, row["TASKS"].text, row["COST"].text) == ("r1", "6%", "0/16", "$0.31")
+    assert "".join(span.text for span in row["PROGRESS"].spans) == "╸─────────"
