@@ -259,7 +259,10 @@ class AgentScreen(PageScreen):
         return pane.title.lower(), pane.whole
 
     def action_prompt_pane(self) -> None:
-        """Unfold the prompt as it was sent, or fold it."""
+        """Unfold the prompt as it was sent, or fold it. In the past the same key plays."""
+        if self.deck.glimpse.past is not None:
+            self.deck.play()
+            return
         self.toggle_class("-prompt")
         self.focus_body()
         self.call_after_refresh(self.look, self.deck.glimpse)

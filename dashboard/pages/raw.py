@@ -58,8 +58,8 @@ class RawScreen(PageScreen):
 
     def show(self, glimpse: Glimpse) -> None:
         found = object_of(glimpse.state, self._key)
-        if found is not None and glimpse.now_ms >= self._next_ms:
-            self._text, self._next_ms = as_json(found), glimpse.now_ms + LOOK_MS
+        if found is not None and glimpse.due(self._next_ms):
+            self._text, self._next_ms = as_json(found), glimpse.wall_ms + LOOK_MS
         body = self.query_one("#body", Panel)
         where = "as the state has it" if found is not None else "as the journal has it"
         body.fill(f"{self._key}", raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")

@@ -158,7 +158,10 @@ class TaskScreen(PageScreen):
             self.deck.open("task", key)
 
     def action_prompt_pane(self) -> None:
-        """Show the prompt as it was sent in place of what was asked, or that again."""
+        """Show the prompt as it was sent in place of what was asked, or that again. In the past the same key plays."""
+        if self.deck.glimpse.past is not None:
+            self.deck.play()
+            return
         self._as_sent = not self._as_sent
         self.look(self.deck.glimpse)
 

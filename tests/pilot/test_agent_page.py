@@ -23,6 +23,8 @@ async def at_agent(
     work, live = talking()
     async with opened(tmp_path, work=work, size=size) as hand:
         hand.app.feed.live = live
+        hand.clock[0] += 1_000
+        hand.app.flush()
         agent = next(one for one in work.state.agents.values() if one.name == name)
         hand.app.open("agent", agent.id)
         await hand.press()

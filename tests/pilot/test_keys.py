@@ -26,7 +26,8 @@ async def test_numbers_and_clicks_on_tabs_go_to_the_screens(tmp_path: Path) -> N
             await hand.press(key)
             assert hand.place == place
 
-        await hand.pilot.click("#tabs", offset=(16, 0))
+        drawn = "".join(segment.text for segment in hand.app.screen.query_one("#tabs", Bar).render_line(0))
+        await hand.pilot.click("#tabs", offset=(drawn.index("Tasks"), 0))
         await hand.press()
         assert hand.place == "graph"
 
