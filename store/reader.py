@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import starmap
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +27,7 @@ from store.process import Process, boot_id
 from store.recognition import open_recognised
 from store.records import BlockSummary, EngineInfo, Record, Span, StandbyInfo
 from store.standbys import standbys_beside
-from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_BETWEEN, Conditions, condition_of
+from store.statements import NEWEST_SEQ, OUTLINES, RECORD_COLUMNS, SNAPSHOT_BETWEEN, Conditions, condition_of
 
 
 class Reader:
@@ -86,6 +86,23 @@ class Reader:
     def records(self, after_seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
         """Records after `after_seq` that meet every condition given, oldest first, at most `limit` of them."""
         return self._page(after_seq + 1, NEWEST_SEQ, limit, conditions)
+
+    def outlines(
+        self, after_seq: int, limit: int, *, kinds: Collection[str], bodies_of: Collection[str] = ()
+    ) -> list[Record]:
+        """Records after `after_seq` of some kinds, oldest first, without bodies but for those of a few kinds.
+
+        A third of the time of `records`: what a whole history is drawn from.
+        """
+        asked = {"kinds": json.dumps(list(kinds)), "bodied": json.dumps(list(bodies_of))}
+        found = list[Any]()
+        with translated(self.path):
+            ranges = ranges_with(self._connection, kinds, after_seq + 1, NEWEST_SEQ)
+        for first, last in ranges:
+            found += self._rows(OUTLINES, {**asked, "low": first, "high": last, "limit": limit - len(found)})
+            if len(found) >= limit:
+                break
+        return list(starmap(Record, found))
 
     def records_before(self, seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
         """The `limit` records nearest before `seq` that meet every condition given, newest last."""

@@ -9,6 +9,13 @@ from store.records import LARGEST_COMMAND_BYTES, CommandRow
 
 RECORD_COLUMNS = "seq, at_ms, kind, CAST(body AS BLOB), run_id, task_id, agent_id"
 """What a `Record` is made of, in its order."""
+OUTLINES = """
+SELECT seq, at_ms, kind, CASE WHEN kind IN (SELECT value FROM json_each(:bodied)) THEN CAST(body AS BLOB) ELSE x'' END,
+       run_id, task_id, agent_id
+  FROM journal WHERE seq BETWEEN :low AND :high AND kind IN (SELECT value FROM json_each(:kinds))
+ ORDER BY seq LIMIT :limit
+"""
+"""Records without the bodies of most kinds."""
 
 SNAPSHOT_AT_OR_BEFORE = "SELECT seq, body FROM snapshots WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
 SNAPSHOT_BETWEEN = "SELECT seq, body FROM snapshots WHERE seq > ? AND seq <= ? ORDER BY seq DESC LIMIT 1"

@@ -10,7 +10,7 @@ from dashboard.places import pages
 from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
 from dashboard.views.graph.drawing import LEGEND
-from dashboard.views.graph.model import chain
+from dashboard.views.graph.model import Node, chain
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
@@ -230,9 +230,13 @@ class GraphScreen(Frame):
             super().action_back()
 
 
-def _matches(needle: str, node: object) -> bool:
-    said = (getattr(node, part) for part in ("name", "word", "now"))
-    return matches(needle, *said)
+def _matches(needle: str, node: Node) -> bool:
+    agent = node.name if node.opens[0] == "agent" else None
+    supervisor = node.name if node.opens[0] == "supervisor" else None
+    task = node.opens[1] if node.opens[0] == "task" else None
+    return matches(
+        needle, node.name, node.word, node.now, agent=agent, supervisor=supervisor, task=task, status=node.word
+    )
 
 
 SCREEN = GraphScreen

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,20 @@ def test_a_page_holds_the_nearest_records_that_meet_every_condition(
 
         assert reader.records(seq, limit, **filters) == after[:limit]  # type: ignore[arg-type]
         assert reader.records_before(seq, limit, **filters) == before[-limit:]  # type: ignore[arg-type]
+
+
+@given(
+    st.sets(st.sampled_from([*KINDS, "else"])), st.sets(st.sampled_from(KINDS)), st.integers(0, 65), st.integers(1, 70)
+)
+def test_outlines_are_records_without_most_bodies(
+    filled: Path, kinds: set[str], bodied: set[str], seq: int, limit: int
+) -> None:
+    with Reader(filled) as reader:
+        after = reader.records(seq, limit, kinds=sorted(kinds))
+
+        found = reader.outlines(seq, limit, kinds=kinds, bodies_of=bodied)
+
+        assert found == [replace(one, body=one.body if one.kind in bodied else b"") for one in after]
 
 
 def test_single_records_and_bodies_are_found_by_seq(filled: Path) -> None:

@@ -72,6 +72,7 @@ WAYS = {
     "agents": ("0",),
     "graph": ("2",),
     "graph of the team": ("2", "t", "i", "f", "right", "down"),
+    "timeline": ("3", "down", "down", "plus", "left", "g"),
     "tasks": ("5",),
     "events": ("6",),
     "runs": ("7",),

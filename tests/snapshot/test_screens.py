@@ -27,6 +27,7 @@ SCREENS = {
     "network_filtered": ("slash", "paste:scout"),
     "graph": ("2", "right"),
     "graph_team": ("2", "t"),
+    "timeline": ("3", "j", "j", "j", "j", "j"),
     "agents": ("0", "greater_than_sign"),
     "tasks": ("5",),
     "events": ("6",),
@@ -72,6 +73,7 @@ IN_TROUBLE = {
 TALKING = {
     "network": (),
     "graph": ("2",),
+    "timeline": ("3", "j", "j"),
     "agents": ("0",),
     "tasks": ("5",),
     "runs": ("7",),

@@ -1,0 +1,376 @@
+"""Who was at work when, over the whole journal: a lane an agent, with swaps, failures and questions in it."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from dashboard import timelines
+from dashboard.feed import entries_of
+from dashboard.frame.frame import Frame
+from dashboard.views.amounts import percent
+from dashboard.views.event_log import Entry
+from dashboard.views.header import Glimpse
+from dashboard.views.lines import BLANK, Line, Span, block
+from dashboard.views.rows import Cell
+from dashboard.views.targets import Target, target_of
+from dashboard.views.timeline import Lanes, Seen, Timeline, timeline
+from dashboard.views.timeline.lanes import ENDS, KINDS
+from dashboard.views.timeline.moment import moment_lines
+from dashboard.views.timeline.rows import Row, rows_of
+from dashboard.widgets.board import Board
+from store import Reader
+
+DRAWN_EVERY_MS = 500
+TOLD, TOLD_TALL = 6, 12
+"""Lines about the moment under the cursor."""
+TALL, TALLER = 25, 39
+"""Lines of the body from which there are so many: those of terminals of 30 and 44 rows."""
+LEAST_SPAN_MS = 5_000
+"""Zoom shows no less."""
+EVENTS = 24
+"""Events about a moment that are read."""
+TITLES = 400
+"""Attempts whose titles are looked up."""
+
+
+class TimelineScreen(Frame):
+    """A lane an agent over the time of the journal; bars of what is at work grow."""
+
+    PLACE = "timeline"
+    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
+        ("←→", "task"), ("↑↓", "lane"), ("+−", "zoom"), ("0", "all"), ("g", "unfold idle"), ("enter", "open"),
+        ("b", "back here"), "swap",
+    )  # fmt: skip
+    BINDINGS = [
+        Binding("left", "step(-1)", "task before", show=False),
+        Binding("right", "step(1)", "next task", show=False),
+        Binding("up,k", "lane(-1)", "lane above", show=False),
+        Binding("down,j", "lane(1)", "lane below", show=False),
+        Binding("pageup", "lane(-10)", "page up", show=False),
+        Binding("pagedown", "lane(10)", "page down", show=False),
+        Binding("plus,equals_sign", "zoom(0.5)", "zoom in", show=False),
+        Binding("minus", "zoom(2.0)", "zoom out", show=False),
+        Binding("0", "all", "all", show=False),
+        Binding("g", "unfold", "unfold", show=False),
+        Binding("end,G", "newest", "newest", show=False),
+        Binding("enter", "open", "open", show=False),
+        Binding("b", "back_here", "back here", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lanes = Lanes()
+        self._part: Lanes | None = None
+        """The same in smaller slots, for the part of the time that is zoomed into."""
+        self._part_asked: tuple[int, int] = (0, 0)
+        self._is_read, self._reading, self._left = False, False, False
+        self._progress = 0.0
+        self._span_ms: int | None = None
+        """How much time is shown; None is all."""
+        self._end_ms: int | None = None
+        """When that ends; None goes on with the newest event."""
+        self._cursor_ms: int | None = None
+        self._lane = 0
+        self._unfolded = False
+        self._rows: list[Row] = []
+        self._drawn: Timeline | None = None
+        self._next_ms = 0
+        self._told: list[Entry] | None = None
+        self._told_of: tuple[str, int, int] = ("", 0, 0)
+        self._telling = False
+
+    def body(self) -> Iterable[Widget]:
+        yield Board(id="body")
+
+    @property
+    def board(self) -> Board:
+        """The pane."""
+        return self.query_one("#body", Board)
+
+    def on_unmount(self) -> None:
+        self._left = True
+
+    def show(self, glimpse: Glimpse) -> None:
+        width, height = self.board.size
+        if not (width and height):
+            return
+        if not self._is_read or not timelines.go_on(self._lanes, self.deck.feed.recent):
+            self._read()
+        if self._lanes.is_empty:
+            said = f"reading the journal, {percent(self._progress)} …" if not self._is_read else "nothing happened yet"
+            lines = [*[BLANK] * (height // 3), Line((Span(f"   {said}", "strong"),))]
+            hint = Line((Span("   n  gives the team a request, and its work is drawn here", "muted"),))
+            self.board.show(block([*lines, *([hint] if self._is_read else [])], height))
+            return
+        if glimpse.now_ms < self._next_ms:
+            return
+        self._next_ms = glimpse.now_ms + DRAWN_EVERY_MS
+        self._draw(glimpse, width, height)
+
+    def _draw(self, glimpse: Glimpse, width: int, height: int) -> None:
+        lanes = self._shown(glimpse)
+        now_ms = max(lanes.moment(lanes.until(glimpse.now_ms if glimpse.working else lanes.last_ms)), 0)
+        begin_ms, end_ms = self._stretch(now_ms)
+        told = TOLD_TALL if height >= TALLER else TOLD if height >= TALL else 0
+        room = height - told
+        self._rows = rows_of(glimpse.state, lanes.lanes, names=glimpse.names.of, needle=self.needle, room=room - 2)
+        self._lane = max(0, min(self._lane, len(self._rows) - 1))
+        cursor = lanes.at(self._cursor_ms if self._cursor_ms is not None else end_ms)
+        seen = Seen(
+            state=glimpse.state, rows=self._rows, begin=lanes.at(begin_ms), end=lanes.at(end_ms), cursor=cursor,
+            lane=self._lane, unfolded=self._unfolded, busy_of=glimpse.counts.busy_of, titles=_titles(glimpse, lanes),
+        )  # fmt: skip
+        self._drawn = timeline(lanes, seen, width=width, height=room)
+        lines = list(self._drawn.lines)
+        if told:
+            self._tell(lanes, cursor)
+            row = self._rows[self._lane] if self._rows else None
+            lines += moment_lines(
+                lanes, row.id if row else "", row.name if row else "", self._told, glimpse.names, at=cursor,
+                step_ms=self._drawn.axis.step, width=width, height=told,
+            )  # fmt: skip
+        self.board.show(lines)
+
+    def _stretch(self, now_ms: int) -> tuple[int, int]:
+        """Return from when to when is shown."""
+        end_ms = now_ms if self._end_ms is None else min(self._end_ms, now_ms)
+        if self._span_ms is None:
+            return self._lanes.first_ms, end_ms
+        lanes = self._lanes
+        return lanes.moment(max(0, lanes.at(end_ms) - self._span_ms)), end_ms
+
+    def _shown(self, glimpse: Glimpse) -> Lanes:
+        """Return the lanes to draw: where it is zoomed in, those of the part, once they were read."""
+        lanes = self._lanes
+        columns = max(20, self.board.size.width - 40)
+        if self._span_ms is None or self._span_ms / columns >= lanes.slot_ms:
+            return lanes
+        begin_ms, end_ms = self._stretch(max(lanes.last_ms, self._end_ms or 0))
+        begin, end = lanes.at(begin_ms), lanes.at(end_ms)
+        first, last = lanes.seq_at(begin - self._span_ms // 2), lanes.seq_at(end + lanes.slot_ms) or lanes.seq
+        found, asked = self._part, self._part_asked
+        follows = found is not None and self._end_ms is None and timelines.go_on(found, self.deck.feed.recent)
+        if found is not None and asked[0] <= first and (follows or asked[1] >= last):
+            return found
+        if not self._reading:
+            self._read_part(first, lanes.seq if self._end_ms is None else last + 1_000)
+        return lanes
+
+    def _read(self) -> None:
+        """Read all that happened so far."""
+        if self._reading:
+            return
+        self._reading = True
+
+        def goes_on(share: float) -> bool:
+            self._progress = share
+            return not self._left
+
+        def then(found: Lanes) -> None:
+            self._reading, self._is_read, self._lanes, self._next_ms = False, True, found, 0
+            if self.is_attached:
+                self.look(self.deck.glimpse)
+
+        self.deck.read(lambda reader: timelines.whole(reader, goes_on), then)
+
+    def _read_part(self, first_seq: int, last_seq: int) -> None:
+        if (first_seq, last_seq) == self._part_asked:
+            return  # too much: what was added up is shown
+        self._reading, self._part_asked = True, (first_seq, last_seq)
+
+        def then(found: Lanes | None) -> None:
+            self._reading, self._part, self._next_ms = False, found, 0
+            if self.is_attached:
+                self.look(self.deck.glimpse)
+
+        self.deck.read(lambda reader: timelines.part(reader, first_seq, last_seq), then)
+
+    def _tell(self, lanes: Lanes, cursor: int) -> None:
+        """Read what happened at the cursor, in its lane."""
+        if self._drawn is None or not self._rows or self._telling:
+            return
+        row, step = self._rows[self._lane], self._drawn.axis.step
+        first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
+        asked = (row.id, first, last)
+        if asked == self._told_of:
+            return
+        if asked[0] != self._told_of[0] or first != self._told_of[1]:
+            self._told = None
+        self._telling, self._told_of = True, asked
+        at_ms, names, agent_id = lanes.moment(cursor), self.deck.feed.names, None if row.members else row.id
+
+        def read(reader: Reader) -> list[Entry]:
+            kinds = sorted(KINDS - {"attempt_started", "attempt_resumed", "attempt_parked"})
+            after = max(0, first - 1)
+            if agent_id is None:
+                records = reader.records(after, EVENTS, kinds=kinds)
+            else:
+                records = reader.records(after, EVENTS, kinds=kinds, agent_id=agent_id)
+            near = [record for record in records if record.seq <= max(last, first) + 1_000]
+            return entries_of(reader, sorted(near, key=lambda one: abs(one.at_ms - at_ms)), names)
+
+        def then(found: list[Entry]) -> None:
+            self._telling, self._told, self._next_ms = False, found, 0
+            if self.is_attached:
+                self.show(self.deck.glimpse)
+
+        self.deck.read(read, then)
+
+    def facts(self) -> list[Cell]:
+        facts = []
+        if self._span_ms is not None:
+            facts.append(Cell("zoomed, 0 shows all", "accent"))
+        if self._reading and not self._is_read:
+            facts.append(Cell(f"reading {percent(self._progress)}", "draining"))
+        elif self._drawn is not None and self._drawn.axis.step >= 10_000:
+            facts.append(Cell("added up, + zooms in", "muted"))
+        return facts
+
+    def target(self) -> Target | None:
+        return target_of(self.state, self._rows[self._lane].id) if self._rows else None
+
+    def _again(self) -> None:
+        self._next_ms = 0
+        self.look(self.deck.glimpse)
+
+    def _column(self) -> int:
+        """Return the column under the cursor."""
+        assert self._drawn is not None
+        found = self._drawn.axis
+        shown = self._shown(self.deck.glimpse)
+        at = shown.at(self._cursor_ms) if self._cursor_ms is not None else found.columns[-1].end
+        column = found.column_of(at)
+        return len(found.columns) - 1 if column is None else column
+
+    def action_step(self, by: int) -> None:
+        """Go to the next column in which something of the lane ended or began, or to the one before."""
+        if self._drawn is None or not self._drawn.axis.columns or not self._rows:
+            return
+        columns, text = self._drawn.axis.columns, self._lane_text()
+        now = self._column()
+        place = now + by
+        while 0 < place < len(columns) - 1 and (
+            columns[place].folded_ms or text[place : place + 1] in (" ", "─", "│", "")
+        ):
+            place += by
+        lanes = self._shown(self.deck.glimpse)
+        if 0 <= place < len(columns) and not columns[place].folded_ms:
+            self._cursor_ms = lanes.moment((columns[place].begin + columns[place].end) // 2)
+            if place == len(columns) - 1 and self._end_ms is None:
+                self._cursor_ms = None
+        elif self._span_ms is not None:
+            edge = columns[0].begin if by < 0 else columns[-1].end
+            self._cursor_ms = max(self._lanes.first_ms, lanes.moment(max(0, edge)) + by * self._span_ms // 4)
+            self._end_ms = self._cursor_ms + self._span_ms // 2
+            if self._end_ms >= self._lanes.last_ms:
+                self._end_ms = None
+        self._again()
+
+    def _lane_text(self) -> str:
+        """Return the bar under the cursor as it is drawn."""
+        assert self._drawn is not None
+        line = next((one for one in self._drawn.lines if one.tone == "selected"), BLANK)
+        return "".join(span.text for span in line.spans)[self._drawn.left :]
+
+    def action_lane(self, by: int) -> None:
+        """Go to another lane."""
+        self._lane = max(0, min(self._lane + by, len(self._rows) - 1))
+        self._again()
+
+    def action_zoom(self, by: float) -> None:
+        """Show half of the time around the cursor, or twice as much."""
+        lanes = self._lanes
+        if lanes.is_empty:
+            return
+        whole = lanes.at(lanes.last_ms)
+        span = int((whole if self._span_ms is None else self._span_ms) * by)
+        self._span_ms = None if span >= whole else max(LEAST_SPAN_MS, span)
+        if self._span_ms is None or self._cursor_ms is None:
+            self._end_ms = None
+        else:
+            end = lanes.at(self._cursor_ms) + self._span_ms // 2
+            self._end_ms = None if end >= whole else lanes.moment(end)
+        self._again()
+
+    def action_all(self) -> None:
+        """Show all the time that there is."""
+        self._span_ms = self._end_ms = None
+        self._again()
+
+    def action_unfold(self) -> None:
+        """Let idle time be as long as it was, or fold it."""
+        self._unfolded = not self._unfolded
+        self._again()
+
+    def action_newest(self) -> None:
+        """Go on with the newest event."""
+        self._cursor_ms = self._end_ms = None
+        self._again()
+
+    def action_open(self) -> None:
+        """Open the task nearest to the cursor; of an ended run, the event."""
+        told = self._told or []
+        row = self._rows[self._lane] if self._rows else None
+        agent = self.state.agents.get(row.id) if row is not None else None
+        at_work = [*agent.running, *agent.parked] if agent is not None and self._cursor_ms is None else []
+        near = next((entry for entry in told if entry.kind in ENDS), told[0] if told else None)
+        task_id = at_work[0] if at_work else str(getattr(near.event, "task_id", "")) if near is not None else ""
+        if task_id in self.state.tasks:
+            self.deck.open("task", task_id)
+        elif near is not None:
+            self.deck.open("event", str(near.seq))
+        elif agent is not None:
+            self.deck.open("agent", agent.id)
+
+    def action_back_here(self) -> None:
+        """Show the whole team as it was at this moment."""
+        goto = getattr(self.deck, "goto_seq", None)
+        lanes = self._shown(self.deck.glimpse)
+        if goto is None or lanes.is_empty:
+            self.deck.say("the past cannot be shown here", "muted")
+        else:
+            goto(lanes.seq_at(lanes.at(self._cursor_ms if self._cursor_ms is not None else lanes.last_ms)))
+
+    def on_board_pressed(self, event: Board.Pressed) -> None:
+        """Put the cursor on the lane and the moment; a double click opens it."""
+        drawn = self._drawn
+        if drawn is None:
+            return
+        if drawn.top <= event.y < len(drawn.lines) and (key := drawn.lines[event.y].key):
+            self._lane = next((place for place, row in enumerate(self._rows) if row.id == key), self._lane)
+        x = event.x - drawn.left
+        if 0 <= x < len(drawn.axis.columns) and event.y < len(drawn.lines):
+            column = drawn.axis.columns[x]
+            self._cursor_ms = self._shown(self.deck.glimpse).moment((column.begin + column.end) // 2)
+        self._again()
+        if event.again:
+            self.action_open()
+
+    def on_board_turned(self, event: Board.Turned) -> None:
+        self.action_lane(event.by)
+
+    def on_board_resized(self) -> None:
+        self._again()
+
+    def filter(self, needle: str) -> None:
+        self._next_ms = 0
+        super().filter(needle)
+
+    def action_back(self) -> None:
+        """Go back to the newest event, then as on every screen."""
+        if self._cursor_ms is not None and not self.needle:
+            self.action_newest()
+        else:
+            super().action_back()
+
+
+def _titles(glimpse: Glimpse, lanes: Lanes) -> dict[str, str]:
+    """Return titles of the attempts that may have room for them."""
+    newest = [*lanes.open_attempts(), *reversed(lanes.spans)][:TITLES]
+    named = {one.task_id: glimpse.names.of(one.task_id) for one in newest}
+    return {task_id: title for task_id, title in named.items() if title != task_id}
+
+
+SCREEN = TimelineScreen

@@ -1,0 +1,10 @@
+"""The timeline: who was at work when, over the whole journal.
+
+`lanes` adds attempts up in slots of time, `axis` cuts a stretch of time into columns, `drawing` makes lines of both.
+"""
+
+from dashboard.views.timeline.axis import Axis, axis
+from dashboard.views.timeline.drawing import Seen, Timeline, timeline
+from dashboard.views.timeline.lanes import BODIED, KINDS, Lanes
+
+__all__ = ["BODIED", "KINDS", "Axis", "Lanes", "Seen", "Timeline", "axis", "timeline"]

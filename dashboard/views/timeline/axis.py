@@ -1,0 +1,104 @@
+"""A stretch of time cut into columns: of whole slots, so that bars keep their shape; idle time folds to a few."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+from dashboard.views.timeline.lanes import Lanes
+
+FOLD = "╱"
+FOLDED, LEAST_FOLDED = 9, 1
+"""Columns of a gap."""
+
+
+class Column(NamedTuple):
+    """A column: the positions that it stands for; of folded time, its length."""
+
+    begin: int
+    end: int
+    folded_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Columns from the left."""
+
+    columns: tuple[Column, ...]
+    step: int
+    """Milliseconds of a column."""
+
+    def column_of(self, at: int) -> int | None:
+        """Return the column of a position; None where it is not in sight."""
+        found = next((x for x, one in enumerate(self.columns) if not one.folded_ms and one.begin <= at < one.end), None)
+        if found is None and self.columns and at == self.columns[-1].end:
+            return len(self.columns) - 1
+        return found
+
+
+def axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = False) -> Axis:
+    """Cut the time between two positions into at most `width` columns.
+
+    Args:
+        lanes: Whose slots and gaps count.
+        begin: The first position.
+        end: The last one.
+        width: Columns.
+        unfolded: Whether idle time is as long as it was.
+    """
+    end = max(end, begin + 1)
+    gaps = [(at, length) for at, length in lanes.gaps if begin < at < end]
+    if unfolded:
+        return _unfolded(lanes, begin, end, width)
+    shown = sorted(sorted(gaps, key=lambda one: -one[1])[: max(1, width // 8)]) if gaps else []
+    each = min(FOLDED, max(LEAST_FOLDED, width // 3 // len(shown))) if shown else 0
+    room = max(1, width - each * len(shown) - len(shown))  # a column cut by a gap takes two
+    step = _step(lanes, (end - begin) / room)
+    columns: list[Column] = []
+    at = begin // step * step
+    for gap_at, length in (*shown, (end, 0)):
+        while at < gap_at:
+            to = min((at // step + 1) * step, gap_at if length else max(end, at + 1))
+            columns.append(Column(at, to))
+            at = to
+        if length:
+            columns += [Column(gap_at, gap_at, length)] * each
+    return Axis(tuple(columns[-width:] if len(columns) > width else columns), step)
+
+
+def _step(lanes: Lanes, least: float) -> int:
+    """Return the milliseconds of a column: whole slots."""
+    return max(1, ceil(least / lanes.slot_ms)) * lanes.slot_ms
+
+
+def _unfolded(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
+    first_ms, last_ms = lanes.moment(begin), lanes.moment(end)
+    step = _step(lanes, (last_ms - first_ms) / max(1, width - 1))  # the first column may begin before
+    first_ms = first_ms // step * step
+    columns = []
+    for place in range(width):
+        from_ms = first_ms + place * step
+        if from_ms > last_ms:
+            break
+        low, high = lanes.at(from_ms), lanes.at(from_ms + step)
+        columns.append(Column(low, high) if high > low else Column(low, low, step))
+    return Axis(tuple(columns), step)
+
+
+def sums(counter: Sequence[int], lanes: Lanes, found: Axis) -> list[int]:
+    """Return what a counter has in each column; a slot that two columns share counts for the first of them."""
+    slot_ms = lanes.slot_ms
+    return [
+        0 if one.folded_ms else sum(counter[ceil(one.begin / slot_ms) : max(ceil(one.end / slot_ms), 0)])
+        for one in found.columns
+    ]
+
+
+def nearest(positions: Sequence[int], at: int) -> int | None:
+    """Return which of ordered positions is nearest."""
+    if not positions:
+        return None
+    place = bisect_left(positions, at)
+    beside = [one for one in (place - 1, place) if 0 <= one < len(positions)]
+    return min(beside, key=lambda one: abs(positions[one] - at))

@@ -1,0 +1,285 @@
+"""Attempts added up in slots of time: how much of each agent was at work, waited, ended, failed.
+
+There are always `SLOTS` slots over all the time so far; when they do not suffice each two become one. So a history of
+any length takes the same memory, and what is lost is detail: a slot says how much, not in which order. Idle time is
+left out: positions are milliseconds since the first event without the gaps.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from store.records import Record
+
+SLOTS = 1_024
+FIRST_SLOT_MS = 250
+GAP_MS = 12_000
+"""Idle time longer than that is folded: nothing was at work, or no engine was."""
+STAYS_MS = 1_000
+"""So much of it stays, so that bars at both sides keep apart."""
+SPANS = 4_000
+"""Attempts that are remembered one by one, the newest, for their titles."""
+MARKS = 4_000
+FAILED = 200
+ENDS = {
+    "attempt_done", "attempt_failed", "attempt_cancelled", "attempt_lost", "attempt_preempted", "attempt_set_aside",
+}  # fmt: skip
+_FAILED = {"attempt_failed", "attempt_lost"}
+_SIGNS = {
+    "agent_swapped": "◆", "swap_rolled_back": "◆", "strategy_switched": "◇", "agent_paused": "‖",
+    "supervisor_paused": "‖", "escalated": "⚑", "run_submitted": "▸", "run_finished": "✓",
+}  # fmt: skip
+_PARKING = {"attempt_parked", "delegated", "call_rejoined"}
+KINDS = frozenset({"attempt_started", "attempt_resumed", "engine_started", *_PARKING, *ENDS, *_SIGNS})
+"""Kinds of events that lanes are made of."""
+BODIED = frozenset(
+    {"delegated", "call_rejoined", "strategy_switched", "supervisor_paused", "escalated", "run_submitted"}
+)
+"""Those of which the body is needed."""
+
+
+class _Body(msgspec.Struct):
+    """What is looked at in bodies."""
+
+    parks: bool = True
+    supervisor_id: str = ""
+    subject: str = ""
+    status: str = ""
+
+
+_decode = msgspec.json.Decoder(_Body).decode
+
+
+class Mark(NamedTuple):
+    """Something rare that happened."""
+
+    at: int
+    """Position."""
+    sign: str
+    subject: str
+    """Agent, supervisor, task or run."""
+    seq: int
+
+
+class Attempt(NamedTuple):
+    """An attempt from begin to end, in positions."""
+
+    agent_id: str
+    task_id: str
+    begin: int
+    end: int
+
+
+class Lane:
+    """The counters of one agent, or of all together."""
+
+    __slots__ = ("busy", "ended", "failed", "waited")
+
+    def __init__(self) -> None:
+        self.busy, self.waited = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+        """Milliseconds of attempts at work, and of those that waited for what they delegated, by slot."""
+        self.ended, self.failed = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+
+    def halve(self) -> None:
+        """Make one slot of each two."""
+        for counter in (self.busy, self.waited, self.ended, self.failed):
+            for slot in range(SLOTS // 2):
+                counter[slot] = counter[2 * slot] + counter[2 * slot + 1]
+            for slot in range(SLOTS // 2, SLOTS):
+                counter[slot] = 0
+
+
+class Lanes:
+    """What has happened from a moment on, as far as it was read."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        """The last event that was looked at."""
+        self.first_ms = 0
+        self.last_ms = 0
+        """Times of the first and the last event."""
+        self.slot_ms = FIRST_SLOT_MS
+        self.lanes: dict[str, Lane] = {}
+        self.team = Lane()
+        self.seqs = array("Q", bytes(8 * SLOTS))
+        """The first event of each slot; 0 where there is none."""
+        self.marks: deque[Mark] = deque(maxlen=MARKS)
+        self.spans: deque[Attempt] = deque(maxlen=SPANS)
+        self._gap_ends: list[int] = []
+        """When idle time that is folded was over; its length and the position at which it stands are beside."""
+        self._gap_lengths: list[int] = []
+        self._gap_at: list[int] = []
+        self._folded: list[int] = [0]
+        """How much was folded before each gap, and in all."""
+        self._open: dict[str, tuple[str, int, bool, int]] = {}
+        """By task: its agent, since which position it is at work or waits, whether it waits, where it began."""
+        self._running = 0
+        self._runs: dict[str, str] = {}
+        """The supervisors of open runs."""
+        self._last_of: dict[str, str] = {}
+        """The agents of attempts that failed last, by task: a question about one comes after its end."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read."""
+        return not self.first_ms
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """The position and the length of each gap."""
+        return list(zip(self._gap_at, self._gap_lengths, strict=True))
+
+    def at(self, at_ms: int) -> int:
+        """Return the position of a moment."""
+        place = bisect_right(self._gap_ends, at_ms)
+        at = at_ms - self.first_ms - self._folded[place]
+        if place < len(self._gap_at):  # within the next gap all moments are the same
+            at = min(at, self._gap_at[place])
+        return max(0, at)
+
+    def moment(self, at: int) -> int:
+        """Return the moment of a position."""
+        return self.first_ms + at + self._folded[bisect_left(self._gap_at, at)]
+
+    def learn(self, records: Iterable[Record]) -> None:
+        """Add records in their order."""
+        for record in records:
+            if record.seq <= self.seq:
+                continue
+            self.seq = record.seq
+            if not self.first_ms and record.kind == "engine_started":
+                continue  # an engine without work is no history
+            if not self.first_ms:
+                self.first_ms = self.last_ms = record.at_ms
+            self._pass_time(record)
+            at = self.last_ms - self.first_ms - self._folded[-1]
+            slot = self._slot(at)
+            if not self.seqs[slot]:
+                self.seqs[slot] = record.seq
+            self._count(record, at, slot)
+
+    def _pass_time(self, record: Record) -> None:
+        idle_ms = record.at_ms - self.last_ms
+        if idle_ms > GAP_MS and (not self._running or record.kind == "engine_started"):
+            folded = idle_ms - STAYS_MS
+            self._gap_at.append(self.last_ms - self.first_ms - self._folded[-1] + STAYS_MS)
+            self._gap_ends.append(record.at_ms)
+            self._gap_lengths.append(folded)
+            self._folded.append(self._folded[-1] + folded)
+        self.last_ms = max(self.last_ms, record.at_ms)
+
+    def _slot(self, at: int) -> int:
+        while at // self.slot_ms >= SLOTS:
+            self.slot_ms *= 2
+            self.team.halve()
+            for lane in self.lanes.values():
+                lane.halve()
+            for slot in range(SLOTS // 2):
+                self.seqs[slot] = self.seqs[2 * slot] or self.seqs[2 * slot + 1]
+            for slot in range(SLOTS // 2, SLOTS):
+                self.seqs[slot] = 0
+        return at // self.slot_ms
+
+    def _count(self, record: Record, at: int, slot: int) -> None:
+        kind, task_id, agent_id = record.kind, record.task_id or "", record.agent_id
+        if kind == "attempt_started":
+            if agent_id is not None:
+                self._open[task_id] = (agent_id, at, False, at)
+                self._running += 1
+        elif kind in ENDS:
+            self._end(task_id, agent_id, at)
+            if agent_id is not None:
+                for lane in (self._lane(agent_id), self.team):
+                    if kind in _FAILED:
+                        lane.failed[slot] += 1
+                        self._keep_failed(task_id, agent_id)
+                    elif kind == "attempt_done":
+                        lane.ended[slot] += 1
+        elif kind == "attempt_resumed":
+            self._turn(task_id, at, waits=False)
+        elif kind in _PARKING:
+            if kind == "attempt_parked" or _decode(record.body).parks:
+                self._turn(task_id, at, waits=True)
+        elif kind in _SIGNS:
+            body = _decode(record.body) if record.body else _Body()
+            self.marks.append(Mark(at, _sign(kind, body), self._subject(record, body), record.seq))
+
+    def _keep_failed(self, task_id: str, agent_id: str) -> None:
+        self._last_of[task_id] = agent_id
+        if len(self._last_of) > FAILED:
+            del self._last_of[next(iter(self._last_of))]
+
+    def _subject(self, record: Record, body: _Body) -> str:
+        """Return the agent or the supervisor in whose lane a mark stands."""
+        run_id, task_id = record.run_id or "", record.task_id or ""
+        if record.kind == "run_submitted":
+            self._runs[run_id] = body.supervisor_id
+        if record.kind == "run_finished":
+            return self._runs.pop(run_id, "")
+        if record.kind == "escalated":
+            of_open = self._open.get(task_id)
+            return of_open[0] if of_open is not None else self._last_of.get(task_id, body.subject)
+        return record.agent_id or body.supervisor_id or body.subject
+
+    def _lane(self, agent_id: str) -> Lane:
+        lane = self.lanes.get(agent_id)
+        if lane is None:
+            lane = self.lanes[agent_id] = Lane()
+        return lane
+
+    def _end(self, task_id: str, agent_id: str | None, at: int) -> None:
+        found = self._open.pop(task_id, None)
+        if found is not None:
+            self._running -= not found[2]
+            self._span(found[0], found[1], at, waits=found[2])
+            self.spans.append(Attempt(found[0], task_id, found[3], at))
+
+    def _turn(self, task_id: str, at: int, *, waits: bool) -> None:
+        """Let an attempt wait from now on, or go on."""
+        found = self._open.get(task_id)
+        if found is not None and found[2] is not waits:
+            self._running += -1 if waits else 1
+            self._span(found[0], found[1], at, waits=found[2])
+            self._open[task_id] = (found[0], at, waits, found[3])
+
+    def _span(self, agent_id: str, begin: int, end: int, *, waits: bool) -> None:
+        lane, slot_ms = self._lane(agent_id), self.slot_ms
+        counter = lane.waited if waits else lane.busy
+        team = self.team.waited if waits else self.team.busy
+        while begin < end:
+            slot = begin // slot_ms
+            part = min(end, (slot + 1) * slot_ms) - begin
+            counter[slot] += part
+            team[slot] += part
+            begin += part
+
+    def until(self, now_ms: int) -> int:
+        """Count what is at work up to a moment; return its position: with nothing at work, that of the last event."""
+        if self._running and now_ms > self.last_ms:
+            self.last_ms = now_ms
+        at = self.last_ms - self.first_ms - self._folded[-1]
+        self._slot(at)
+        for task_id, (agent_id, since, waits, begin) in self._open.items():
+            if at > since:
+                self._span(agent_id, since, at, waits=waits)
+                self._open[task_id] = (agent_id, at, waits, begin)
+        return at
+
+    def open_attempts(self) -> list[Attempt]:
+        """Return the attempts under way, up to where they were counted."""
+        return [Attempt(agent_id, task_id, begin, at) for task_id, (agent_id, at, _, begin) in self._open.items()]
+
+    def seq_at(self, at: int) -> int:
+        """Return an event at a position, or the last one before it; 0 before the first."""
+        slot = min(SLOTS - 1, max(0, at // self.slot_ms))
+        while slot >= 0 and not self.seqs[slot]:
+            slot -= 1
+        return self.seqs[slot] if slot >= 0 else 0
+
+
+def _sign(kind: str, body: _Body) -> str:
+    return "✕" if kind == "run_finished" and body.status != "done" else _SIGNS[kind]

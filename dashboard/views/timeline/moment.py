@@ -1,0 +1,81 @@
+"""What stands below a timeline about the moment under the cursor."""
+
+from collections.abc import Sequence
+
+from dashboard.views.amounts import clock, duration
+from dashboard.views.event_log import Entry
+from dashboard.views.lines import Line, Span, block, cut_path, fit_spans, hairline, padded
+from dashboard.views.names import Names
+from dashboard.views.sentences import sentence
+from dashboard.views.timeline.lanes import ENDS, Attempt, Lanes
+
+_LEGEND = (
+    ("█", "busy-before", "at work (height: share)"), ("╌", "waiting", "delegated"), ("✕", "error", "failed"),
+    ("◆", "accent", "swap"), ("◇", "accent", "strategy"), ("‖", "paused", "paused"), ("⚑", "attention", "asks"),
+    ("╱", "faint", "idle, folded"),
+)  # fmt: skip
+_SHORT = "b goes back here"
+_HINT = "enter opens it · b goes back to this moment"
+
+
+def moment_lines(
+    lanes: Lanes, lane: str, name: str, entries: Sequence[Entry] | None, names: Names, *, at: int, step_ms: int,
+    width: int, height: int,
+) -> list[Line]:  # fmt: skip
+    """Return `height` lines.
+
+    Args:
+        lanes: What was at work when.
+        lane: The agent under the cursor.
+        name: What the lane under the cursor is called.
+        entries: What happened there, the nearest first; None while it is read.
+        names: Of tasks and agents.
+        at: Position of the cursor.
+        step_ms: How long a column is.
+        width: Columns.
+        height: Lines.
+    """
+    title = f"AT {clock(lanes.moment(at))}"
+    each = f"a column is {duration(step_ms)}"
+    lines = [hairline(f"{title} · {each}" if width > 80 else title, width, right=_HINT if width > 80 else _SHORT)]
+    under = [one for one in (*lanes.spans, *lanes.open_attempts()) if one.agent_id == lane]
+    under = [one for one in under if one.begin <= at + step_ms and one.end >= at - step_ms]
+    ends = {attempt.task_id for attempt in lanes.open_attempts()}
+    for one in under[-2:]:
+        lines.append(_attempt(lanes, one, name, names.of(one.task_id), is_open=one.task_id in ends, width=width))
+    if entries is None:
+        lines.append(Line((Span(" reading …", "muted"),)))
+    elif not entries and not under:
+        lines.append(Line((Span(f" {name}", "strong"), Span("  nothing of it happened at this moment", "muted"))))
+    else:
+        lines += [_told(entry, names, width) for entry in entries[:height]]
+    return [*block(lines, height - 1), Line(fit_spans(_legend(), width))]
+
+
+def _attempt(lanes: Lanes, one: Attempt, name: str, title: str, *, is_open: bool, width: int) -> Line:
+    mark = Span("● at work", "busy") if is_open else Span("■ over", "muted")
+    until = "now" if is_open else clock(lanes.moment(one.end))
+    took = duration(lanes.moment(one.end) - lanes.moment(one.begin))
+    spans = [
+        Span(f" {name}  ", "strong"), Span(cut_path(title, 60)), Span("  "), mark, Span(f"  {took}", "strong"),
+        Span(f"   {clock(lanes.moment(one.begin))} – {until}", "muted"),
+    ]  # fmt: skip
+    return Line(fit_spans(spans, width))
+
+
+def _told(entry: Entry, names: Names, width: int) -> Line:
+    event = entry.event
+    said = sentence(event, names)
+    took_ms = getattr(event, "duration_ms", None)
+    took = padded(duration(took_ms) if took_ms is not None and entry.kind in ENDS else "", 10, right=True)
+    head = f" {clock(entry.at_ms)} "
+    seq = padded(f"{entry.seq:,}", 9, right=True)
+    text = padded(said.text, max(8, min(96, width - len(head) - len(seq) - len(took) - 5)))
+    return Line(
+        (Span(head, "muted"), Span(seq, "faint"), Span("  "), Span(text, said.tone), Span(" "), Span(took, "muted")),
+        key=str(entry.seq),
+    )
+
+
+def _legend() -> list[Span]:
+    return [span for sign, tone, word in _LEGEND for span in (Span(f" {sign}", tone), Span(f" {word} ", "muted"))]

@@ -1,0 +1,105 @@
+"""The timeline under the hands of an operator, on a file that is read."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from dashboard.screens.timeline import TimelineScreen
+from engine.host.batch import row_of
+from store import open_store
+from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.world import World
+
+
+@asynccontextmanager
+async def timeline_on(folder: Path, work: World) -> AsyncIterator[tuple[Pilot[int], TimelineScreen]]:
+    db = folder / "team.db"
+    async with open_store(db) as store:
+        await store.journal.append(1, [row_of(event) for event in work.journal])
+    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "3")
+        assert isinstance(app.screen, TimelineScreen)
+        yield pilot, app.screen
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+@pytest.mark.anyio
+async def test_lanes_are_read_from_the_file(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (_, screen):
+        lines = screen.board.text.splitlines()
+        assert "▇▇▇▇" in next(line for line in lines if line.split()[:1] == ["scout"])
+        assert "100%" in next(line for line in lines if line.split()[:1] == ["scout"])
+
+
+@pytest.mark.anyio
+async def test_zoom_shows_less_of_the_time_in_smaller_columns_and_0_all_of_it(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (pilot, screen):
+        whole = screen.board.text
+        await press(pilot, *["plus"] * 6)
+        assert "a column is 250 ms" in screen.board.text
+        assert "zoomed" in screen.facts()[0].text
+        await press(pilot, "0")
+        assert screen.board.text == whole
+
+
+@pytest.mark.anyio
+async def test_the_cursor_goes_to_where_something_ended_and_says_what(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (pilot, screen):
+        await press(pilot, *["down"] * 5, *["left"] * 80)
+        assert "scout-thorough failed at lib" in screen.board.text
+        assert screen.target() is not None
+        await press(pilot, "escape")
+        assert "at work" in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_enter_opens_the_task_of_the_lane(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (pilot, _):
+        await press(pilot, *["down"] * 4, "enter")
+        assert type(pilot.app.screen).__name__ == "TaskScreen"
+
+
+@pytest.mark.anyio
+async def test_a_filter_leaves_the_lanes_that_match(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (pilot, screen):
+        await press(pilot, "slash", *"agent:careful", "enter")
+        assert "scout-careful" in screen.board.text
+        assert "scout-thorough" not in screen.board.text.split("AT ")[0]
+
+
+@pytest.mark.anyio
+async def test_idle_time_is_unfolded_by_a_key(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (pilot, screen):
+        before = screen.board.text
+        await press(pilot, "g", "g")
+        assert screen.board.text == before
+
+
+@pytest.mark.anyio
+async def test_b_goes_back_to_the_moment_under_the_cursor(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (pilot, screen):
+        went: list[int] = []
+        pilot.app.goto_seq = went.append  # type: ignore[attr-defined]
+        await press(pilot, *["left"] * 80, "b")
+        assert went
+        assert 0 < went[0] < screen.state.seq
+
+
+@pytest.mark.anyio
+async def test_a_team_without_history_says_what_would_be_here(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, World()) as (pilot, screen):
+        await press(pilot, "left", "up", "plus", "enter", "b")
+        assert "n  gives the team a request" in screen.board.text

@@ -1,0 +1,175 @@
+"""A timeline: what is added up is what happened, whatever the history, the room and the zoom."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from dashboard import timelines
+from dashboard.views.digest import digest
+from dashboard.views.event_log import Entry
+from dashboard.views.lines import Line
+from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
+from dashboard.views.timeline.lanes import GAP_MS, SLOTS, STAYS_MS
+from dashboard.views.timeline.rows import rows_of
+from engine.core.codec import kind_of
+from store import Record
+from tests.pilot.scene import audit
+from tests.pilot.talking import talking
+from tests.pilot.trouble import trouble
+from tests.world import World
+
+START_MS = 1_763_720_000_000
+
+
+def record(seq: int, at_ms: int, kind: str, task_id: str = "t1", agent_id: str | None = "a1") -> Record:
+    return Record(seq=seq, at_ms=START_MS + at_ms, kind=kind, body=b"", run_id="r1", task_id=task_id, agent_id=agent_id)
+
+
+def learned(*found: tuple[int, str] | tuple[int, str, str, str]) -> Lanes:
+    lanes = Lanes()
+    lanes.learn(record(seq, *one) for seq, one in enumerate(found, 1))
+    return lanes
+
+
+def lanes_of(work: World) -> Lanes:
+    lanes = Lanes()
+    timelines.go_on(
+        lanes, [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)]
+    )
+    return lanes
+
+
+@given(st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 3)), min_size=1, max_size=60))
+def test_time_at_work_is_counted_once_however_often_slots_are_joined(steps: list[tuple[int, int]]) -> None:
+    lanes, at_ms, seq, begun, busy_ms = Lanes(), 0, 0, dict[str, int](), 0
+    for pause_ms, agent in steps:
+        at_ms, seq, task = at_ms + pause_ms, seq + 1, f"t{agent}"
+        kind = "attempt_done" if task in begun else "attempt_started"
+        lanes.learn([record(seq, at_ms, kind, task, f"a{agent}")])
+        if kind == "attempt_done":
+            busy_ms += at_ms - begun.pop(task)
+        else:
+            begun[task] = at_ms
+    lanes.until(START_MS + at_ms)
+
+    busy_ms += sum(at_ms - began for began in begun.values())
+    assert sum(lanes.team.busy) == busy_ms
+    assert sum(sum(lane.busy) for lane in lanes.lanes.values()) == busy_ms
+    assert all(len(lane.busy) == SLOTS for lane in lanes.lanes.values())
+
+
+def test_time_in_which_nothing_is_at_work_is_folded() -> None:
+    lanes = learned(
+        (0, "attempt_started"), (100_000, "attempt_done"), (400_000, "attempt_started"), (401_000, "attempt_done")
+    )
+
+    assert lanes.gaps == [(100_000 + STAYS_MS, 300_000 - STAYS_MS)]
+    assert lanes.at(START_MS + 400_500) == 101_500
+    assert lanes.moment(101_500) == START_MS + 400_500
+    assert lanes.at(START_MS + 250_000) == 100_000 + STAYS_MS
+
+
+def test_time_without_an_engine_is_folded_even_where_something_was_at_work() -> None:
+    lanes = learned(
+        (0, "attempt_started"), (5_000 + GAP_MS, "engine_started", "", ""), (6_000 + GAP_MS, "attempt_lost")
+    )
+
+    assert len(lanes.gaps) == 1
+    assert sum(lanes.team.busy) == STAYS_MS + 1_000
+
+
+def test_an_attempt_that_waits_for_others_is_not_at_work() -> None:
+    lanes = learned(
+        (0, "attempt_started"), (1_000, "attempt_parked"), (9_000, "attempt_resumed"), (10_000, "attempt_done")
+    )
+
+    assert (sum(lanes.team.busy), sum(lanes.team.waited)) == (2_000, 8_000)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60_000), st.booleans()), min_size=2, max_size=40),
+    st.integers(4, 160),
+    st.booleans(),
+)
+def test_an_axis_has_no_more_columns_than_fit_and_every_moment_has_one(
+    steps: list[tuple[int, bool]], width: int, unfolded: bool
+) -> None:
+    at_ms, events = 0, list[tuple[int, str]]()
+    for pause_ms, begins in steps:
+        at_ms += pause_ms
+        events.append((at_ms, "attempt_started" if begins else "attempt_done"))
+    lanes = learned(*events)
+    end = lanes.at(lanes.last_ms)
+
+    found = axis(lanes, 0, end, width, unfolded=unfolded)
+
+    assert len(found.columns) <= width
+    times = [column for column in found.columns if not column.folded_ms]
+    assert all(one.end <= other.begin for one, other in pairwise(times))
+    assert found.column_of(end) is not None
+
+
+@pytest.mark.parametrize(("width", "height"), [(30, 6), (80, 20), (120, 34), (200, 52), (300, 70)])
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_a_timeline_takes_exactly_the_room_that_there_is(width: int, height: int, unfolded: bool) -> None:
+    for work in (audit("\x1b]0;owned\x07 日本"), trouble(), talking()[0]):
+        shown = drawn(work, width, height, unfolded=unfolded)
+
+        assert len(shown) == height
+        assert all(sum(cell_len(span.text) for span in line.spans) <= width for line in shown)
+
+
+def drawn(work: World, width: int, height: int, *, unfolded: bool = False) -> list[Line]:
+    lanes = lanes_of(work)
+    end = lanes.until(work.now_ms)
+    rows = rows_of(work.state, lanes.lanes, names=str, needle="", room=height)
+    seen = Seen(
+        state=work.state, rows=rows, begin=0, end=end, cursor=end, unfolded=unfolded,
+        busy_of=digest(work.state).busy_of,
+    )  # fmt: skip
+    return timeline(lanes, seen, width=width, height=height).lines
+
+
+def text(lines: list[Line]) -> str:
+    return "\n".join("".join(span.text for span in line.spans) for line in lines)
+
+
+def test_swaps_pauses_and_failures_stand_in_the_lane_of_the_agent() -> None:
+    lines = {line.split()[0].strip("▌"): line for line in text(drawn(audit(), 120, 30)).splitlines() if line.split()}
+
+    assert "◆" in lines["scout-thorough"]
+    assert "✕" in lines["scout-thorough"]
+    assert "‖" in lines["grapher"]
+    assert "▸" in lines["chief"]
+    assert "╌" in lines["planner"]
+
+
+def test_where_there_are_more_lanes_than_lines_only_those_that_worked_have_one() -> None:
+    work = audit(idle=200)
+    lanes = lanes_of(work)
+
+    rows = rows_of(work.state, lanes.lanes, names=str, needle="", room=30)
+
+    assert len(rows) < 30
+    assert {row.id for row in rows if row.depth} == set(lanes.lanes)
+
+
+def test_what_the_feed_has_folded_is_added_without_reading_the_file_again() -> None:
+    work = audit()
+    entries = [Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)]
+    lanes = Lanes()
+
+    assert timelines.go_on(lanes, entries[:40])
+    assert not timelines.go_on(lanes, entries[50:])
+    assert timelines.go_on(lanes, entries[30:])
+    assert lanes.seq == len(work.journal)
+    assert lanes.team.busy == lanes_of(work).team.busy
+
+
+def test_every_kind_that_lanes_look_at_is_one_that_there_is() -> None:
+    from engine.core.events import KINDS as ALL
+
+    assert set(ALL) >= KINDS
