@@ -11,7 +11,7 @@ from msgspec import Raw, field
 
 from engine.core.events.attempt import Said, StepKind
 from engine.core.fact import JsonValue, fact
-from engine.core.state import ParkedFor
+from engine.core.state import CallKind, ParkedFor
 from engine.core.values import Usage
 
 PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
@@ -137,17 +137,31 @@ class ToolRaised:
 
 
 @fact
+class PlannedItem:
+    """A task of a plan that an attempt asks for."""
+
+    title: str
+    target: str
+    """The name of a member, or a capability."""
+    input: JsonValue
+    after: list[int] = field(default_factory=list)
+    """The tasks of the plan that it comes after, by their places in it; it gets their outputs."""
+
+
+@fact
 class DelegationAsked:
     """An attempt asks others to work; it waits until they have."""
 
     task_id: str
     attempt: int
     call_key: str
-    call_kind: Literal["delegate", "map"]
+    call_kind: CallKind
     target: str
-    """The name of a member, or a capability."""
+    """The name of a member, or a capability; empty of a plan."""
     items: list[JsonValue]
-    """One task each."""
+    """One task each; none of a plan."""
+    plan: list[PlannedItem] = field(default_factory=list)
+    """Tasks that wait for each other, in no circle."""
     generation: int | None = None
     busy: bool = False
     """A step of the attempt runs besides, so that it keeps its slot."""

@@ -50,6 +50,7 @@ from engine.core.entities.work import (
     ENDED,
     Attempt,
     Call,
+    CallKind,
     ParkedFor,
     Run,
     RunStatus,

@@ -6,11 +6,11 @@ the same for all of them.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -22,6 +22,7 @@ from engine.core.fact import JsonValue
 from engine.core.signals import (
     DelegationAsked,
     ModelErred,
+    PlannedItem,
     Signal,
     StepFinished,
     ThreadCameBack,
@@ -29,6 +30,7 @@ from engine.core.signals import (
     ToolRaised,
 )
 from engine.core.spec import AgentSpec
+from engine.core.state import CallKind
 from engine.core.values import Held
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import ModelError
@@ -240,9 +242,16 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             await slot.wait()
 
     async def ask(
-        self, kind: Literal["delegate", "map"], key: str, target: str, items: list[JsonValue]
+        self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[PlannedItem] = ()
     ) -> list[Answered]:
         """Let others work on `items`, one task each, and return what became of each, in order.
+
+        Args:
+            kind: What is asked.
+            key: Tells the call apart from others of the task, also for a later attempt (`Work.key`).
+            target: The name of a member, or a capability; empty of a plan.
+            items: One task each; none of a plan.
+            plan: Tasks that wait for each other.
 
         Raises:
             DelegationFailed: If nobody can be asked.
@@ -252,8 +261,9 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         slot: Slot[AnswerCall] = self._waiting_slot()
         async with self._aside():
             signal = DelegationAsked(
-                **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, busy=self._is_busy
-            )
+                **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, plan=[*plan],
+                busy=self._is_busy,
+            )  # fmt: skip
             self._calls[key] = slot
             self._reports(key)
             self._services.signal(signal, lambda error: None if error is None else slot.fail(error))

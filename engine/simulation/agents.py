@@ -17,7 +17,7 @@ import anyio
 from anyio import get_cancelled_exc_class
 
 from engine.core.fact import JsonValue
-from engine.core.signals import AttemptSucceeded
+from engine.core.signals import AttemptSucceeded, PlannedItem
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import Usage, preview
@@ -44,6 +44,8 @@ BESIDE = 40
 """How many of a hundred agents that ask others do a step of their own beside that."""
 CONSULTS = 8
 """How many of a hundred tasks are asked about, by the agents that work on them."""
+PLANS = 25
+"""How many of a hundred agents that ask others ask for tasks that wait for each other."""
 PIECES = 5
 """Pieces of work in an attempt, at most."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
@@ -284,7 +286,9 @@ async def _ask(scene: Scene, text: str) -> None:
         target = draw.choice([*SKILLS, *NAMES[:3], *_words(scene.world.state), "nobody"])
     about = f"part of {text[:60]}"
     try:
-        if draw.random() < 0.5:
+        if crc32(f"{scene.work.effect.title} plans".encode()) % 100 < PLANS:
+            await _plan(scene, target, about)
+        elif draw.random() < 0.5:
             await context.delegate(target, about)
         else:
             items = [f"{about}, {number}" for number in range(draw.choice([0, 1, 2, 5]))]
@@ -292,6 +296,19 @@ async def _ask(scene: Scene, text: str) -> None:
     except DelegationFailed:
         if draw.random() < 0.5:
             raise
+
+
+async def _plan(scene: Scene, target: str, about: str) -> None:
+    """Ask for tasks that wait for each other: a diamond, with one beside it, some of them for others."""
+    other = target if scene.given else NAMES[crc32(about.encode()) % 3]
+    plan = [
+        PlannedItem(title="all", target=target, input=f"{about}, all", after=[1, 2]),
+        PlannedItem(title="left", target=other, input=f"{about}, left", after=[3]),
+        PlannedItem(title="right", target=target, input=f"{about}, right", after=[3]),
+        PlannedItem(title="first", target=target, input=f"{about}, first"),
+        PlannedItem(title="beside", target=other, input=f"{about}, beside"),
+    ]
+    await scene.work.ask("plan", scene.work.key("plan", about), "", [], plan=plan)
 
 
 def _words(state: State) -> list[str]:

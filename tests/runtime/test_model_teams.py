@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from dashboard.cli.items import task_item
 from engine import AgentSpec
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
@@ -163,7 +165,65 @@ async def test_a_plan_is_carried_out_in_its_order_with_the_results_before(engine
             "look": "ada: do look",
             "ask": "ada: do ask",
         }
-        assert (await delegated(running))[:2] == ["do look", "do ask"]
+        assert await delegated(running) == ["do write", "do look", "do ask"]
+        began = [json.loads(one.body)["task_id"] for one in await running.journal("attempt_started")]
+        assert began[1:] == ["t4", "t5", "t3"], "those that wait for nothing first"
+
+
+async def test_the_tasks_of_a_plan_wait_in_the_graph_before_they_begin(engine: Engines) -> None:
+    go = anyio.Event()
+
+    async def look(text: str) -> str:
+        await go.wait()
+        return "a tide"
+
+    plan = planned(("write", "bob", ["look"]), ("look", "ada", []))
+    team = (CHIEF, AgentSpec(name="ada", run=look), worker("bob"))
+    async with engine(*team, **led({"calls": [plan]}, {"text": "{text}"})) as running:
+        run = await running.submit()
+        await running.until(
+            lambda state: any(one.title == "look: do look" and one.attempt for one in state.tasks.values())
+        )
+
+        write, look_task = (one for one in running.state.tasks.values() if one.call_key is not None)
+        assert (write.title, write.status, write.ready) == ("write: do write", "waiting", False)
+        assert task_item(running.state, write)["waits_for"] == [look_task.id]
+        go.set()
+        assert (await running.ended(run))[0].status == "done"
+
+
+LOOKS: list[str] = []
+LOOKING: list[anyio.Event] = []
+
+
+async def look_once(text: str) -> str:
+    """Note what was asked; the first time that something is to be written, hang."""
+    LOOKS.append(text.split("\n")[0])
+    if text.startswith("do write") and LOOKING:
+        LOOKING.pop().set()
+        await anyio.sleep_forever()
+    return f"did {text.split(chr(10))[0]}"
+
+
+async def test_a_plan_that_was_cut_off_goes_on_and_does_nothing_twice(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    LOOKS.clear()
+    reached = anyio.Event()
+    LOOKING[:] = [reached]
+    plan = planned(("end", "bob", ["write"]), ("write", "bob", ["look"]), ("look", "ada", []))
+    members = [AgentSpec(name=name, run=f"{__name__}:look_once") for name in ("ada", "bob")]
+    async with running(path=path) as engine:
+        await engine.hire(CHIEF, *members, **led({"calls": [plan]}, {"text": "{text}"}))
+        run = await engine.submit()
+        await reached.wait()
+
+    async with running(path=path) as engine:
+        output = (await engine.ended(run))[1]
+        calls = await engine.journal("delegated")
+
+    assert json.loads(str(output)) == {"end": "did do end", "write": "did do write", "look": "did do look"}
+    assert LOOKS == ["do look", "do write", "do write", "do end"], "what was at work is done again, nothing else"
+    assert len(calls) == 1
 
 
 async def test_what_comes_after_a_task_that_failed_is_not_begun(engine: Engines) -> None:

@@ -1,6 +1,6 @@
 """Signals of attempts: steps, delegations, ends; work is asked to stop, and what becomes of its task then."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from engine.core.context import Context
@@ -25,6 +25,7 @@ from engine.core.events import (
     StepRecorded,
     ThreadReturned,
 )
+from engine.core.fact import JsonValue, changed
 from engine.core.limits.enforcement import too_little
 from engine.core.outcomes import Mint, of_attempt
 from engine.core.policies.rules import chain_of_agent, is_optional
@@ -124,15 +125,17 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
         )
         return events
     refusal = _why_not(state, task, attempt)
+    targets = dict.fromkeys(item.target for item in signal.plan) if signal.call_kind == "plan" else (signal.target,)
+    places: dict[str, Place] = {}
+    home = state.supervisors[asker.supervisor_id]
     try:
-        asked = " ".join(signal.target.split())
-        place = place_for(state, state.supervisors[asker.supervisor_id], asked, asker=asker)
+        for target in targets:
+            places[target] = place_for(state, home, " ".join(target.split()), asker=asker)
     except NoAgentMatches as nobody:
-        refusal, place = nobody.reason, None
-    if refusal is not None or place is None:
-        return [*events, _call_refused(task, attempt, signal.call_key, refusal or "refused")]
-    if place.made is not None:
-        events.append(place.made)
+        refusal = nobody.reason
+    if refusal is not None:
+        return [*events, _call_refused(task, attempt, signal.call_key, refusal)]
+    events += [place.made for place in places.values() if place.made is not None]
     events.append(
         Delegated(
             task_id=task.id,
@@ -140,7 +143,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
             agent_id=attempt.agent_id or "",
             call_key=signal.call_key,
             call_kind=signal.call_kind,
-            children=_children(state, place, signal),
+            children=_children(state, places, signal),
             parks=not signal.busy,
         )
     )
@@ -153,6 +156,8 @@ def steps_ended(state: State, signal: StepsEnded, ctx: Context) -> list[Event]:
     if found is None or found[1].parked or found[1].agent_id is None:
         return []
     attempt = found[1]
+    if attempt.stopping == "migrate":
+        return []  # it was told to stop before this is heard, and goes on in its slot
     if attempt.waits:
         return [of_attempt(AttemptParked, attempt, signal, why="call", until_ms=None)]
     if signal.why == "call":
@@ -169,23 +174,33 @@ def slot_asked(state: State, signal: SlotAsked, ctx: Context) -> list[Event]:
     return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
 
 
-def _children(state: State, place: Place, signal: DelegationAsked) -> list[ChildPlan]:
-    """Return one task for each item, all for the same place."""
+def _children(state: State, places: Mapping[str, Place], signal: DelegationAsked) -> list[ChildPlan]:
+    """Return one task for each item."""
     mint = Mint(state)
-    skips = place.worker_id in state.agents and is_optional(chain_of_agent(state, state.agents[place.worker_id]))
+    if signal.call_kind != "plan":
+        place = places[signal.target]
+        return [_child(state, place, mint("t"), preview(item) or signal.target, item) for item in signal.items]
+    ids = [mint("t") for _ in signal.plan]
     return [
-        ChildPlan(
-            task_id=mint("t"),
-            kind="agent" if place.kind == "agent" else "group",
-            title=preview(item) or signal.target,
-            queue=place.queue,
-            worker_id=place.worker_id,
-            supervisor_id=place.supervisor_id,
-            input=item,
-            optional=skips,
+        changed(
+            _child(state, places[item.target], task_id, item.title, item.input), after=[ids[one] for one in item.after]
         )
-        for item in signal.items
+        for item, task_id in zip(signal.plan, ids, strict=True)
     ]
+
+
+def _child(state: State, place: Place, task_id: str, title: str, given: JsonValue) -> ChildPlan:
+    skips = place.worker_id in state.agents and is_optional(chain_of_agent(state, state.agents[place.worker_id]))
+    return ChildPlan(
+        task_id=task_id,
+        kind="agent" if place.kind == "agent" else "group",
+        title=title,
+        queue=place.queue,
+        worker_id=place.worker_id,
+        supervisor_id=place.supervisor_id,
+        input=given,
+        optional=skips,
+    )
 
 
 def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from engine.core.context import Context
 from engine.core.decide.attempts import exceeded_by, stop_all
+from engine.core.decide.dispatch import place_again
 from engine.core.decide.graphs import plan_group
 from engine.core.events import (
     AttemptStarted,
@@ -22,7 +23,7 @@ from engine.core.events import (
 )
 from engine.core.fold.ending import lets_pass
 from engine.core.outcomes import Mint
-from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlanGroup
+from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
 from engine.core.queries.tree import is_cancelled, why_cancelled
 from engine.core.signals import TextRead
 from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
@@ -74,6 +75,8 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     mint = Mint(state)
     for task_id in task.before:
         events += _following(state, task, state.tasks[task_id], ctx, mint)
+    if task.call_key is not None and task.before:
+        events += _placed_again(state, task, ctx)
     if task.parent_id is None:
         return events
     asker = state.tasks.get(task.asker_id or "")
@@ -81,6 +84,13 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     if asker is not None and attempt is not None and task.call_key in attempt.owed and _is_told_now(attempt):
         events.append(_answered(asker, attempt.number, task.call_key or ""))
     return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
+
+
+def _placed_again(state: State, task: Task, ctx: Context) -> list[Event]:
+    """Look again for somebody able for what a plan has waiting after `task`: who was when it was made may not be."""
+    following = (state.tasks[one] for one in task.before)
+    keys = dict.fromkeys(one.queue for one in following if one.ready and one.queue is not None)
+    return [event for key in keys for event in place_again(state, PlaceAgain(queue=key), ctx)]
 
 
 def _is_told_now(attempt: Attempt) -> bool:

@@ -179,9 +179,10 @@ def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple
     askers = [*stopping, *(node for node in leading if node.id not in stopped)]
     for asker in askers:  # grows as it goes
         for child in (state.tasks[child_id] for child_id in asker.children):
-            if _is_done(child) or _at_work(child):
+            is_of_plan = bool(child.after or child.before)  # those stay together
+            if (_is_done(child) or _at_work(child)) and not is_of_plan:
                 adopted.append(child)
-            elif not child.ended:
+            elif child.attempt is None and not child.ended:
                 (dropped if asker.id in stopped else waiting).append(child)
             if child.attempt is not None and asker.id in stopped:
                 stopping.append(child)

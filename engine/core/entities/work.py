@@ -113,12 +113,16 @@ class Attempt:
     """Why it was asked to stop at its next step, and so what becomes of its task; None while it was not."""
 
 
+CallKind: TypeAlias = Literal["delegate", "map", "plan"]
+"""One task; many for the same place; or several that wait for each other."""
+
+
 @entity
 class Call:
-    """A delegation or a map from inside an attempt: the tasks that it created."""
+    """What an attempt asks of others: the tasks that it created."""
 
     key: str
-    kind: Literal["delegate", "map"]
+    kind: CallKind
     children: list[str]
     open: int
     """How many of them have not ended."""

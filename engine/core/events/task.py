@@ -6,7 +6,7 @@ from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
 from engine.core.fact import JsonValue, fact
-from engine.core.state import TaskStatus
+from engine.core.state import CallKind, TaskStatus
 from engine.core.values import Held
 
 
@@ -106,6 +106,8 @@ class ChildPlan:
     supervisor_id: str
     input: JsonValue
     optional: bool = False
+    after: list[str] = field(default_factory=list)
+    """Of a plan: tasks of it that have to end first, and whose outputs it gets."""
 
 
 @fact
@@ -119,7 +121,7 @@ class Delegated:
     attempt: int
     agent_id: str
     call_key: str
-    call_kind: Literal["delegate", "map"]
+    call_kind: CallKind
     children: list[ChildPlan]
     parks: bool = True
     """The attempt gives its slot back; False while a step of it runs besides."""

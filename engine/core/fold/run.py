@@ -112,6 +112,8 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
             task.attempt = None
         pass_by(state, task, "strategy switched")
         task.after = ()  # else `wire` would draw the edges of every switch before anew
+    for asker_id in {state.tasks[one].parent_id or "" for one in change.removed} - {group.id}:
+        wire(state, state.tasks[asker_id])
     for task_id in group.children:
         task = state.tasks[task_id]
         # What a failure meant was settled when it happened; what the others may come to, the new strategy says.

@@ -172,6 +172,9 @@ def _delegated(state: State, event: Delegated) -> None:
             queue=child.queue,
             worker_id=child.worker_id,
             input=held(child.input, seq, "children", place, "input"),
+            takes="context" if child.after else "request",
+            after=child.after or (),
+            sees=child.after or None,
             optional=child.optional,
             call_key=event.call_key,
             priority=parent.priority,
@@ -179,7 +182,7 @@ def _delegated(state: State, event: Delegated) -> None:
             created_ms=event.at_ms,
         )
         add_task(state, task)
-        if task.kind == "agent":
+        if task.kind == "agent" and event.call_kind != "plan":
             enqueue(state, task, held=held_back)
     children = [child.task_id for child in event.children]
     parent.children = extend(parent.children, children)
@@ -188,6 +191,8 @@ def _delegated(state: State, event: Delegated) -> None:
     parent.calls = put(parent.calls, event.call_key, call)
     if children:
         note(state, children[-1])  # they were minted in order
+        if event.call_kind == "plan":
+            wire(state, parent)
         _await_call(state, parent, event)
 
 

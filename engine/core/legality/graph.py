@@ -41,13 +41,11 @@ def _unreached(state: State, run: Run, root: Task) -> str | None:
 
 
 def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
-    """What a task comes after, and what it sees, is part of the same graph; both ends of an edge know it, once."""
+    """What a task comes after, and sees, is of the same graph or the same plan; both ends of an edge know it, once."""
     for task in state.tasks.values():
-        if task.after or task.before or task.sees:
-            is_node = task.parent_id is not None and state.tasks[task.parent_id].kind == "group"
-            if not is_node:
-                yield f"{task.id} is part of no graph, and in an order with others"
-    for group in (task for task in state.tasks.values() if task.kind == "group"):
+        if (task.after or task.before or task.sees) and task.parent_id is None:
+            yield f"{task.id} is part of no graph, and in an order with others"
+    for group in (task for task in state.tasks.values() if task.children):
         nodes = group.children
         edges: set[tuple[str, str]] = set()
         count, inside = 0, set(nodes)

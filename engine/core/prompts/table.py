@@ -218,7 +218,7 @@ def _delegated(state: State, event: Delegated) -> list[Prompt]:
     return [
         PlanGroup(task_id=child.task_id, text=child.input if isinstance(child.input, str) else None)
         for child in event.children
-        if child.kind == "group"
+        if child.kind == "group" and not child.after
     ]
 
 

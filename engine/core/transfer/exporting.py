@@ -141,10 +141,13 @@ def _cut(part: State, ids: set[str]) -> None:
     calls: dict[tuple[str, str], None] = {}
     now = Context(now_ms=part.at_ms, jitter=0.0)
     while (task := next((one for one in part.tasks.values() if _is_cut(part, one, ids)), None)) is not None:
+        ends = [task]
         if task.call_key is not None and task.asker_id is not None:
             calls[task.asker_id, task.call_key] = None
-        reason = "not part of what was exported"
-        step(part, Order(id=f"cut {task.id}", command=Cancel(target=task.id, reason=reason)), now)
+            ends += _open_beside(part, task)
+        for one in ends:
+            reason = "not part of what was exported"
+            step(part, Order(id=f"cut {one.id}", command=Cancel(target=one.id, reason=reason)), now)
         _lose_begun(part)
     for task_id, key in calls:
         if task_id in part.tasks:
@@ -153,6 +156,13 @@ def _cut(part: State, ids: set[str]) -> None:
         queue = part.queues.get(task.queue or "")
         if not task.ended and queue is not None and task.supervisor_id not in ids:
             task.supervisor_id = queue.supervisor_id
+
+
+def _open_beside(part: State, task: Task) -> list[Task]:
+    """Return what else of a call has not ended: of a plan, some may be for who is in the part."""
+    call = part.tasks[task.asker_id or ""].calls.get(task.call_key or "")
+    beside = (part.tasks[one] for one in (call.children if call is not None else ()) if one != task.id)
+    return [one for one in beside if not one.ended and one.asked_by is None]
 
 
 def _is_cut(part: State, task: Task, ids: set[str]) -> bool:

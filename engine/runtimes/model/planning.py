@@ -1,22 +1,21 @@
 """A plan that a model writes: tasks with what each has to wait for, given to workers as soon as they may begin.
 
-Rule: each task is a delegation with an outcome of its own, by a key of the plan's call and its place; so a plan that
-was cut off goes on where it was.
+Rule: a plan is one call, whose tasks wait for each other in the state as the nodes of a graph do; so what is left of it
+is seen, and an attempt that goes on is answered by the same tasks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import anyio
-
 from engine.core.fact import JsonValue
-from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.core.signals import PlannedItem
+from engine.core.values import preview
+from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.task import TaskInput, in_context
-from engine.runtimes.work import Work
+from engine.runtimes.work import Answered, Work
 
 MOST_TASKS = 200
 
@@ -70,67 +69,48 @@ class CreatePlan:
         work, began_ms = self._work, self._work.now_ms()
         try:
             tasks = planned(arguments)
-            for task in tasks:
-                if not work.was_asked(_key(key, task)) and (reason := self._workers.why_not(task.worker)):
-                    raise Refused(f"{task.name}: {reason}", workers=[*self._workers.names])
+            if not work.was_asked(key):
+                for task in tasks:
+                    if (reason := self._workers.why_not(task.worker)) is not None:
+                        raise Refused(f"{task.name}: {reason}", workers=[*self._workers.names])
+            outcomes = await self._outcomes(tasks, key)
         except Refused as refused:
             return await keep(work, name, key, arguments=arguments, result=refused.result, began_ms=began_ms)
-        outcomes = await _Execution(work, tasks, key).all()
         if not any("error" in outcome for outcome in outcomes.values()):
-            return Outcome({one.name: outcomes[one.name]["result"] for one in tasks})
-        result: dict[str, JsonValue] = {one.name: {**outcomes[one.name]} for one in tasks}
+            return Outcome({name: outcome["result"] for name, outcome in outcomes.items()})
+        result: dict[str, JsonValue] = {name: {**outcome} for name, outcome in outcomes.items()}
         return await keep(work, name, key, arguments=arguments, result=result, began_ms=began_ms)
 
-
-def _key(key: str, task: Planned) -> str:
-    return f"{key}/{task.name}"
-
-
-class _Execution:
-    """One plan on its way."""
-
-    def __init__(self, work: Work, tasks: Sequence[Planned], key: str) -> None:
-        self._work = work
-        self._tasks = tasks
-        self._key = key
-        self._ended = {task.name: anyio.Event() for task in tasks}
-        self._outcomes: dict[str, dict[str, JsonValue]] = {}
-
-    async def all(self) -> dict[str, dict[str, JsonValue]]:
-        interrupted: list[AttemptInterrupted] = []
-
-        async def run(task: Planned) -> None:
-            try:
-                for before in task.after:
-                    await self._ended[before].wait()
-                if not interrupted:
-                    self._outcomes[task.name] = await self._outcome(task)
-            except AttemptInterrupted as stop:
-                interrupted.append(stop)
-            self._ended[task.name].set()
-
-        async with anyio.create_task_group() as group:
-            for task in self._tasks:
-                group.start_soon(run, task)
-        if interrupted:
-            raise interrupted[0]
-        return self._outcomes
-
-    async def _outcome(self, task: Planned) -> dict[str, JsonValue]:
-        failed = next((one for one in task.after if "error" in self._outcomes[one]), None)
-        if failed is not None:
-            return {"error": f"not begun: {failed} did not come about"}
-        worker_of = {one.name: one.worker for one in self._tasks}
-        inputs = [TaskInput(worker_of[one], one, self._outcomes[one]["result"]) for one in task.after]
-        text = in_context(task.instructions, inputs)
+    async def _outcomes(self, tasks: Sequence[Planned], key: str) -> dict[str, dict[str, JsonValue]]:
+        """Have the tasks done as one call, in which each waits for those that it comes after."""
+        work, places = self._work, {task.name: place for place, task in enumerate(tasks)}
+        items = [
+            PlannedItem(
+                title=preview(f"{task.name}: {task.instructions}"),
+                target=task.worker,
+                input=task.instructions,
+                after=[places[one] for one in task.after],
+            )
+            for task in tasks
+        ]
         try:
-            key = _key(self._key, task)
-            before = await self._work.answered_before(key)
-            (answer,) = before or await self._work.ask("delegate", key, task.worker, [text])
+            before = await work.answered_before(key)
+            answers = before or await work.ask("plan", key, "", [], plan=items)
         except DelegationFailed as failure:
-            self._work.raise_if_stopping()
-            return {"error": failure.reason}
-        return {"result": answer.output} if answer.error is None else {"error": f"{task.worker} failed: {answer.error}"}
+            work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
+            raise Refused(failure.reason) from failure
+        by_name = dict(zip(places, answers, strict=True))
+        return {task.name: _outcome(task, by_name) for task in tasks}
+
+
+def _outcome(task: Planned, answers: Mapping[str, Answered]) -> dict[str, JsonValue]:
+    answer = answers[task.name]
+    if answer.error is None:
+        return {"result": answer.output}
+    failed = next((one for one in task.after if answers[one].error is not None), None)
+    if failed is not None:
+        return {"error": f"not begun: {failed} did not come about"}
+    return {"error": f"{task.worker} failed: {answer.error}"}
 
 
 def planned(arguments: Arguments) -> list[Planned]:
