@@ -31,6 +31,7 @@ from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
 from engine.teamfile.code import TeamCode
 from engine.trust import UntrustedFile
+from engine.version import program_build
 from store import MissingFile, NotOurFile
 
 LOADED_WITHIN_S = 60.0
@@ -49,6 +50,13 @@ class Launched:
     """Of loading the file; None where the engine has this very content."""
     handed_over: bool = False
     """A fresh process is the engine, because code has changed."""
+    build: str = ""
+    """Of quarterdeck, in that engine."""
+
+    @property
+    def is_other_build(self) -> bool:
+        """Return whether the engine runs other code of ours than this program."""
+        return self.build != program_build()
 
     def body(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
@@ -59,6 +67,8 @@ class Launched:
             "pid": self.pid,
             "started": self.started,
             "handed_over": self.handed_over,
+            "build": self.build,
+            "other_build": self.is_other_build,
             "loaded": self.outcome.result if self.outcome is not None else None,
             "seq": self.outcome.seq if self.outcome is not None else None,
             "log": str(log_of(self.db)),
@@ -146,7 +156,8 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         # Start the fresh process first: attempts on old code that begin before it leads are cut at their next step.
         with standing_by(db, folder):
             outcome = _loaded(db, command)
-            return Launched(db, handed_over(db, GRACE_S)[1].pid, False, outcome, handed_over=True)
+            pid = handed_over(db, GRACE_S)[1].pid
+            return Launched(db, pid, False, outcome, handed_over=True, build=program_build())
     started = None if is_alive(db) else start_engine(db, folder=folder)
     try:
         if started is not None:
@@ -160,7 +171,12 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
     engine = engine_at_work(db)
     if engine is None:
         fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
-    return Launched(db, engine.pid, started is not None, loaded)
+    return Launched(db, engine.pid, started is not None, loaded, build=_build_of(db))
+
+
+def _build_of(db: Path) -> str:
+    engine = state_of(db).engine
+    return "" if engine is None else engine.version
 
 
 def _loaded(db: Path, command: LoadTeam) -> Outcome:
@@ -207,6 +223,10 @@ def _said(file: TeamFile, launched: Launched) -> list[str]:
         what = "the code has changed" if launched.handed_over else "the file has changed"
         lines = [f"{what}; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
         lines += [f"engine {launched.pid} is a fresh process; what was at work goes on there"] * launched.handed_over
+    if launched.is_other_build:
+        told = f"engine {launched.pid} runs quarterdeck {launched.build}, and this is {program_build()}"
+        lines += [f"{told}: some of what is new here does not work there; to change that, and go on where it is:"]
+        lines += [f"  quarterdeck stop --db {launched.db} && quarterdeck up {file.path}"]
     return [*file.warnings, *lines, *reopen_commands(launched.db)]
 
 

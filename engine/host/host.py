@@ -52,7 +52,7 @@ from engine.stream.bus import BUFFERED, Bus
 from engine.stream.subscription import Subscription
 from engine.texts import Texts
 from engine.trust import TrustList
-from engine.version import program_version
+from engine.version import program_build, program_version
 from store import Deposed, FileLost
 from store.opening import Store
 
@@ -398,7 +398,7 @@ class Host:
         return EngineBegan(
             pid=self._pid,
             token=self.store.token,
-            version=program_version(),
+            version=program_version() if self.store.path is None else program_build(),
             bound=sorted(self._bound),
             processes=self._limit,
             lost=lost,
