@@ -34,7 +34,7 @@ from engine.teamfile.code import TeamCode
 HERE = Path(__file__).resolve().parent
 DB = Path("demo.db")
 """Relative, because a picture may show it, and names nobody's folders."""
-WIDE, SMALL = (120, 30), (80, 24)
+WIDE, SMALL, LARGE = (120, 40), (80, 24), (200, 60)
 AT_WORK = 5
 """So many agents at work, or waiting for what they delegated, are worth a picture."""
 PATIENCE_S = 600.0
@@ -103,6 +103,9 @@ async def pictures(engine: Detached) -> dict[str, str]:
     small = QuarterdeckApp(DB)
     async with small.run_test(size=SMALL) as pilot:
         await on_a_small_terminal(small, pilot, taken)
+    large = QuarterdeckApp(DB)
+    async with large.run_test(size=LARGE) as pilot:
+        await on_a_large_terminal(large, pilot, taken)
     watching = QuarterdeckApp(DB)
     async with watching.run_test(size=WIDE) as pilot:
         await after_a_kill(watching, pilot, taken, engine)
@@ -133,7 +136,7 @@ async def while_it_works(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str
     await settle(pilot)
     taken["agent"] = drawn(app)
     await pilot.press("escape")
-    for place in ("agents", "tasks", "events"):
+    for place in ("graph", "agents", "tasks", "events"):
         await go(app, pilot, place)
         taken[place] = drawn(app)
 
@@ -149,6 +152,18 @@ async def when_it_is_done(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[st
     await pilot.press("enter")
     await settle(pilot)
     taken["report"] = drawn(app)
+    await pilot.press("escape")
+    for place in ("metrics", "timeline", "audit"):
+        await go(app, pilot, place)
+        await settle(pilot, 1.2)  # a plot moves once a second
+        taken[place] = drawn(app)
+
+
+async def on_a_large_terminal(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:
+    """The network on 200 columns, at work."""
+    await at_work(app, pilot)
+    await settle(pilot, FADED_S)
+    taken["network-200x60"] = drawn(app)
 
 
 async def on_a_small_terminal(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:
