@@ -143,7 +143,10 @@ class Frame(Acting):
     def explain(self) -> None:
         headings = [column.title for table in self.query(Table) for column in table.rows.columns]
         self.app.push_screen(
-            dialogs.HelpScreen(self.PLACE or "this page", help_lines([*map(_key_of, self.KEYS)], headings))
+            dialogs.HelpScreen(
+                self.PLACE or "this page",
+                help_lines([(_SIGNS.get(key, key), does) for key, does in map(_key_of, self.KEYS)], headings),
+            )
         )
 
     def beside_tabs(self) -> list[Cell]:
