@@ -34,18 +34,18 @@ class Remembered:
         seq = glimpse.state.seq
         if agent_id != self._agent_id or seq < self._seq:
             self._begin(agent_id, glimpse)
-        recent = self._deck.feed.recent
-        fresh = [one for one in takewhile(lambda entry: entry.seq > self._seq, reversed(recent)) if one.seq <= seq]
+        recent = reversed(glimpse.recent)
+        fresh = [one for one in takewhile(lambda entry: entry.seq > self._seq, recent) if one.seq <= seq]
         self._entries.extend(one for one in reversed(fresh) if _agent_of(one) == agent_id)
         self._seq = seq
-        if not self._read and glimpse.now_ms - self._since_ms >= RESTS_MS:
+        if not self._read and glimpse.wall_ms - self._since_ms >= RESTS_MS:
             self._read = True
             if len(self._entries) < ENOUGH:
                 self._read_before(agent_id, seq)
         return [*reversed(self._entries)]
 
     def _begin(self, agent_id: str, glimpse: Glimpse) -> None:
-        self._agent_id, self._seq, self._since_ms, self._read = agent_id, 0, glimpse.now_ms, False
+        self._agent_id, self._seq, self._since_ms, self._read = agent_id, 0, glimpse.wall_ms, False
         self._entries.clear()
 
     def _read_before(self, agent_id: str, seq: int) -> None:

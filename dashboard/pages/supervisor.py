@@ -87,8 +87,8 @@ class SupervisorScreen(PageScreen):
         self.set_class(self.size.width >= PANE_FROM, "-beside")
         state, now_ms = glimpse.state, glimpse.now_ms
         self._queues.look(glimpse.counts.waiting_of, now_ms)
-        self._meters.look(glimpse.activity, state, now_ms)
-        progress = self._progresses.of(state, now_ms)
+        self._meters.look(glimpse.activity, state, now_ms, anew=glimpse.past is not None)
+        progress = self._progresses.of(glimpse)
         measures = Measures(
             self.table.size.width, 0, self._meters, glimpse.activity, progress, self._order, middle=True
         )  # fmt: skip
@@ -125,7 +125,7 @@ class SupervisorScreen(PageScreen):
             facts_shown.show([])
             side.show([])
             return
-        progress = self._progresses.of(glimpse.state, glimpse.now_ms).get(self._key, Progress())
+        progress = self._progresses.of(glimpse).get(self._key, Progress())
         oldest = oldest_in_queue(glimpse.state, self._key) if glimpse.counts.waiting_of[self._key] else ""
         seen = Seen(
             glimpse.state, glimpse.counts, glimpse.live, glimpse.names, glimpse.activity, glimpse.now_ms,

@@ -30,9 +30,6 @@ from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
 from dashboard.widgets.tree import Tree
 
-PANE_EVERY_MS, CALM_EVERY_MS = 200, 1_000
-"""The pane is made anew this often while its agent works, and otherwise."""
-
 
 class NetworkScreen(TableScreen):
     """Structure on the left, the same columns on the right; below it what happens, beside it what is chosen."""
@@ -88,8 +85,8 @@ class NetworkScreen(TableScreen):
         width = self.table.size.width
         lanes = self._arranged is not None and self._arranged.lanes
         lane = lane_cells(state, width) if lanes else 0
-        self._meters.look(glimpse.activity, state, now_ms, lane=lane)
-        progress = self._progresses.of(state, now_ms)
+        self._meters.look(glimpse.activity, state, now_ms, lane=lane, anew=glimpse.past is not None)
+        progress = self._progresses.of(glimpse)
         measures = Measures(width, lane, self._meters, glimpse.activity, progress, self._order)
         return network(
             state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
@@ -136,7 +133,7 @@ class NetworkScreen(TableScreen):
     def _show_tail(self, glimpse: Glimpse, found: Arrangement) -> None:
         tail, rate = self.query_one("#tail", Picks), glimpse.situation.events_per_s
         width, seq = tail.size.width, glimpse.state.seq
-        entries = (one for one in reversed(self.deck.feed.recent) if one.seq <= seq)
+        entries = (one for one in reversed(glimpse.recent) if one.seq <= seq)
         lines = self._tail.lines(entries, glimpse.names, width - 2, found.tail - 1, events_per_s=rate)
         title = hairline("EVENTS", width, right=tail_title(rate))
         tail.show([title, *(indented(one) for one in lines)])
@@ -153,7 +150,7 @@ class NetworkScreen(TableScreen):
             entries = self._remembered.of(key, glimpse)
             return agent_pane(self._seen(glimpse, key), agent, entries, width, height, joins=joins)
         if (supervisor := state.supervisors.get(key)) is not None:
-            progress = self._progresses.of(state, glimpse.now_ms).get(key, Progress())
+            progress = self._progresses.of(glimpse).get(key, Progress())
             return supervisor_pane(
                 self._seen(glimpse, key), supervisor, progress, width, height, joins=joins,
                 graph=None if found.graph else partial(self._graph_of, glimpse, key),

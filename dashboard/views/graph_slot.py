@@ -29,7 +29,7 @@ class GraphSlot:
     ) -> list[Line]:
         """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work."""
         asked = (subject, selected, width, height)
-        if asked != self._asked or not 0 < self._next_ms - glimpse.now_ms < self._pause_ms(glimpse):
+        if asked != self._asked or glimpse.due(self._next_ms):
             sight = Sight(
                 state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
                 activity=glimpse.activity,
@@ -37,7 +37,7 @@ class GraphSlot:
             self._lines = graph_lines(
                 sight, subject=subject, width=width, height=height, selected=selected, calm=calm
             )  # fmt: skip
-            self._asked, self._next_ms = asked, glimpse.now_ms + self._pause_ms(glimpse) - 1
+            self._asked, self._next_ms = asked, glimpse.wall_ms + self._pause_ms(glimpse)
         return self._lines
 
     def _pause_ms(self, glimpse: Glimpse) -> int:

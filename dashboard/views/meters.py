@@ -46,7 +46,7 @@ class Meters:
         """By id: the tick and the number of the last sample, and the samples."""
         self._marks: dict[str, list[tuple[int, str]]] = {}
 
-    def look(self, activity: Activity, state: State, now_ms: int, *, lane: int = 0) -> None:
+    def look(self, activity: Activity, state: State, now_ms: int, *, lane: int = 0, anew: bool = False) -> None:
         """Look at a team.
 
         Args:
@@ -54,9 +54,10 @@ class Meters:
             state: The team.
             now_ms: Where the meters end.
             lane: Cells of a lane; 0 draws meters.
+            anew: Keep nothing of the look before, as in the past, where any moment may follow.
         """
         samples = lane or 2 * METER
-        if activity is not self._activity or samples != self._samples or now_ms < self._now_ms:
+        if anew or activity is not self._activity or samples != self._samples or now_ms < self._now_ms:
             self._kept, self._tick = {}, -1
         self._activity, self._state, self._now_ms = activity, state, now_ms
         self._samples, self._each = samples, SPAN_MS // samples // SLOT_MS

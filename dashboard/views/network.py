@@ -31,7 +31,7 @@ STAYS_MS = 10_000
 SWAPPED_MS = 60_000
 """A swap, or another strategy, is marked in a row for so long."""
 NAME_LEAST, NAME_MOST = 14, 40
-LANE, WIDE_LANE = 30, 40
+LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}

@@ -18,7 +18,7 @@ from engine.core.values import preview
 
 CALM = 15.0
 """Events a second above which routine ones are joined."""
-KIND_FROM = 100
+KIND_FROM = 120
 """Cells from which on the kind of an event stands at the end of its line, and its seq after its time."""
 _KEPT = 4_000
 _SCANNED = 2_000

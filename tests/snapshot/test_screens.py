@@ -32,6 +32,7 @@ SCREENS = {
     "tasks": ("5",),
     "events": ("6",),
     "runs": ("7",),
+    "supervisor": ("j", "j", "enter"),
     "agent": ("j", "j", "j", "j", "enter"),
     "task": ("5", "j", "enter"),
     "swap": ("j", "j", "j", "j", "h"),
