@@ -64,5 +64,5 @@ def make(source: Path, target: Path, radius: int) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]) / "DejaVuSansMono.ttf", PAGE / "mono.woff2", 105)
-    make(Path(sys.argv[1]) / "DejaVuSansMono-Bold.ttf", PAGE / "mono-bold.woff2", 130)
+    make(Path(sys.argv[1]) / "DejaVuSansMono.ttf", PAGE / "mono.woff2", 140)
+    make(Path(sys.argv[1]) / "DejaVuSansMono-Bold.ttf", PAGE / "mono-bold.woff2", 165)

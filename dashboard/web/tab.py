@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dashboard.actions import BY_NAME
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.files import ImportDialog
+from dashboard.settings import read_settings, settings_file
 from dashboard.views.amounts import size
 from dashboard.views.place import Place
 from dashboard.visiting import place_of
@@ -29,7 +31,7 @@ class TabApp(QuarterdeckApp):
     in_browser = True
 
     def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
-        super().__init__(db, readonly=viewer, place=place)
+        super().__init__(db, readonly=viewer, place=place, settings=read_settings(settings_file(), BY_NAME))
         self._folder = folder
         self._place = ""
 

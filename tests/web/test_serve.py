@@ -2,11 +2,17 @@
 
 import os
 import signal
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
 import anyio
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tests.web.visitor import served, visitor
 
@@ -144,6 +150,51 @@ async def test_a_tab_gets_no_key_of_the_server(db: Path) -> None:
 
         assert not has & secrets.keys()
         assert "/bin/sh" not in await about(pid, "cmdline")
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """A certificate for this machine that nobody has signed, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    cert_file, key_file = tmp_path / "cert.pem", tmp_path / "key.pem"
+    cert_file.write_bytes(made.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    key_file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return cert_file, key_file
+
+
+async def test_with_a_certificate_everything_is_encrypted_and_other_machines_may_come(
+    db: Path, certificate: tuple[Path, Path]
+) -> None:
+    cert, key = map(str, certificate)
+    own = ("--bind", "0.0.0.0:0", "--host", "127.0.0.1", "--cert", cert, "--key", key)
+    async with served(db, *own) as at, visitor(at) as ann:
+        assert at.base.startswith("https://127.0.0.1:")
+        (cookie,) = ann.http.cookie_jar
+        assert cookie["secure"]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Strict"
+        assert cookie.key.startswith("__Host-")
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+        with pytest.raises(aiohttp.ClientError):
+            await ann.http.get(at.base.replace("https", "http"))
+        assert (await ann.get("/healthz", Host="localhost"))[0] == 403
+
+
+async def test_metrics_are_for_whoever_has_the_token(db: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.touch(mode=0o600)
+    token.write_text("a-long-random-word\n")
+    async with served(db, "--metrics-token-file", str(token)) as at, visitor(at) as ann:
+        assert (await ann.get("/metrics"))[0] == 401
+        assert (await ann.get("/metrics", Authorization="Bearer a-long-random"))[0] == 401
+        status, text = await ann.get("/metrics", Authorization="Bearer a-long-random-word")
+        assert status == 200
+        assert 'quarterdeck_queue{supervisor="survey"} ' in text
+        assert "quarterdeck_engine_up 0" in text
 
 
 async def about(pid: int, what: str) -> str:
