@@ -53,7 +53,7 @@ def visit(deck: "Deck", place: Place) -> None:
     below = f"{place.screen}s"
     deck.action_go(below if below in places() else HOME, filtered=place.needle)
     known = {"agent": state.agents.keys(), "task": state.tasks.keys()}.get(place.screen)
-    if known is not None and found not in known:
+    if known is not None and found not in known and place.seq is None:
         deck.say(f"no {place.screen} {clean(place.id)} is here any more", "warn")
     else:
         deck.call_after_refresh(deck.open, place.screen, found)

@@ -38,6 +38,12 @@ async def test_whoever_has_the_link_sees_the_team_and_comes_back_to_the_same_pla
             await again.sees("5 Tasks")
 
 
+async def test_a_moment_of_the_past_is_come_back_to(db: Path) -> None:
+    async with served(db) as at, visitor(at) as ann, ann.tab(place="tasks@30") as tab:
+        await tab.comes_to("tasks@30")
+        await tab.sees("PAST")
+
+
 async def test_a_token_is_good_once_and_the_next_one_is_printed(db: Path) -> None:
     async with served(db) as at, visitor(at, signed_in=False) as ann, visitor(at, signed_in=False) as eve:
         first = at.token
