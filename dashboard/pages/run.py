@@ -10,6 +10,8 @@ from textual.widget import Widget
 from dashboard.frame.page_screen import PageScreen
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
+from dashboard.views.graph.drawing import graph_lines
+from dashboard.views.graph.nodes import Sight
 from dashboard.views.header import Glimpse
 from dashboard.views.lines import Line, Span, hairline
 from dashboard.views.markdown import safe
@@ -26,6 +28,10 @@ TASKS_A_MS = 25
 """The tasks of a run are gone through again after a millisecond for every so many of them."""
 REPORT_MS = 1_000
 """A draft is set again at most this often."""
+GRAPH_MS = 500
+"""The graph is drawn again at most this often."""
+TALL = 45
+"""Rows of a screen from which on the graph is shown."""
 MOST_DRAFT = 60_000
 """Characters of a draft that are shown, from its end."""
 MOST_ENDED = 2_000
@@ -51,6 +57,7 @@ class RunScreen(PageScreen):
         #work { width: 39%; max-width: 72; }
         #heading { height: 1; }
         #right { width: 1fr; }
+        #graph { height: 20; display: none; }
         &.-beside #report { border-left: solid $tone-line; }
         &.-stacked {
             #body { layout: vertical; }
@@ -64,14 +71,16 @@ class RunScreen(PageScreen):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self._census, self._census_ms = _NO_WORK, 0
-        self._report_ms = 0
+        self._report_ms = self._graph_ms = 0
         self._written = ""
         """The report as it was written, or what there is of it."""
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
         work = Vertical(Panel(id="at_work"), Panel(id="waiting"), Panel(id="failed"), id="work")
-        report = Vertical(Panel(id="draft", edge="┬"), Lines(id="heading"), Report(id="report"), id="right")
+        report = Vertical(
+            Panel(id="draft", edge="┬"), Lines(id="heading"), Report(id="report"), Lines(id="graph"), id="right"
+        )
         yield Horizontal(work, report, id="body")
 
     @property
@@ -107,6 +116,7 @@ class RunScreen(PageScreen):
         facts.show(lines)
         self._show_work(glimpse, run)
         self._show_report(glimpse, run)
+        self._show_graph(glimpse, run)
 
     def _count(self, glimpse: Glimpse, run: Run) -> None:
         if glimpse.due(self._census_ms) or not self._census.stages:
@@ -165,6 +175,22 @@ class RunScreen(PageScreen):
         line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
         self.report.show(safe(as_markdown(self._written)) or "*it put out nothing*")
+
+    def _show_graph(self, glimpse: Glimpse, run: Run | None) -> None:
+        """Show the graph of an open run below its report, where there is room."""
+        pane = self.query_one("#graph", Lines)
+        pane.display = run is not None and not self.is_stacked and self.size.height >= TALL
+        if run is None or not pane.display or not pane.size.width or not glimpse.due(self._graph_ms):
+            return
+        self._graph_ms = glimpse.wall_ms + GRAPH_MS
+        sight = Sight(
+            state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
+            activity=glimpse.activity,
+        )  # fmt: skip
+        width, height = pane.size
+        lines = graph_lines(sight, subject=run.id, width=width - 1, height=height)
+        edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
+        pane.show(edged)
 
     def _asked(self, run: Run) -> str:
         """Return what stands there instead of a report: what was asked for."""

@@ -59,7 +59,8 @@ def _outlined_parts(text: str) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"*{counted(len(value), 'field')}*"
+        told = [f"{_plain(name)} {_short(one)}" for name, one in value.items() if not isinstance(one, Mapping | list)]
+        return ", ".join(told[:4]) or f"*{counted(len(value), 'field')}*"
     if isinstance(value, list):
         return f"*{counted(len(value), 'item')}*" if len(value) != 1 else _short(value[0])
     said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -20,15 +20,15 @@ COLUMNS = (
     Column("TASK", 20, grow=2, most=60),
     Column("STATE", 11),
     Column("AGENT", 14, grow=1, most=24, drop=1),
-    Column("RUN", 5, drop=7),
+    Column("RUN", 5, drop=4),
     Column("WHY, OR HOW FAR", 27, grow=5, most=90, calm=True),
-    Column("PRI", 3, right=True, drop=4),
-    Column("DUE", 6, right=True, drop=3, calm=True),
-    Column("TRY", 3, right=True, drop=5),
-    Column("SINCE", 8, drop=6),
+    Column("PRI", 3, right=True, drop=6),
+    Column("DUE", 6, right=True, drop=5, calm=True),
+    Column("TRY", 3, right=True, drop=7),
+    Column("SINCE", 8, drop=8),
     Column("TOOK", 11, right=True, drop=2, calm=True),
 )
-"""In a narrow window RUN falls away first, then SINCE, TRY, PRI, DUE, TOOK and AGENT."""
+"""In a narrow window SINCE falls away first, then TRY, PRI, DUE, RUN, TOOK and AGENT."""
 WITH_USAGE = (*COLUMNS, *USED)
 """Where models are paid for."""
 _NEVER = 2**62

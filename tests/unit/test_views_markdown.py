@@ -57,12 +57,12 @@ def test_of_a_text_that_is_too_much_the_beginning_is_shown_and_that_there_is_mor
 
 
 def test_json_is_told_as_an_outline_in_which_nothing_is_markup() -> None:
-    outline = as_markdown('{"title": "*not bold*", "rows": [1, 2, 3], "of": {"a": 1}}')
+    outline = as_markdown('{"title": "*not bold*", "rows": [1, 2, 3], "of": {"a": 1, "b": []}}')
 
     assert outline.split("\n") == [
         "- **title** \\*not bold\\*",
         "- **rows** *3 items*",
-        "- **of** *1 field*",
+        "- **of** a 1",
     ]
     assert as_markdown("no JSON {") == "no JSON {"
     assert outlined([1] * 20).endswith("*and 8 more*")
