@@ -41,21 +41,6 @@ def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.
     return None if wrong is None else f"{event.command_id} ({event.command}, {event.summary!r:.80}): {wrong}"
 
 
-@law(events.CommandUndone)
-def an_undo_finds_what_its_command_left(books: ShadowLedger, event: events.CommandUndone) -> str | None:
-    """A command is taken back after it was applied, once, and only where its priority is the one that holds."""
-    applied = [one for one in books.events if isinstance(one, events.CommandApplied)]
-    done = next((one for one in applied if one.command_id == event.command_id), None)
-    undone = [one for one in books.events if isinstance(one, events.CommandUndone)]
-    if done is None or done.inverse is None or event.command_id in [one.command_id for one in undone]:
-        return f"{event.command_id} is undone, and was not applied, has no inverse, or was undone before"
-    if done.command != "set_priority":
-        return None
-    now = next(one for one in reversed(books.events) if isinstance(one, events.PrioritySet))
-    is_so = now.previous == done.args["priority"]
-    return None if is_so else f"{event.command_id} is undone, and the priority was {now.previous}"
-
-
 class _Applied:
     """Tells what an applied command has not done, by its type; commands without a method change nothing that lasts."""
 
