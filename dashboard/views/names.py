@@ -123,6 +123,16 @@ class Texts:
             return "…"
         return found
 
+    def json(self, held: Held | dict[str, Any] | list[Any]) -> Any:
+        """Return a value; what was read is parsed, where it is JSON."""
+        if not isinstance(held, TextRef):
+            return held
+        text = self.of(held)
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
     def add(self, ref: TextRef, body: bytes | None) -> None:
         """Keep what event `ref.seq` has at `ref.path`; None says that the journal does not have the event."""
         self._read[ref.seq, ref.path] = "(no longer in the journal)" if body is None else _at(body, ref.path)

@@ -9,7 +9,7 @@ from dashboard.views.lines import Line, Span
 from dashboard.views.names import Texts, readable
 from dashboard.views.prose import paragraph
 from engine.core.events import StepRecorded
-from engine.core.queries.conversation import remembered_by
+from engine.core.queries import prompts as queries
 from engine.core.state import State, Task
 
 _ROLE = 10
@@ -39,20 +39,40 @@ def prompt_of(
         asked: The request of a task that the state has forgotten.
     """
     events = [entry.event for entry in steps if isinstance(entry.event, StepRecorded)]
-    last = next((at for at in range(len(events) - 1, -1, -1) if events[at].what == "model"), None)
-    named = events[last].parts if last is not None else []
-    messages = [_part(parts[part]) for part in named if part in parts]
-    if task is not None:
-        for exchange in remembered_by(state, task):
-            messages += [Message("user", texts.of(exchange.request)), Message("model", texts.of(exchange.output))]
-        messages.append(Message("user", texts.of(task.input)))
+    is_told = bool(events) and events[-1].what == "model"
+    sent = queries.prompt_of(state, task, events[-1] if is_told else None, events[:-1] if is_told else events)
+    messages = [message for one in sent for message in _shown(one, parts, texts)]
+    if task is None and asked:
+        place = next((at for at, one in enumerate(messages) if one.role not in ("system", "tools")), len(messages))
+        messages.insert(place, Message("user", asked))
+    if task is not None and not is_told:
         messages += [Message("steer", text) for text in task.steers.values()]
-    elif asked:
-        messages.append(Message("user", asked))
-    before = events if last is None or last < len(events) - 1 else events[:last]
-    for event in before:
-        messages += _messages(event)
     return [one for one in messages if one.text]
+
+
+def _shown(sent: queries.Sent, parts: Mapping[str, str], texts: Texts) -> list[Message]:
+    """Return a message as it is shown; a part that was not read yet is left out."""
+    role, content, name = sent
+    if role == "part":
+        return [_part(parts[str(content)])] if str(content) in parts else []
+    if role == "assistant":
+        return [Message("model", _answer(texts.json(content)))]
+    if role == "summary":
+        said = texts.json(content)
+        summary = said.get("summary") if isinstance(said, dict) else said
+        return [Message("system", f"summary of what came before: {summary}")]
+    text = readable(content) if isinstance(content, dict | list) else texts.of(content)
+    return [Message(role, f"{name} → {text}" if name else text)]
+
+
+def _answer(said: Any) -> str:
+    """Return what a model said, and what it called."""
+    if not isinstance(said, dict):
+        return readable(said)
+    calls = said.get("calls")
+    named = [str(call.get("name")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    asks = f"⚙ {', '.join(named)}" if named else ""
+    return "\n".join(one for one in (str(said.get("text") or ""), asks) if one)
 
 
 def _part(text: str) -> Message:
@@ -72,21 +92,6 @@ def _name(schema: Any) -> str:
         return ""
     inner = schema.get("function")
     return str((inner if isinstance(inner, dict) else schema).get("name") or "")
-
-
-def _messages(event: StepRecorded) -> list[Message]:
-    if event.steers:
-        return [Message("steer", readable(event.output))]
-    if event.what == "model" and isinstance(event.output, dict):
-        calls = event.output.get("calls")
-        named = [str(call.get("name")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-        asks = f"⚙ {', '.join(named)}" if named else ""
-        return [Message("model", "\n".join(one for one in (str(event.output.get("text") or ""), asks) if one))]
-    if event.what == "tool":
-        return [Message("tool", f"{event.name.removeprefix('tool:')} → {readable(event.output)}")]
-    if event.what == "compact" and isinstance(event.output, dict):
-        return [Message("system", f"summary of what came before: {event.output.get('summary')}")]
-    return []
 
 
 def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) -> list[Line]:

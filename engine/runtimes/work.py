@@ -4,8 +4,6 @@ Everything a runtime reports goes through here, so that stopping, time limits an
 the same for all of them.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.effects.table import answer_of
 from engine.core.events import ModelFailed
 from engine.core.fact import JsonValue
+from engine.core.keys import stem_of
 from engine.core.signals import (
     DelegationAsked,
     ModelErred,
@@ -148,8 +147,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     def next_key(self, name: str, value: JsonValue) -> str:
         """Return what `key` would return, without counting it."""
-        canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
-        stem = f"{name}:{hashlib.blake2b(canonical.encode(), digest_size=8).hexdigest()}"
+        stem = stem_of(name, value)
         return f"{stem}:{self._occurrences.get(stem, 0) + 1}"
 
     def was_asked(self, key: str) -> bool:
