@@ -194,6 +194,8 @@ def _beside_placed(
         ports = [top[one] + port(heights.get(one, 1)) for one in near.get(node, ())]
         here = (min(ports) + max(ports)) / 2 if ports else height / 2 if not wanted else wanted[-1]
         wanted.append(here - port(heights.get(node, 1)))
+    spare = height - needed(layer, heights, gap=0)  # the fullest layer may stand wider apart than this one can
+    gap = min(gap, spare // (len(layer) - 1)) if len(layer) > 1 else gap
     down, least = [], 0.0
     for node, here in zip(layer, wanted, strict=True):
         down.append(max(here, least))

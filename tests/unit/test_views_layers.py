@@ -1,6 +1,6 @@
 """A layered layout: whatever the edges, every node has one place, and none overlap."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dashboard.views.layers import is_dummy, layered, rows
@@ -21,6 +21,7 @@ def test_every_node_stands_in_one_layer_and_edges_go_to_the_right(edges: list[tu
 
 
 @given(EDGES, st.integers(1, 6), st.integers(1, 60))
+@example([("a", "b"), *(("a", to) for to in "cdef"), *(("b", to) for to in "cde")], 3, 11)
 def test_no_two_boxes_of_a_layer_overlap(edges: list[tuple[str, str]], height: int, room: int) -> None:
     found = layered(NODES, tuple(edges))
     heights = dict.fromkeys(NODES, height)
