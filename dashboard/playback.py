@@ -45,6 +45,11 @@ class Playback:
         return self._past if self._arrived else None
 
     @property
+    def busy(self) -> bool:
+        """True while a moment that was asked for is not shown yet."""
+        return self._past is not None and (self._past.busy or not self._arrived)
+
+    @property
     def state(self) -> State:
         """The team at the moment that is shown; only in the past."""
         assert self._past is not None

@@ -25,9 +25,17 @@ from store.lock import is_held
 from store.migrations import DATABASE, LIVE
 from store.process import Process, boot_id
 from store.recognition import open_recognised
-from store.records import BlockSummary, EngineInfo, Record, Span, StandbyInfo
+from store.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
 from store.standbys import standbys_beside
-from store.statements import NEWEST_SEQ, OUTLINES, RECORD_COLUMNS, SNAPSHOT_BETWEEN, Conditions, condition_of
+from store.statements import (
+    NEWEST_SEQ,
+    OUTLINES,
+    RECORD_COLUMNS,
+    SNAPSHOT_BETWEEN,
+    SNAPSHOTS,
+    Conditions,
+    condition_of,
+)
 
 
 class Reader:
@@ -174,6 +182,10 @@ class Reader:
                 return seq, body
             bound = seq - 1
         return None
+
+    def snapshots(self) -> list[SnapshotInfo]:
+        """Every snapshot that is kept, the newest first."""
+        return [SnapshotInfo(*row) for row in self._rows(SNAPSHOTS)]
 
     def changed(self) -> bool:
         """Whether anybody wrote to the database since the last call, or since it was opened."""

@@ -169,6 +169,17 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """A stored state, without what it holds."""
+
+    seq: int
+    at_ms: int
+    """Time of that record, in UTC milliseconds."""
+    bytes: int
+    """As it is stored: packed."""
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyResult:
     """What a walk along the hash chain found."""
 

@@ -19,6 +19,9 @@ SELECT seq, at_ms, kind, CASE WHEN kind IN (SELECT value FROM json_each(:bodied)
 
 SNAPSHOT_AT_OR_BEFORE = "SELECT seq, body FROM snapshots WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
 SNAPSHOT_BETWEEN = "SELECT seq, body FROM snapshots WHERE seq > ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+SNAPSHOTS = """
+SELECT seq, at_ms, length(snapshots.body) FROM snapshots JOIN journal USING (seq) ORDER BY seq DESC
+"""
 NEWEST_SEQ = 2**63 - 1
 """Bound that no seq passes."""
 

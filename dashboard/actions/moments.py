@@ -4,6 +4,7 @@ from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken
+from dashboard.comparing import key_of
 from dashboard.time_travel import MINUTE_MS
 from dashboard.views.typed import Mistyped, Seq, moment_of
 
@@ -30,6 +31,16 @@ def _fork(at: Acting, said: Spoken) -> None:
         at.warn("nothing has happened yet that a fork could go on from")
     elif at.deck.at_hand("a fork is a file of this machine; in a shell: quarterdeck fork NEW.db --at SEQ"):
         at.app.push_screen(dialogs.ForkDialog(at.deck.path, said.word()))
+
+
+def _diff(at: Acting, said: Spoken) -> None:
+    past, given = at.deck.glimpse.past, list(said.words)
+    if not given and past is None:
+        at.warn("diff A B: two seqs, times, databases or archives; in the past = compares this moment with the newest")
+        return
+    seq, newest = str(at.state.seq), str(past.live_seq if past is not None else at.state.seq)
+    one, other = {0: (seq, newest), 1: (given[0] if given else "", seq)}.get(len(given), tuple(given[:2]))
+    at.deck.open("diff", key_of(one, other))
 
 
 def _marks(by: int, at: Acting, _said: Spoken) -> None:
@@ -72,6 +83,11 @@ MOMENTS = (
         name="fork", key="F", does=_fork, arguments="[NEW.db]",
         told="fork: a new file that goes on, paused, from the moment that is shown",
         says="make a new file that goes on from this moment",
+    ),
+    Action(
+        name="diff", key="equals_sign", does=_diff, arguments="A [B]",
+        shown="=", told="in the past: what differs from this moment to the newest",
+        says="what differs: seqs, times, databases, archives; B is the moment shown",
     ),
     Action(
         name="live", key="L", does=lambda at, said: at.deck.live(), told="back to live",

@@ -85,7 +85,7 @@ class Frame(Acting):
 
     def look(self, glimpse: Glimpse) -> None:
         """Bring frame and body up to date."""
-        if not self.is_mounted:
+        if not (self.is_mounted and self.children):  # what was read for it may be there before it is
             return
         self.show(glimpse)  # first: the frame says how much of it there is
         brief = self._show_strip(glimpse)

@@ -104,9 +104,9 @@ class TimelineScreen(Frame):
             hint = Line((Span("   n  gives the team a request, and its work is drawn here", "muted"),))
             self.board.show(block([*lines, *([hint] if self._is_read else [])], height))
             return
-        if glimpse.now_ms < self._next_ms:
+        if not glimpse.due(self._next_ms):
             return
-        self._next_ms = glimpse.now_ms + DRAWN_EVERY_MS
+        self._next_ms = glimpse.wall_ms + DRAWN_EVERY_MS
         self._draw(glimpse, width, height)
 
     def _draw(self, glimpse: Glimpse, width: int, height: int) -> None:

@@ -110,7 +110,8 @@ async def test_every_screen_shows_the_past(tmp_path: Path, place: str) -> None:
         await went_back(hand)
         hand.app.action_go(place)
         await hand.press()
-        await hand.press("down", "enter")
+        if place != "state":  # where enter goes to the newest event
+            await hand.press("down", "enter")
 
         assert hand.app.glimpse.state.seq == AT
         assert hand.app.screen.has_class("-past")

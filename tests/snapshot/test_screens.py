@@ -42,6 +42,8 @@ SCREENS = {
     "cancel": ("7", "ctrl+d"),
     "command": ("colon", "paste:strategy metrics "),
     "help": ("question_mark",),
+    "past": ("colon", "paste:at 60", "enter"),
+    "fork": ("colon", "paste:at 60", "enter", "F"),
 }
 
 
@@ -94,6 +96,10 @@ def app_on(work: World, *, alive: bool = True) -> QuarterdeckApp:
 async def settled(pilot: Pilot[int]) -> None:
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+    assert isinstance(pilot.app, QuarterdeckApp)
+    with anyio.fail_after(PATIENCE_S):
+        while pilot.app.playback.busy:
+            await pilot.pause()
     screen = pilot.app.screen
     for line in (*screen.query(Input), *screen.query(TextArea)):
         line.cursor_blink = False  # how long a key took must not decide whether the cursor is in the picture

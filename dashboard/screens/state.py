@@ -1,0 +1,104 @@
+"""What is stored of the team: moments to go back to, archives, forks; export, import, fork from here."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from dashboard import dialogs
+from dashboard.comparing import key_of
+from dashboard.frame.table_screen import TableScreen
+from dashboard.stored_files import files_beside
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Listing
+from dashboard.views.stored import NEWEST, Beside, Stored, stored, stored_facts
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.table import Table
+from store import Reader
+
+READ_EVERY_MS = 2_000
+
+
+class StateScreen(TableScreen):
+    """Snapshots, archives and forks; enter goes to one of them."""
+
+    PLACE = "state"
+    SORTED = False
+    KEYS = (("enter", "go there"), ("=", "compare"), "export", "import", "fork", ("/", "filter"))
+    BINDINGS = [Binding("equals_sign", "compare", "compare", show=False)]
+    DEFAULT_CSS = """
+    StateScreen #facts { height: 5; background: $background; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found, self._looked, self._reading = Stored(), False, False
+        self._read_ms = -READ_EVERY_MS
+
+    def body(self) -> Iterable[Widget]:
+        yield Lines(id="facts")
+        yield from super().body()
+
+    def show(self, glimpse: Glimpse) -> None:
+        if not self._reading and glimpse.wall_ms - self._read_ms >= READ_EVERY_MS:
+            self._read(glimpse)
+        lines = stored_facts(glimpse.state, self._found, db=str(self.deck.path), width=self.size.width)
+        self.query_one("#facts", Lines).show(lines)
+        super().show(glimpse)
+
+    def _read(self, glimpse: Glimpse) -> None:
+        self._reading, self._read_ms = True, glimpse.wall_ms
+        folder = not self.deck.in_browser  # whose operator has no paths of this machine
+
+        def read(reader: Reader) -> Stored:
+            return Stored(
+                reader.first_seq(), reader.last_seq(), reader.newest_ms(), reader.size_bytes(), reader.snapshots(),
+                files_beside(self.deck.path) if folder else (),
+            )  # fmt: skip
+
+        def then(found: Stored) -> None:
+            self._found, self._looked, self._reading = found, True, False
+            self._next_ms = 0
+            if self.is_attached:
+                self.look(self.deck.glimpse)
+
+        self.deck.read(read, then)
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        past = glimpse.past
+        return stored(
+            self._found,
+            shown_seq=glimpse.state.seq if past is not None else 0,
+            now_ms=past.now_ms if past is not None else glimpse.now_ms,
+            needle=self.needle,
+            looked=self._looked,
+        )
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        beside = next((one for one in self._found.beside if one.path == event.key), None)
+        if beside is not None:
+            self._open(beside)
+        elif event.key == NEWEST:
+            self.deck.live()
+        elif event.key.isdigit():
+            self.deck.goto_seq(int(event.key))
+
+    def action_compare(self) -> None:
+        """Show what differs from the row under the cursor to the moment that is shown, or from that to the newest."""
+        key, shown = self.table.selected, str(self.state.seq)
+        if key is None or (key == NEWEST and not self.deck.in_past):
+            self.warn("choose a snapshot, an archive or a fork to compare with the newest state")
+        elif key == NEWEST:
+            self.deck.open("diff", key_of(shown, str(self._found.last_seq)))
+        else:
+            self.deck.open("diff", key_of(key, shown))
+
+    def _open(self, beside: Beside) -> None:
+        if beside.kind == "fork":
+            self.deck.switch(Path(beside.path))
+        elif self.deck.may():
+            self.ask(dialogs.ImportDialog(self.deck.path, beside.path))
+
+
+SCREEN = StateScreen

@@ -1,0 +1,56 @@
+"""The page of a comparison: which two teams, how far apart, and what differs by subject."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dashboard.views.amounts import counted, duration, moment
+from dashboard.views.differences import difference_lines
+from dashboard.views.rows import Cell, labelled
+from engine.core.queries.differences import Difference
+
+MOST = 200
+"""Things of one subject that are shown one by one."""
+
+
+class OfSide(Protocol):
+    """One of the two."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def at_ms(self) -> int: ...
+
+
+class OfComparison(Protocol):
+    """Two teams and what differs."""
+
+    @property
+    def one(self) -> OfSide: ...
+
+    @property
+    def other(self) -> OfSide: ...
+
+    @property
+    def found(self) -> Sequence[Difference]: ...
+
+
+def compared_lines(found: OfComparison, *, now_ms: int) -> list[Cell]:
+    """Return the page."""
+    apart_ms = found.other.at_ms - found.one.at_ms
+    apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
+    return [
+        Cell(f"What differs: {counted(len(found.found), 'difference')}", "strong"),
+        labelled("from", _said(found.one, now_ms)),
+        labelled("to", f"{_said(found.other, now_ms)}{apart}"),
+        Cell(""),
+        *difference_lines(found.found, most=MOST),
+    ]
+
+
+def _said(side: OfSide, now_ms: int) -> str:
+    path = f"{side.path} at " if side.path else ""
+    return f"{path}seq {side.seq:,}, {moment(side.at_ms, now_ms)}"

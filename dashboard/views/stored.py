@@ -1,0 +1,128 @@
+"""What is stored of a team: moments from which its state was kept, archives and forks that lie beside its file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dashboard.views.amounts import counted, duration, moment, size
+from dashboard.views.lines import Line, Span, cut_path, line
+from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from engine.core.state import State
+from store.records import SnapshotInfo
+
+NEWEST = "newest"
+"""Key of the row that stands for the state of now."""
+_COLUMNS = (
+    Column("WHAT", 10),
+    Column("SEQ", 12, right=True),
+    Column("AT", 19),
+    Column("AGO", 13, right=True, drop=2, calm=True),
+    Column("SIZE", 9, right=True, drop=1),
+    Column("ENTER", 26, grow=1),
+)
+_LABEL = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A file that was made of this team."""
+
+    kind: Literal["archive", "fork"]
+    path: str
+    name: str
+    at_ms: int
+    """When it was written, UTC milliseconds."""
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the file and its folder hold."""
+
+    first_seq: int = 0
+    last_seq: int = 0
+    newest_ms: int = 0
+    bytes: int = 0
+    snapshots: Sequence[SnapshotInfo] = ()
+    """The newest first."""
+    beside: Sequence[Beside] = ()
+    """The newest first."""
+
+
+def stored(found: Stored, *, shown_seq: int, now_ms: int, needle: str = "", looked: bool = True) -> Listing:
+    """Return the rows: the newest state, snapshots, archives, forks. Keys: `newest`, seqs, paths.
+
+    Args:
+        found: What there is.
+        shown_seq: The event after which the screens show the team.
+        now_ms: The time of the team.
+        needle: Shows only rows that match.
+        looked: False until it has been read.
+    """
+    rows = {NEWEST: _newest(found, now_ms)}
+    rows |= {str(one.seq): _snapshot(one, shown_seq, now_ms) for one in found.snapshots}
+    rows |= {one.path: _beside(one, now_ms) for one in found.beside}
+    keys = [key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells))]
+    empty = nothing(needle, "row", "nothing is stored yet")
+    return Listing(_COLUMNS, keys, lambda key: rows.get(key, ()), empty if looked else ("reading …",), len(rows))
+
+
+def _newest(found: Stored, now_ms: int) -> tuple[Cell, ...]:
+    return (
+        Cell("● newest", "busy"),
+        Cell(f"{found.last_seq:,}"),
+        Cell(moment(found.newest_ms, now_ms) if found.newest_ms else "", "muted"),
+        Cell(_ago(found.newest_ms, now_ms), "muted"),
+        Cell(size(found.bytes) if found.bytes else "", "muted"),
+        Cell("back to live", "faint"),
+    )
+
+
+def _snapshot(one: SnapshotInfo, shown_seq: int, now_ms: int) -> tuple[Cell, ...]:
+    here = one.seq == shown_seq
+    return (
+        Cell("▾ snapshot", "past" if here else ""),
+        Cell(f"{one.seq:,}", "past" if here else ""),
+        Cell(moment(one.at_ms, now_ms), "muted"),
+        Cell(_ago(one.at_ms, now_ms), "muted"),
+        Cell(size(one.bytes), "muted"),
+        Cell("is shown" if here else "go back to this moment", "past" if here else "faint"),
+    )
+
+
+def _beside(one: Beside, now_ms: int) -> tuple[Cell, ...]:
+    archive = one.kind == "archive"
+    return (
+        Cell("▣ archive" if archive else "⑂ fork", "accent"),
+        Cell(""),
+        Cell(moment(one.at_ms, now_ms), "muted"),
+        Cell(_ago(one.at_ms, now_ms), "muted"),
+        Cell(size(one.bytes), "muted"),
+        Cell(f"{'look into it, import it' if archive else 'open it'}: {one.name}", "faint"),
+    )
+
+
+def _ago(at_ms: int, now_ms: int) -> str:
+    return duration(max(0, now_ms - at_ms) // 1000 * 1000) if at_ms else ""
+
+
+def stored_facts(state: State, found: Stored, *, db: str, width: int) -> list[Line]:
+    """Return what the file is, what it holds, and what the team is made of, in four lines."""
+    kept = f"{size(found.bytes)}" if found.bytes else "…"
+    events = found.last_seq - max(1, found.first_seq) + 1 if found.last_seq else 0
+    from_seq = f" from seq {found.first_seq:,} on" if found.first_seq > 1 else ""
+    open_tasks = sum(not task.ended for task in state.tasks.values())
+    parts = (
+        (len(state.agents), "agent"), (len(state.supervisors), "supervisor"), (len(state.runs), "open run"),
+        (open_tasks, "open task"), (len(state.finished), "finished run"), (len(state.registry), "registered spec"),
+    )  # fmt: skip
+    return [
+        _fact("file", cut_path(db, max(10, width - _LABEL - len(kept) - 6)), f"  {kept}"),
+        _fact("journal", counted(events, "event"), f"{from_seq}, {counted(len(found.snapshots), 'snapshot')} of it"),
+        _fact("state", ", ".join(counted(number, noun) for number, noun in parts), ""),
+        _fact("kept", "a snapshot every 10,000 events", "; archives (x) and forks (F) stand here too"),
+    ]
+
+
+def _fact(label: str, text: str, more: str) -> Line:
+    return line(Span(f" {label:<{_LABEL}}", "muted"), Span(text), Span(more, "muted"))

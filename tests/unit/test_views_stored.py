@@ -1,0 +1,38 @@
+"""The rows of the State screen."""
+
+from dashboard.views.stored import NEWEST, Beside, Stored, stored, stored_facts
+from engine.core.state import State
+from store.records import SnapshotInfo
+
+NOW_MS = 1_763_720_671_000
+FOUND = Stored(
+    1,
+    900,
+    NOW_MS - 5_000,
+    84_000,
+    [SnapshotInfo(800, NOW_MS - 60_000, 4_000), SnapshotInfo(400, NOW_MS - 120_000, 3_000)],
+    [Beside("archive", "/data/team.zip", "team.zip", NOW_MS - 1_000, 12_000)],
+)
+
+
+def test_the_newest_comes_first_then_snapshots_then_files() -> None:
+    assert list(stored(FOUND, shown_seq=0, now_ms=NOW_MS).keys) == [NEWEST, "800", "400", "/data/team.zip"]
+
+
+def test_the_snapshot_that_is_shown_says_so() -> None:
+    rows = stored(FOUND, shown_seq=400, now_ms=NOW_MS)
+
+    assert [cell.text for cell in rows.cells(2)][-1] == "is shown"
+    assert [cell.text for cell in rows.cells(1)][-1] == "go back to this moment"
+
+
+def test_a_filter_leaves_what_matches() -> None:
+    assert list(stored(FOUND, shown_seq=0, now_ms=NOW_MS, needle="archive").keys) == ["/data/team.zip"]
+
+
+def test_the_facts_fit_and_a_long_path_is_cut_in_front() -> None:
+    lines = stored_facts(State(), FOUND, db="/data/of/a/team/a/very/long/way/down/to/team.db", width=40)
+
+    text = "".join(span.text for span in lines[0].spans)
+    assert text.endswith("team.db  84 kB")
+    assert len(text) <= 40
