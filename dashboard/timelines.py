@@ -6,6 +6,7 @@ Rule: lanes that a thread fills belong to it until it has handed them over; from
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
+from dashboard.deck import Deck
 from dashboard.views.event_log import Entry
 from dashboard.views.timeline import BODIED, KINDS, Lanes
 from engine.core.codec import encode_event
@@ -16,6 +17,9 @@ PAGE = 5_000
 """Events that are read at once."""
 DETAIL = 60_000
 """So many events are read again, one by one, for a part of the time; of more there is only what was added up."""
+
+BEYOND = 1_000
+"""Events after a part that are read with it, so that steps to the side need no reading."""
 
 
 def whole(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
@@ -60,6 +64,71 @@ def go_on(lanes: Lanes, recent: Sequence[Entry]) -> bool:
     lanes.learn(_records(reversed(newer)))
     lanes.seq = recent[-1].seq
     return True
+
+
+class History:
+    """The lanes of one database: of all its time, and in smaller slots of the part that is zoomed into."""
+
+    def __init__(self, deck: Deck, changed: Callable[[], None]) -> None:
+        """Read through `deck`; call `changed` when something was read."""
+        self.lanes = Lanes()
+        """Of all the time."""
+        self.is_read = False
+        self.progress = 0.0
+        """How much has been read, from 0 to 1."""
+        self._deck, self._changed = deck, changed
+        self._part: Lanes | None = None
+        self._asked = (0, 0)
+        """First and last event of the part."""
+        self._reading = self._left = False
+
+    def leave(self) -> None:
+        """Stop reading."""
+        self._left = True
+
+    def go_on(self) -> None:
+        """Take what has happened since; read the file where the feed does not have it any more."""
+        if self._reading or (self.is_read and go_on(self.lanes, self._deck.feed.recent)):
+            return
+        self._reading = True
+
+        def goes_on(share: float) -> bool:
+            self.progress = share
+            return not self._left
+
+        def then(found: Lanes) -> None:
+            self._reading, self.is_read, self.lanes = False, True, found
+            self._changed()
+
+        self._deck.read(lambda reader: whole(reader, goes_on), then)
+
+    def zoomed(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
+        """Return lanes whose slots are small enough for columns of `step_ms`, as soon as they were read.
+
+        Args:
+            begin: Position from which on they are wanted, in the lanes of all the time.
+            end: Position up to which.
+            step_ms: Milliseconds of a column.
+            follows: Whether the end goes on with the newest event.
+        """
+        lanes, found = self.lanes, self._part
+        if step_ms >= lanes.slot_ms:
+            return lanes
+        first = lanes.seq_at(begin - (end - begin) // 2)
+        last = lanes.seq if follows else (lanes.seq_at(end + lanes.slot_ms) or lanes.seq) + BEYOND
+        if found is not None and self._asked[0] <= first:
+            reaches = go_on(found, self._deck.feed.recent) if follows else self._asked[1] >= last - BEYOND
+            if reaches:
+                return found
+        if not self._reading and (first, last) != self._asked:
+            self._reading, self._asked = True, (first, last)
+
+            def then(found: Lanes | None) -> None:
+                self._reading, self._part = False, found
+                self._changed()
+
+            self._deck.read(lambda reader: part(reader, first, last), then)
+        return lanes
 
 
 def _records(entries: Iterable[Entry]) -> Iterable[Record]:

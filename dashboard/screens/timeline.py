@@ -1,14 +1,15 @@
 """Who was at work when, over the whole journal: a lane an agent, with swaps, failures and questions in it."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import ClassVar
 
 from textual.binding import Binding
 from textual.widget import Widget
 
-from dashboard import timelines
 from dashboard.feed import entries_of
 from dashboard.frame.frame import Frame
+from dashboard.timelines import History
 from dashboard.views.amounts import percent
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
@@ -27,6 +28,8 @@ TOLD, TOLD_TALL = 6, 12
 """Lines about the moment under the cursor."""
 TALL, TALLER = 25, 39
 """Lines of the body from which there are so many: those of terminals of 30 and 44 rows."""
+BESIDE = 40
+"""Columns that names and figures take."""
 LEAST_SPAN_MS = 5_000
 """Zoom shows no less."""
 EVENTS = 24
@@ -61,12 +64,6 @@ class TimelineScreen(Frame):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lanes = Lanes()
-        self._part: Lanes | None = None
-        """The same in smaller slots, for the part of the time that is zoomed into."""
-        self._part_asked: tuple[int, int] = (0, 0)
-        self._is_read, self._reading, self._left = False, False, False
-        self._progress = 0.0
         self._span_ms: int | None = None
         """How much time is shown; None is all."""
         self._end_ms: int | None = None
@@ -89,20 +86,24 @@ class TimelineScreen(Frame):
         """The pane."""
         return self.query_one("#body", Board)
 
+    @cached_property
+    def _history(self) -> History:
+        return History(self.deck, self._again)
+
     def on_unmount(self) -> None:
-        self._left = True
+        self._history.leave()
 
     def show(self, glimpse: Glimpse) -> None:
         width, height = self.board.size
         if not (width and height):
             return
-        if not self._is_read or not timelines.go_on(self._lanes, self.deck.feed.recent):
-            self._read()
-        if self._lanes.is_empty:
-            said = f"reading the journal, {percent(self._progress)} …" if not self._is_read else "nothing happened yet"
+        history = self._history
+        history.go_on()
+        if history.lanes.is_empty:
+            said = "nothing happened yet" if history.is_read else f"reading the journal, {percent(history.progress)} …"
             lines = [*[BLANK] * (height // 3), Line((Span(f"   {said}", "strong"),))]
             hint = Line((Span("   n  gives the team a request, and its work is drawn here", "muted"),))
-            self.board.show(block([*lines, *([hint] if self._is_read else [])], height))
+            self.board.show(block([*lines, *([hint] if history.is_read else [])], height))
             return
         if not glimpse.due(self._next_ms):
             return
@@ -110,7 +111,7 @@ class TimelineScreen(Frame):
         self._draw(glimpse, width, height)
 
     def _draw(self, glimpse: Glimpse, width: int, height: int) -> None:
-        lanes = self._shown(glimpse)
+        lanes = self._shown()
         now_ms = max(lanes.moment(lanes.until(glimpse.now_ms if glimpse.working else lanes.last_ms)), 0)
         begin_ms, end_ms = self._stretch(now_ms)
         told = TOLD_TALL if height >= TALLER else TOLD if height >= TALL else 0
@@ -137,55 +138,19 @@ class TimelineScreen(Frame):
         """Return from when to when is shown."""
         end_ms = now_ms if self._end_ms is None else min(self._end_ms, now_ms)
         if self._span_ms is None:
-            return self._lanes.first_ms, end_ms
-        lanes = self._lanes
+            return self._history.lanes.first_ms, end_ms
+        lanes = self._history.lanes
         return lanes.moment(max(0, lanes.at(end_ms) - self._span_ms)), end_ms
 
-    def _shown(self, glimpse: Glimpse) -> Lanes:
-        """Return the lanes to draw: where it is zoomed in, those of the part, once they were read."""
-        lanes = self._lanes
-        columns = max(20, self.board.size.width - 40)
-        if self._span_ms is None or self._span_ms / columns >= lanes.slot_ms:
+    def _shown(self) -> Lanes:
+        """Return the lanes to draw: where it is zoomed in, in smaller slots."""
+        history, span_ms = self._history, self._span_ms
+        lanes = history.lanes
+        if span_ms is None:
             return lanes
         begin_ms, end_ms = self._stretch(max(lanes.last_ms, self._end_ms or 0))
-        begin, end = lanes.at(begin_ms), lanes.at(end_ms)
-        first, last = lanes.seq_at(begin - self._span_ms // 2), lanes.seq_at(end + lanes.slot_ms) or lanes.seq
-        found, asked = self._part, self._part_asked
-        follows = found is not None and self._end_ms is None and timelines.go_on(found, self.deck.feed.recent)
-        if found is not None and asked[0] <= first and (follows or asked[1] >= last):
-            return found
-        if not self._reading:
-            self._read_part(first, lanes.seq if self._end_ms is None else last + 1_000)
-        return lanes
-
-    def _read(self) -> None:
-        """Read all that happened so far."""
-        if self._reading:
-            return
-        self._reading = True
-
-        def goes_on(share: float) -> bool:
-            self._progress = share
-            return not self._left
-
-        def then(found: Lanes) -> None:
-            self._reading, self._is_read, self._lanes, self._next_ms = False, True, found, 0
-            if self.is_attached:
-                self.look(self.deck.glimpse)
-
-        self.deck.read(lambda reader: timelines.whole(reader, goes_on), then)
-
-    def _read_part(self, first_seq: int, last_seq: int) -> None:
-        if (first_seq, last_seq) == self._part_asked:
-            return  # too much: what was added up is shown
-        self._reading, self._part_asked = True, (first_seq, last_seq)
-
-        def then(found: Lanes | None) -> None:
-            self._reading, self._part, self._next_ms = False, found, 0
-            if self.is_attached:
-                self.look(self.deck.glimpse)
-
-        self.deck.read(lambda reader: timelines.part(reader, first_seq, last_seq), then)
+        step_ms = span_ms / max(20, self.board.size.width - BESIDE)
+        return history.zoomed(lanes.at(begin_ms), lanes.at(end_ms), step_ms=step_ms, follows=self._end_ms is None)
 
     def _tell(self, lanes: Lanes, cursor: int) -> None:
         """Read what happened at the cursor, in its lane."""
@@ -222,8 +187,8 @@ class TimelineScreen(Frame):
         facts = []
         if self._span_ms is not None:
             facts.append(Cell("zoomed, 0 shows all", "accent"))
-        if self._reading and not self._is_read:
-            facts.append(Cell(f"reading {percent(self._progress)}", "draining"))
+        if not self._history.is_read:
+            facts.append(Cell(f"reading {percent(self._history.progress)}", "draining"))
         elif self._drawn is not None and self._drawn.axis.step >= 10_000:
             facts.append(Cell("added up, + zooms in", "muted"))
         return facts
@@ -233,13 +198,14 @@ class TimelineScreen(Frame):
 
     def _again(self) -> None:
         self._next_ms = 0
-        self.look(self.deck.glimpse)
+        if self.is_attached:
+            self.look(self.deck.glimpse)
 
     def _column(self) -> int:
         """Return the column under the cursor."""
         assert self._drawn is not None
         found = self._drawn.axis
-        shown = self._shown(self.deck.glimpse)
+        shown = self._shown()
         at = shown.at(self._cursor_ms) if self._cursor_ms is not None else found.columns[-1].end
         column = found.column_of(at)
         return len(found.columns) - 1 if column is None else column
@@ -255,16 +221,16 @@ class TimelineScreen(Frame):
             columns[place].folded_ms or text[place : place + 1] in (" ", "─", "│", "")
         ):
             place += by
-        lanes = self._shown(self.deck.glimpse)
+        lanes = self._shown()
         if 0 <= place < len(columns) and not columns[place].folded_ms:
             self._cursor_ms = lanes.moment((columns[place].begin + columns[place].end) // 2)
             if place == len(columns) - 1 and self._end_ms is None:
                 self._cursor_ms = None
         elif self._span_ms is not None:
             edge = columns[0].begin if by < 0 else columns[-1].end
-            self._cursor_ms = max(self._lanes.first_ms, lanes.moment(max(0, edge)) + by * self._span_ms // 4)
+            self._cursor_ms = max(self._history.lanes.first_ms, lanes.moment(max(0, edge)) + by * self._span_ms // 4)
             self._end_ms = self._cursor_ms + self._span_ms // 2
-            if self._end_ms >= self._lanes.last_ms:
+            if self._end_ms >= self._history.lanes.last_ms:
                 self._end_ms = None
         self._again()
 
@@ -281,7 +247,7 @@ class TimelineScreen(Frame):
 
     def action_zoom(self, by: float) -> None:
         """Show half of the time around the cursor, or twice as much."""
-        lanes = self._lanes
+        lanes = self._history.lanes
         if lanes.is_empty:
             return
         whole = lanes.at(lanes.last_ms)
@@ -327,7 +293,7 @@ class TimelineScreen(Frame):
     def action_back_here(self) -> None:
         """Show the whole team as it was at this moment."""
         goto = getattr(self.deck, "goto_seq", None)
-        lanes = self._shown(self.deck.glimpse)
+        lanes = self._shown()
         if goto is None or lanes.is_empty:
             self.deck.say("the past cannot be shown here", "muted")
         else:
@@ -343,7 +309,7 @@ class TimelineScreen(Frame):
         x = event.x - drawn.left
         if 0 <= x < len(drawn.axis.columns) and event.y < len(drawn.lines):
             column = drawn.axis.columns[x]
-            self._cursor_ms = self._shown(self.deck.glimpse).moment((column.begin + column.end) // 2)
+            self._cursor_ms = self._shown().moment((column.begin + column.end) // 2)
         self._again()
         if event.again:
             self.action_open()
