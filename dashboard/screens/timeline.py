@@ -118,10 +118,13 @@ class TimelineScreen(Frame):
         room = height - told
         self._rows = rows_of(glimpse.state, lanes.lanes, names=glimpse.names.of, needle=self.needle, room=room - 2)
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
-        cursor = lanes.at(self._cursor_ms if self._cursor_ms is not None else end_ms)
+        past_ms = glimpse.now_ms if glimpse.past is not None else None
+        cursor_ms = next((at for at in (self._cursor_ms, past_ms) if at is not None), end_ms)
+        cursor = lanes.at(cursor_ms)
         seen = Seen(
             state=glimpse.state, rows=self._rows, begin=lanes.at(begin_ms), end=lanes.at(end_ms), cursor=cursor,
             lane=self._lane, unfolded=self._unfolded, busy_of=glimpse.counts.busy_of, titles=_titles(glimpse, lanes),
+            shown_until=None if past_ms is None else lanes.at(past_ms),
         )  # fmt: skip
         self._drawn = timeline(lanes, seen, width=width, height=room)
         lines = list(self._drawn.lines)
@@ -292,12 +295,10 @@ class TimelineScreen(Frame):
 
     def action_back_here(self) -> None:
         """Show the whole team as it was at this moment."""
-        goto = getattr(self.deck, "goto_seq", None)
         lanes = self._shown()
-        if goto is None or lanes.is_empty:
-            self.deck.say("the past cannot be shown here", "muted")
-        else:
-            goto(lanes.seq_at(lanes.at(self._cursor_ms if self._cursor_ms is not None else lanes.last_ms)))
+        if not lanes.is_empty:
+            at_ms, self._cursor_ms = self._cursor_ms, None  # from now on the cursor is the moment that is shown
+            self.deck.goto_time(lanes.last_ms if at_ms is None else at_ms)
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
         """Put the cursor on the lane and the moment; a double click opens it."""

@@ -91,11 +91,13 @@ async def test_idle_time_is_unfolded_by_a_key(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_b_goes_back_to_the_moment_under_the_cursor(tmp_path: Path) -> None:
     async with timeline_on(tmp_path, audit()) as (pilot, screen):
-        went: list[int] = []
-        pilot.app.goto_seq = went.append  # type: ignore[attr-defined]
         await press(pilot, *["left"] * 80, "b")
-        assert went
-        assert 0 < went[0] < screen.state.seq
+        past = pilot.app.glimpse.past  # type: ignore[attr-defined]
+        assert past is not None
+        assert past.seq < len(screen.deck.feed.recent)
+        assert "PAST" in "".join(
+            segment.text for strip in pilot.app.screen._compositor.render_strips() for segment in strip
+        )
 
 
 @pytest.mark.anyio

@@ -40,6 +40,8 @@ class Seen:
     unfolded: bool = False
     busy_of: Mapping[str, int] = field(default_factory=dict)
     """Agents at work by supervisor."""
+    shown_until: int | None = None
+    """Position of the moment of the past that is shown: what came later is grey."""
     titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of tasks by id, as far as they are wanted."""
 
@@ -148,6 +150,10 @@ def _row(
         at_work = agent is not None and bool(agent.running or agent.parked)
         right, tone = _figures(lanes, seen, row, found), "" if at_work else "muted"
     _mark(lanes, row, found, cells)
+    if seen.shown_until is not None:
+        for x, column in enumerate(found.columns):
+            if column.begin > seen.shown_until:
+                cells[x] = _Cell(cells[x].text, "line")
     if cursor is not None:
         under = cells[cursor]
         cells[cursor] = _Cell("│", "accent") if under.text in " ─╌" else _Cell(under.text, "strong")
