@@ -15,11 +15,12 @@ from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
 from dashboard.views.timeline.lanes import GAP_MS, SLOTS, STAYS_MS
 from dashboard.views.timeline.rows import rows_of
 from engine.core.codec import kind_of
+from engine.core.commands import Submit
 from store import Record
 from tests.pilot.scene import audit
 from tests.pilot.talking import talking
 from tests.pilot.trouble import trouble
-from tests.world import World
+from tests.world import World, agent, team_world
 
 START_MS = 1_763_720_000_000
 
@@ -45,10 +46,10 @@ def lanes_of(work: World) -> Lanes:
 @given(st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 3)), min_size=1, max_size=60))
 def test_time_at_work_is_counted_once_however_often_slots_are_joined(steps: list[tuple[int, int]]) -> None:
     lanes, at_ms, seq, begun, busy_ms = Lanes(), 0, 0, dict[str, int](), 0
-    for pause_ms, agent in steps:
-        at_ms, seq, task = at_ms + pause_ms, seq + 1, f"t{agent}"
+    for pause_ms, number in steps:
+        at_ms, seq, task = at_ms + pause_ms, seq + 1, f"t{number}"
         kind = "attempt_done" if task in begun else "attempt_started"
-        lanes.learn([record(seq, at_ms, kind, task, f"a{agent}")])
+        lanes.learn([record(seq, at_ms, kind, task, f"a{number}")])
         if kind == "attempt_done":
             busy_ms += at_ms - begun.pop(task)
         else:
@@ -145,6 +146,24 @@ def test_swaps_pauses_and_failures_stand_in_the_lane_of_the_agent() -> None:
     assert "‖" in lines["grapher"]
     assert "▸" in lines["chief"]
     assert "╌" in lines["planner"]
+
+
+@pytest.mark.parametrize(("fails", "sign"), [(False, "✓"), (True, "✕")])
+def test_a_run_that_is_over_stands_in_the_lane_of_its_supervisor(fails: bool, sign: str) -> None:
+    work = team_world(agent("scout", "scan"))
+    work.now_ms = START_MS
+    work.order(Submit(request="go", supervisor="chief"))
+    (key,) = work.started
+    if fails:
+        work.fail(key)
+    else:
+        work.succeed(key)
+
+    lanes = lanes_of(work)
+
+    assert [(mark.sign, mark.subject) for mark in lanes.marks] == [
+        ("▸", work.state.roots[0].id), (sign, work.state.roots[0].id)
+    ]  # fmt: skip
 
 
 def test_where_there_are_more_lanes_than_lines_only_those_that_worked_have_one() -> None:

@@ -36,9 +36,10 @@ _SIGNS = {
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
 KINDS = frozenset({"attempt_started", "attempt_resumed", "engine_started", *_PARKING, *ENDS, *_SIGNS})
 """Kinds of events that lanes are made of."""
-BODIED = frozenset(
-    {"delegated", "call_rejoined", "strategy_switched", "supervisor_paused", "escalated", "run_submitted"}
-)
+BODIED = frozenset({
+    "delegated", "call_rejoined", "strategy_switched", "supervisor_paused", "escalated", "run_submitted",
+    "run_finished",
+})  # fmt: skip
 """Those of which the body is needed."""
 
 
