@@ -149,7 +149,7 @@ class TimeTravel(App[int]):
         lasts_ms = self.spans[-1].last_ms - self.spans[0].first_ms if self.spans else 0
 
         def then(spans: Sequence[Span]) -> None:
-            first = not self.spans
+            first = not self.spans and bool(spans)
             self._summing, self.spans = False, spans
             if first:
                 self._summed_seq = -1  # how long a column is was not known yet

@@ -157,6 +157,13 @@ async def when_it_is_done(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[st
         await go(app, pilot, place)
         await settle(pilot, 1.2)  # a plot moves once a second
         taken[place] = drawn(app)
+    await go(app, pilot, "network")
+    swapped = next(mark for mark in app.feed.activity.marks if mark.glyph == "◆")
+    app.goto_time(swapped.at_ms)
+    await until(pilot, lambda: app.glimpse.past is not None, "the past")
+    await settle(pilot, 1.2)
+    taken["past"] = drawn(app)
+    app.live()
 
 
 async def on_a_large_terminal(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:

@@ -29,7 +29,7 @@ async def test_numbers_and_clicks_on_tabs_go_to_the_screens(tmp_path: Path) -> N
         drawn = "".join(segment.text for segment in hand.app.screen.query_one("#tabs", Bar).render_line(0))
         await hand.pilot.click("#tabs", offset=(drawn.index("Tasks"), 0))
         await hand.press()
-        assert hand.place == "graph"
+        assert hand.place == "tasks"
 
 
 async def test_the_cursor_moves_by_keys_and_by_mouse_and_stays_on_its_row(tmp_path: Path) -> None:
