@@ -265,7 +265,7 @@ class AgentScreen(PageScreen):
             return
         self.toggle_class("-prompt")
         self.focus_body()
-        self.call_after_refresh(self.look, self.deck.glimpse)
+        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def action_follow(self) -> None:
         """Hold what is said where it is, or go with it again."""

@@ -216,7 +216,7 @@ class RunScreen(PageScreen):
             (self.report if self.report.display else self.query_one("#draft", Panel)).focus()
         else:
             self.focus_body()
-        self.call_after_refresh(self.look, self.deck.glimpse)
+        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def action_follow(self) -> None:
         """Stay at the end of the report while it grows, or hold it."""

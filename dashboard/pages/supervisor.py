@@ -137,7 +137,7 @@ class SupervisorScreen(PageScreen):
         side.show(supervisor_side(seen, supervisor, told(self.entries, glimpse), side.size.width, side.size.height))
 
     def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(self.look, self.deck.glimpse)
+        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self._open(event.key)

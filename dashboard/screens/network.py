@@ -174,7 +174,7 @@ class NetworkScreen(TableScreen):
 
     def on_resize(self, event: events.Resize) -> None:
         self._next_ms = 0
-        self.call_after_refresh(self.look, self.deck.glimpse)
+        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def on_table_moved(self, event: Table.Moved) -> None:
         self._show_beside(self.deck.glimpse)
@@ -244,7 +244,7 @@ class NetworkScreen(TableScreen):
             self.focus_body()
         self._next_ms = 0
         self.look(self.deck.glimpse)
-        self.call_after_refresh(self.look, self.deck.glimpse)
+        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
 
 SCREEN = NetworkScreen

@@ -358,7 +358,7 @@ class Table(Toned, ScrollView, can_focus=True):
         """Keep the cursor on the screen; what is in sight now is what the next look is compared with."""
         self.virtual_size = Size(self.size.width, len(self.rows.keys) + HEADINGS)
         self._notice()
-        self.call_after_refresh(self.go_to, self.line)
+        self.call_after_refresh(lambda: self.go_to(self.line))  # not where it stood: a key may come first
 
 
 class Log(Table):

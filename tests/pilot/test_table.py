@@ -47,3 +47,17 @@ async def test_what_changed_is_brighter_until_it_fades_or_leaves() -> None:
         table.show(listing(a="uno"), 200 + FRESH_MS)
         table.show(listing(a="uno", b="due"), 300 + FRESH_MS)
         assert bright(table) == []
+
+
+@pytest.mark.anyio
+async def test_a_key_pressed_while_the_window_is_laid_out_anew_moves_the_cursor_for_good() -> None:
+    app = TableApp()
+    async with app.run_test(size=(40, 20)) as pilot:
+        table = app.query_one(Table)
+        table.focus()
+        table.show(listing(a="one", b="two", c="three"), 0)
+        await pilot.pause()
+        table.on_resize()  # what it puts off until the screen is laid out comes after the key
+        table.action_move(1)
+        await pilot.pause()
+        assert table.selected == "b"
