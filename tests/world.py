@@ -35,6 +35,7 @@ from engine.core.signals import (
     DelegationAsked,
     EngineBegan,
     EngineEnds,
+    PlannedItem,
     Signal,
     SlotAsked,
     StepFinished,
@@ -148,6 +149,17 @@ class World:
             DelegationAsked(
                 task_id=key[0], attempt=key[1], generation=generation,
                 call_key=call, call_kind="map", target=target, items=items, busy=busy,
+            )
+        )  # fmt: skip
+
+    def plan(self, key: tuple[str, int], *items: PlannedItem, call: str = "p1") -> list[Event]:
+        """Let an attempt ask for tasks that wait for each other."""
+        self.asked.setdefault(key, set()).add(call)
+        generation = self._generation(key)
+        return self.say(
+            DelegationAsked(
+                task_id=key[0], attempt=key[1], generation=generation,
+                call_key=call, call_kind="plan", target="", items=[], plan=list(items),
             )
         )  # fmt: skip
 

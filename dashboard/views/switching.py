@@ -159,7 +159,7 @@ class Node:
 
 def before(state: State, change: GroupChange) -> list[Node]:
     """Return the graph as it is now."""
-    nodes = graph_of(state, change.task_id).nodes
+    nodes = [node for node in graph_of(state, change.task_id).nodes if node.planned_by is None]
     return [Node(node.id, _glyph(state, node.id), node.title, node.after) for node in nodes if _shows(node)]
 
 

@@ -3,10 +3,12 @@
 Rebuilt whole from the state whenever it is asked for; nothing of it is kept.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 from engine.core.errors import UnknownWork
 from engine.core.fact import fact
+from engine.core.queries.plans import planned_by
 from engine.core.state import State, Task, TaskStatus
 
 
@@ -25,6 +27,8 @@ class GraphNode:
     """It waits for nothing, and has not begun."""
     passed_by: bool
     """It belongs to a way that was not taken."""
+    planned_by: str | None = None
+    """The node whose agent wrote it into a plan of its own; None of what the strategy planned."""
 
 
 @fact
@@ -36,7 +40,7 @@ class ExecutionGraph:
     mode: str | None
     """The strategy that it was made with; None while it is not planned."""
     nodes: tuple[GraphNode, ...]
-    """In the order of the plan."""
+    """In the order of the plan; what an agent planned comes after that agent's node."""
     outcome_id: str | None
     """The node whose output is the graph's."""
 
@@ -69,12 +73,18 @@ def graph_of(state: State, target: str) -> ExecutionGraph:
         group_id=group.id,
         run_id=group.run_id,
         mode=group.mode,
-        nodes=tuple(_node(tasks[task_id]) for task_id in group.children if task_id in tasks),
+        nodes=tuple(node for task_id in group.children if task_id in tasks for node in _nodes(state, tasks[task_id])),
         outcome_id=group.outcome_id,
     )
 
 
-def _node(task: Task) -> GraphNode:
+def _nodes(state: State, task: Task) -> Iterator[GraphNode]:
+    yield _node(task, None)
+    for planned, asker in planned_by(state, task):
+        yield _node(planned, asker.id)
+
+
+def _node(task: Task, asker_id: str | None) -> GraphNode:
     status = task.status
     return GraphNode(
         id=task.id,
@@ -85,4 +95,5 @@ def _node(task: Task) -> GraphNode:
         after=tuple(task.after),
         is_ready=status is TaskStatus.WAITING and not task.blockers,
         passed_by=task.passed_by,
+        planned_by=asker_id,
     )
