@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import settings
@@ -19,6 +19,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("local", deadline=None, max_examples=30)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out files so that a test which hangs costs its worker once."""
+    from tests.handing_out import by_file
+
+    return by_file(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 from tests.web.chromium import Page, chromium, installed
 from tests.web.test_transfers import HANDS, TEAM
@@ -138,8 +139,9 @@ async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_pa
 
 async def landed(folder: anyio.Path) -> anyio.Path:
     """Return the archive that the browser has saved, once it is whole."""
-    while True:
-        found = [path async for path in folder.glob("*.zip")] if await folder.is_dir() else []
-        if found:
-            return found[0]
-        await anyio.sleep(0.02)
+    found: list[anyio.Path] = []
+    with anyio.fail_after(PATIENCE_S):
+        while not found:
+            await anyio.sleep(0.02)
+            found = [path async for path in folder.glob("*.zip")] if await folder.is_dir() else []
+    return found[0]
