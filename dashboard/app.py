@@ -7,7 +7,6 @@ operator asks for becomes a command in the inbox, and its outcome one line. Scre
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -19,26 +18,23 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from dashboard import dialogs
-from dashboard.actions import BY_NAME, give_keys
+from dashboard.actions import give_keys
 from dashboard.clean import clean
 from dashboard.deck import Deck, Looking
 from dashboard.feed import Feed
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
+from dashboard.looking import look
 from dashboard.palette import Everything
 from dashboard.places import HOME, part_of, places
-from dashboard.settings import Settings, read_settings, settings_file
+from dashboard.settings import Settings
 from dashboard.terminal import Terminal
 from dashboard.theme import DARK, THEMES
-from dashboard.views.digest import digest
-from dashboard.views.header import Glimpse, Situation, engine_time_ms
+from dashboard.views.header import Glimpse
 from dashboard.views.news import News, Tips
-from dashboard.views.past import Moment
 from dashboard.views.place import Place
-from dashboard.visiting import read_place, visit
-from engine.core.state import State
+from dashboard.visiting import visit
 from engine.strategies_plugins import installed_strategies
-from store import Reader
 
 FLUSH_S = 0.1
 """How often arrived events are folded, in seconds; after a silence they are shown at once."""
@@ -100,7 +96,7 @@ class QuarterdeckApp(Deck):
         feed: Feed | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """Look at `db` through `feed`, by default one of its own; see `run_dashboard` for the rest."""
+        """Look at `db` through `feed`, by default one of its own; see `dashboard.running` for the rest."""
         installed_strategies()
         super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock)
         self.settings = settings or Settings()
@@ -217,37 +213,7 @@ class QuarterdeckApp(Deck):
                 break
 
     def _look(self) -> Glimpse:
-        feed = self.feed
-        wall_ms = self._clock()
-        now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
-        past = self.playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
-        situation = Situation(
-            db=str(self.path),
-            engine=feed.engine,
-            standbys=feed.standbys,
-            now_ms=now_ms,
-            events_per_s=feed.events_per_s,
-            behind=feed.behind,
-            opening=feed.opening,
-            trouble=feed.trouble,
-            readonly=self.readonly,
-            looked=feed.looked,
-            wall_ms=wall_ms,
-        )
-        if past is not None:
-            return self._look_back(past, situation)
-        state = State() if situation.opening else feed.state
-        counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
-        feed.activity.sample_queue(situation.now_ms, counts.waiting)
-        return Glimpse(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
-
-    def _look_back(self, past: Moment, now: Situation) -> Glimpse:
-        """Look at a moment of the past: what the live file says, and who holds the file, is of now and left out."""
-        then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=0.0, behind=0, opening=False)
-        at = self.playback
-        counts = digest(at.state)
-        at.activity.sample_queue(past.at_ms, counts.waiting)
-        return Glimpse(at.state, counts, {}, then, at.names, at.activity, at.recent, past)
+        return look(self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly)
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
@@ -324,43 +290,3 @@ class QuarterdeckApp(Deck):
             self.exit(0)
         else:
             self.push_screen(dialogs.LeaveDialog())
-
-
-def run_dashboard(
-    db: Path,
-    *,
-    readonly: bool = False,
-    ask_engine: bool = False,
-    tips: bool = False,
-    debug: bool = False,
-    place: str | None = None,
-) -> int:
-    """Open the dashboard on a database until it is left.
-
-    Args:
-        db: The team's database; an engine may work on it or not.
-        readonly: Look only; every action is refused.
-        ask_engine: When it is left, ask whether the engine goes on.
-        tips: Suggest what to try.
-        debug: Show where an error came from.
-        place: Where it opens, as `--open` writes it.
-
-    Returns:
-        The exit status.
-
-    Raises:
-        StoreError: If there is no database of ours at `db`.
-        NoPlace: If there is no such place.
-    """
-    with Reader(db):
-        pass
-    at = None if place is None else read_place(place)
-    settings = read_settings(settings_file(), BY_NAME)
-    app = QuarterdeckApp(
-        db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at, settings=settings
-    )
-    status = app.run()
-    while app.next_path is not None:
-        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings)
-        status = app.run()
-    return status if status is not None else app.return_code or 0

@@ -68,6 +68,20 @@ class Deck(TimeTravel):
         """Show the page about one object."""
         raise NotImplementedError
 
+    def open_key(self, key: str) -> None:
+        """Show the page about what the key of a row or a line names: an object, or `event:` and a seq."""
+        state, seq = self.glimpse.state, key.removeprefix("event:")
+        if seq.isdigit():
+            self.open("event", seq)
+        elif key in state.agents:
+            self.open("agent", key)
+        elif key in state.supervisors:
+            self.open("supervisor", key)
+        elif key in state.runs:
+            self.open("run", key)
+        elif key:
+            self.open("task", key)
+
     def action_leave(self) -> None:
         """Quit."""
         raise NotImplementedError

@@ -6,6 +6,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,12 +15,16 @@ from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.cli.up import check_same_team, confirmed, is_loaded, merge_options, planned
 from dashboard.process import Announcer
-from engine.core.commands import Winner
+from engine.core.commands import LoadTeam, Winner
 from engine.core.fact import changed
+from engine.core.state import State
 from engine.folding import folded
-from engine.teamfile import read_team
+from engine.teamfile import TeamFile, read_team
 from engine.teamfile.code import TeamCode
 from store import Durability
+
+if TYPE_CHECKING:
+    from dashboard.cli.engine_process import EngineOptions
 
 
 @click.command("engine")
@@ -75,16 +80,10 @@ def engine(
     With --standby it waits beside the engine at work and takes over when that one is gone, whatever ended it; only
     'quarterdeck stop' stops the whole team, and ends those that stand by too.
     """
-    others = takeover or team is not None
-    for wrong, said in (
-        (standby and (handing_over or others),
-         "--standby needs nothing but the database: give it without --team, --takeover, --hand-over"),
-        (handing_over and others, "--hand-over is for the engine at work: give it without --team and --takeover"),
-        (takeover_after is not None and not standby, "--takeover-after goes with --standby"),
-        (grace is not None and not handing_over, "--grace goes with --hand-over"),
-    ):  # fmt: skip
-        if wrong:
-            raise click.UsageError(said)
+    _check_options(
+        standby=standby, handing_over=handing_over, others=takeover or team is not None,
+        takeover_after=takeover_after, grace=grace,
+    )  # fmt: skip
     if handing_over:
         from dashboard.cli.stop import GRACE_S, hand_over
 
@@ -102,20 +101,13 @@ def engine(
             os.set_inheritable(descriptor, False)
     announcer = None if ready_fd is None else Announcer(ready_fd)
     state = folded(db) if db.is_file() and db.stat().st_size else None
-    load = None if file is None or code is None else changed(file.load_command(), on_conflict=on_conflict)
-    if load is not None and code is not None and state is not None:
-        check_same_team(ctx, db, state, Path(load.path))
-        if not is_loaded(state, load, code.digests):
-            load = confirmed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
-    folder = file.folder if file is not None else None if state is None or state.team is None else state.team.folder
-    if folder is not None:  # what its agents open by a relative name is the same each time
-        with suppress(OSError):
-            os.chdir(folder)
+    load = None
+    if file is not None and code is not None:
+        load = _load_of(ctx, db, file, code, state, prune=prune, keep=keep, on_conflict=on_conflict)
+    _enter(file.folder if file is not None else None if state is None or state.team is None else state.team.folder)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
-    import anyio  # with the host, 0.2 s that wrong arguments do not cost
-
-    from dashboard.cli.engine_process import EngineOptions, Serving, refuse_code_elsewhere
+    from dashboard.cli.engine_process import EngineOptions, refuse_code_elsewhere  # with the host: 0.2 s
 
     if state is not None and not (standby or without_code):
         refuse_code_elsewhere(state, db)
@@ -124,17 +116,60 @@ def engine(
         durability=durability, while_fd=while_fd, standby=standby, takeover_after_s=takeover_after,
         json=ctx.ensure_object(Settings).json, accept_loss=accept_loss, without_code=without_code,
     )  # fmt: skip
+    return _serve(ctx, terms, announcer)
+
+
+def _check_options(
+    *, standby: bool, handing_over: bool, others: bool, takeover_after: float | None, grace: float | None
+) -> None:
+    """Refuse options that do not go together; `others` says whether --team or --takeover is given."""
+    for wrong, said in (
+        (standby and (handing_over or others),
+         "--standby needs nothing but the database: give it without --team, --takeover, --hand-over"),
+        (handing_over and others, "--hand-over is for the engine at work: give it without --team and --takeover"),
+        (takeover_after is not None and not standby, "--takeover-after goes with --standby"),
+        (grace is not None and not handing_over, "--grace goes with --hand-over"),
+    ):  # fmt: skip
+        if wrong:
+            raise click.UsageError(said)
+
+
+def _load_of(
+    ctx: click.Context, db: Path, file: TeamFile, code: TeamCode, state: State | None, *, prune: bool, keep: bool,
+    on_conflict: Winner,
+) -> LoadTeam:  # fmt: skip
+    """Return the command that loads the team file; what it changes in a team that exists is confirmed first."""
+    load = changed(file.load_command(), on_conflict=on_conflict)
+    if state is not None:
+        check_same_team(ctx, db, state, Path(load.path))
+        if not is_loaded(state, load, code.digests):
+            return confirmed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
+    return load
+
+
+def _enter(folder: str | Path | None) -> None:
+    """Make the team's folder the working directory, so that relative names in its agents mean the same each time."""
+    if folder is not None:
+        with suppress(OSError):
+            os.chdir(folder)
+
+
+def _serve(ctx: click.Context, terms: "EngineOptions", announcer: Announcer | None) -> int:
+    """Run the engine until it ends, and return the exit status."""
+    import anyio  # with the host, 0.2 s that wrong arguments do not cost
+
+    from dashboard.cli.engine_process import Serving
 
     def at_work() -> None:
         before = serving.took_over_from
         did = "is at work" if before is None else f"took over from engine {before} and is at work"
-        _announce(ctx, db, None if standby else announcer, "engine", did)
+        _announce(ctx, terms.db, None if terms.standby else announcer, "engine", did)
 
-    serving = Serving(terms, at_work, lambda: _announce(ctx, db, announcer, "standby", "stands by"))
+    serving = Serving(terms, at_work, lambda: _announce(ctx, terms.db, announcer, "standby", "stands by"))
     anyio.run(serving.serve)
     if serving.team_was_stopped:
         say(f"the team was stopped: engine {os.getpid()} stands by no more")
-    elif standby and serving.ended_waiting and serving.ended_by is not None:
+    elif terms.standby and serving.ended_waiting and serving.ended_by is not None:
         say(f"engine {os.getpid()} stands by no more ({serving.ended_by.name})")
     return INTERRUPTED if serving.ended_by is signal.SIGINT else DONE
 

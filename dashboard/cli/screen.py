@@ -48,7 +48,7 @@ def open_dashboard(
         pass
     if not has_terminal():
         fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {db}")
-    from dashboard.app import run_dashboard  # Textual, 0.3 s
+    from dashboard.running import run_dashboard  # Textual, 0.3 s
     from dashboard.views.place import NoPlace
 
     collect_rarely()

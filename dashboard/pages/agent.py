@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import HISTORY, PageScreen
+from dashboard.frame.page_screen import HISTORY
+from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.views.agent_aside import (
     Section,
     conversation_section,
@@ -41,7 +41,7 @@ LAST = 12
 """Last tasks that are listed."""
 
 
-class AgentScreen(PageScreen):
+class AgentScreen(PanelsScreen):
     """An agent."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside"), (160, "-full")]
@@ -50,13 +50,10 @@ class AgentScreen(PageScreen):
         ("esc", "back"), "steer", "swap", "pause or resume", ("p", "prompt"), ("enter", "unfold"), ("f", "hold"),
         ("tab", "pane"), ("d", "describe"), "rollback", "capability", "move", "remove",
     )  # fmt: skip
-    BINDINGS = [
-        Binding("p", "prompt_pane", "prompt", show=False),
-        Binding("f", "follow", "hold or follow", show=False),
-    ]
+    FIRST, PROMPT = "steps", "told"
+    BINDINGS = [PROMPT_KEY]
     DEFAULT_CSS = """
     AgentScreen {
-        #facts { height: 3; background: $surface; }
         #left { width: 39%; max-width: 72; }
         #told { height: 8; }
         #middle { width: 1fr; }
@@ -89,7 +86,6 @@ class AgentScreen(PageScreen):
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
-        self._unfolded: set[str] = set()
         self._task_id: str | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -99,19 +95,8 @@ class AgentScreen(PageScreen):
         right = Vertical(Panel(id="aside", edge="┬"), Panel(id="times_right", edge="├"), id="right")
         yield Horizontal(left, middle, right, id="body")
 
-    def panel(self, name: str) -> Panel:
-        """Return a pane."""
-        return self.query_one(f"#{name}", Panel)
-
-    def focus_body(self) -> None:
-        self.panel("told" if self.has_class("-prompt") else "steps").focus()
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.focus_body()
-
-    def on_panel_resized(self) -> None:
-        self.look(self.deck.glimpse)
+    def steps(self) -> Sequence[Entry]:
+        return steps_among(self.entries, self._task_id)
 
     def on_panel_moved(self, event: Panel.Moved) -> None:
         if event.panel.id in ("steps", "says"):
@@ -123,9 +108,9 @@ class AgentScreen(PageScreen):
         self.panel("says").edge, self.panel("times").edge = ("", "") if stacked else ("┬", "├")
         self._task_id = _at_work(agent) or self._last_task()
         task = glimpse.state.tasks.get(self._task_id or "")
-        steps = steps_among(self.entries, self._task_id)
+        steps = self.steps()
         if agent is None:
-            self.query_one("#facts", Lines).show([Line((Span(" this agent has left the team", "muted"),))])
+            self.show_facts([Line((Span(" this agent has left the team", "muted"),))])
         else:
             self._show_facts(glimpse, agent, task, steps)
         self._show_steps(glimpse, task, steps)
@@ -141,21 +126,18 @@ class AgentScreen(PageScreen):
 
     def _show_facts(self, glimpse: Glimpse, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
         swaps = [one.event for one in self.entries if isinstance(one.event, AgentSwapped)]
-        facts = self.query_one("#facts", Lines)
         lines = agent_facts(
             glimpse.state, agent, task, steps, glimpse.counts, glimpse.live, glimpse.activity,
             swapped=swaps[-1] if swaps else None, width=self.size.width, now_ms=glimpse.now_ms,
         )  # fmt: skip
-        if facts.styles.height is None or facts.styles.height.value != len(lines):
-            facts.styles.height = len(lines)
-        facts.show(lines)
+        self.show_facts(lines)
 
     def _show_steps(self, glimpse: Glimpse, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
         if not steps and not self._live_steps(glimpse, task, 1, pane.wide):
             pane.fill("EVENTS", happened(self.entries, glimpse.names, pane.wide), right="enter opens")
             return
-        lines = step_lines(steps, pane.wide, unfolded=self._unfolded)
+        lines = step_lines(steps, pane.wide, unfolded=self.unfolded)
         lines += self._live_steps(glimpse, task, len(steps) + 1, pane.wide)
         attempt = f" of attempt {task.attempts}" if task is not None else ""
         pane.fill("STEPS", lines, right=f"{len(steps)}{attempt}")
@@ -243,44 +225,6 @@ class AgentScreen(PageScreen):
             return own
         of_task = reader.records_before(before, STEPS, run_id=run_id, task_id=task_id)
         return sorted({one.seq: one for one in (*own, *of_task)}.values(), key=lambda one: one.seq)
-
-    def on_panel_opened(self, event: Panel.Opened) -> None:
-        key = event.key
-        if event.panel.id == "steps" and self.panel("steps").whole and steps_among(self.entries, self._task_id):
-            self._unfolded ^= {key}
-            self.look(self.deck.glimpse)
-        elif key.isdigit():
-            self.deck.open("event", key)
-        else:
-            self.deck.open("task", key)
-
-    def copied(self) -> tuple[str, str]:
-        pane = self.focused if isinstance(self.focused, Panel) else self.panel("says")
-        return pane.title.lower(), pane.whole
-
-    def action_prompt_pane(self) -> None:
-        """Unfold the prompt as it was sent, or fold it. In the past the same key plays."""
-        if self.deck.glimpse.past is not None:
-            self.deck.play()
-            return
-        self.toggle_class("-prompt")
-        self.focus_body()
-        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
-
-    def action_follow(self) -> None:
-        """Hold what is said where it is, or go with it again."""
-        pane = self.panel("says")
-        if pane.follows:
-            pane.follows = False
-        else:
-            pane.follow()
-        self.look(self.deck.glimpse)
-
-    def action_back(self) -> None:
-        if self.has_class("-prompt"):
-            self.action_prompt_pane()
-        else:
-            super().action_back()
 
 
 def _at_work(agent: Agent | None) -> str | None:

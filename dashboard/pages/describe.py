@@ -6,9 +6,10 @@ from dashboard.frame.page_screen import HISTORY, PageScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts
 from dashboard.views.pages import History, agent_page, described, run_page, task_page
+from dashboard.views.prompt import prompt_of, prompt_text
 from dashboard.views.raw import object_of
 from dashboard.views.rows import Cell
-from dashboard.views.steps import prompt_of
+from dashboard.views.step_table import steps_among
 from store import Reader, Record
 
 
@@ -27,9 +28,10 @@ class DescribeScreen(PageScreen):
         found = object_of(state, key)
         if found is not None and key not in state.tasks:
             return described(found, history, now_ms=now_ms)
+        told = prompt_of(state, state.tasks.get(key), steps_among(self.entries, key), self.parts, texts)
         return task_page(
             state, key, glimpse.counts, glimpse.live, texts, history, now_ms=now_ms,
-            steps=self.events, prompt=prompt_of(self.events, self.parts),
+            steps=self.events, prompt=prompt_text(told),
         )  # fmt: skip
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:

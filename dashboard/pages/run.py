@@ -7,7 +7,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import PageScreen
+from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
 from dashboard.views.graph.drawing import graph_lines
@@ -39,7 +39,7 @@ MOST_ENDED = 2_000
 _NO_WORK = Census()
 
 
-class RunScreen(PageScreen):
+class RunScreen(PanelsScreen):
     """A run."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
@@ -47,13 +47,10 @@ class RunScreen(PageScreen):
         ("esc", "back"), ("tab", "pane"), ("enter", "task"), "strategy", "deadline", "cancel", ("o", "report"),
         ("Y", "copy"), ("f", "follow"), "priority", "retry",
     )  # fmt: skip
-    BINDINGS = [
-        Binding("o", "whole", "report over all", show=False),
-        Binding("f", "follow", "follow the report", show=False),
-    ]
+    FIRST, GROWING = "at_work", "draft"
+    BINDINGS = [Binding("o", "whole", "report over all", show=False)]
     DEFAULT_CSS = """
     RunScreen {
-        #facts { height: 3; background: $surface; }
         #work { width: 39%; max-width: 72; }
         #heading { height: 1; }
         #right { width: 1fr; }
@@ -93,27 +90,15 @@ class RunScreen(PageScreen):
         """The report."""
         return self.query_one("#report", Report)
 
-    def focus_body(self) -> None:
-        self.query_one("#at_work", Panel).focus()
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.focus_body()
-
-    def on_panel_resized(self) -> None:
-        self.look(self.deck.glimpse)
-
     def draw(self, glimpse: Glimpse) -> None:
         state, now_ms = glimpse.state, glimpse.now_ms
         run = state.runs.get(self._key)
         if run is not None:
             self._count(glimpse, run)
-        facts, width = self.query_one("#facts", Lines), self.size.width
-        lines = run_facts(
-            state, self._key, self._census.stages, width=width, now_ms=now_ms, working=glimpse.working
-        )  # fmt: skip
-        _tall(facts, len(lines))
-        facts.show(lines)
+        width = self.size.width
+        self.show_facts(
+            run_facts(state, self._key, self._census.stages, width=width, now_ms=now_ms, working=glimpse.working)
+        )
         self._show_work(glimpse, run)
         self._show_report(glimpse, run)
         self._show_graph(glimpse, run)
@@ -124,7 +109,7 @@ class RunScreen(PageScreen):
             self._census_ms = glimpse.wall_ms + len(run.tasks) // TASKS_A_MS
 
     def _show_work(self, glimpse: Glimpse, run: Run | None) -> None:
-        at_work, waiting, failed = (self.query_one(f"#{name}", Panel) for name in ("at_work", "waiting", "failed"))
+        at_work, waiting, failed = map(self.panel, ("at_work", "waiting", "failed"))
         state, now_ms, names = glimpse.state, glimpse.now_ms, glimpse.names
         newest = self.entries[::-1]
         broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
@@ -151,14 +136,14 @@ class RunScreen(PageScreen):
         rows = self.query_one("#work").size.height
         last = min(three + 1, max(4, rows // 5)) if three else 0
         top = rows - last if not two else min(one + 1, max(6, rows // 2)) if one else 2
-        _tall(first, top)
-        _tall(second, rows - top - last)
-        _tall(third, last)
+        give_rows(first, top)
+        give_rows(second, rows - top - last)
+        give_rows(third, last)
 
     def _show_report(self, glimpse: Glimpse, run: Run | None) -> None:
         """Show the output; while the run works, what there is so far, as lines that are cheap to add to."""
         state, now_ms = glimpse.state, glimpse.now_ms
-        ended, growing = state.summary(self._key), self.query_one("#draft", Panel)
+        ended, growing = state.summary(self._key), self.panel("draft")
         heading = self.query_one("#heading", Lines)
         growing.display, heading.display, self.report.display = run is not None, run is None, run is None
         joint = "" if self.is_stacked or self.has_class("-whole") else "┬"
@@ -205,40 +190,27 @@ class RunScreen(PageScreen):
             return reader.records_before(glimpse.state.seq + 1, MOST, run_id=self._key, kinds=FAILS)
         return reader.records_before(glimpse.state.seq + 1, MOST_ENDED, run_id=self._key, kinds=ENDS)
 
-    def on_panel_opened(self, event: Panel.Opened) -> None:
-        self.deck.open("task", event.key)
-
     def action_whole(self) -> None:
         """Show the report over the whole page, or the page again."""
         whole = not self.has_class("-whole")
         self.set_class(whole, "-whole")
         if whole:
-            (self.report if self.report.display else self.query_one("#draft", Panel)).focus()
+            (self.report if self.report.display else self.panel("draft")).focus()
         else:
             self.focus_body()
         self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def action_follow(self) -> None:
         """Stay at the end of the report while it grows, or hold it."""
-        growing = self.query_one("#draft", Panel)
-        if growing.follows:
-            growing.follows = False
-        else:
-            growing.follow()
-        self.deck.say("the report stays at its end · f holds it" if growing.follows else "held", "muted")
+        super().action_follow()
+        follows = self.panel(self.GROWING).follows
+        self.deck.say("the report stays at its end · f holds it" if follows else "held", "muted")
 
     def action_back(self) -> None:
         if self.has_class("-whole"):
             self.action_whole()
         else:
             super().action_back()
-
-
-def _tall(pane: Widget, rows: int) -> None:
-    """Give a pane so many rows; none hides it."""
-    pane.display = rows > 0
-    if rows > 0 and (pane.styles.height is None or pane.styles.height.value != rows):
-        pane.styles.height = rows
 
 
 def _joint(sign: str) -> tuple[Span, ...]:

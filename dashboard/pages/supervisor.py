@@ -140,23 +140,10 @@ class SupervisorScreen(PageScreen):
         self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        self._open(event.key)
+        self.deck.open_key(event.key)
 
     def on_picks_opened(self, event: Picks.Opened) -> None:
-        self._open(event.key)
-
-    def _open(self, key: str) -> None:
-        state, (kind, _, of_kind) = self.state, key.partition(":")
-        if kind == "event" and of_kind:
-            self.deck.open("event", of_kind)
-        elif key in state.agents:
-            self.deck.open("agent", key)
-        elif key in state.supervisors:
-            self.deck.open("supervisor", key)
-        elif key in state.runs:
-            self.deck.open("run", key)
-        elif key:
-            self.deck.open("task", key)
+        self.deck.open_key(event.key)
 
     def on_table_headed(self, event: Table.Headed) -> None:
         """Sort the members by the heading; by the same once more as they were declared."""

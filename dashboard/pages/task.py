@@ -1,16 +1,16 @@
 """A task: what it was asked, why it waits, its attempts and steps, what it put out, and what happened to it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import PageScreen
+from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.views.agent_says import happened, says
 from dashboard.views.drafts import as_markdown
 from dashboard.views.ended import ended_in
+from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
 from dashboard.views.lines import BLANK, Line, Span, hairline
 from dashboard.views.prompt import prompt_lines, prompt_of
@@ -26,7 +26,7 @@ READ = 500
 """Events of a task that are read, the newest."""
 
 
-class TaskScreen(PageScreen):
+class TaskScreen(PanelsScreen):
     """A task."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
@@ -35,13 +35,10 @@ class TaskScreen(PageScreen):
         ("esc", "back"), ("tab", "pane"), ("enter", "open or unfold"), "steer", "priority", "deadline", "reassign",
         "cancel", "retry", ("p", "prompt"), ("f", "hold"),
     )  # fmt: skip
-    BINDINGS = [
-        Binding("p", "prompt_pane", "prompt", show=False),
-        Binding("f", "follow", "hold or follow", show=False),
-    ]
+    FIRST, PROMPT = "steps", "asked"
+    BINDINGS = [PROMPT_KEY]
     DEFAULT_CSS = """
     TaskScreen {
-        #facts { height: 3; background: $surface; }
         #left { width: 45%; max-width: 84; }
         #events { height: 35%; }
         #middle { width: 1fr; }
@@ -57,9 +54,7 @@ class TaskScreen(PageScreen):
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
-        self._unfolded: set[str] = set()
         self._run_id: str | None = None
-        self._as_sent = False
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -67,19 +62,8 @@ class TaskScreen(PageScreen):
         middle = Vertical(Panel(id="asked", edge="┬"), Panel(id="says", edge="├", follows=True), id="middle")
         yield Horizontal(left, middle, id="body")
 
-    def panel(self, name: str) -> Panel:
-        """Return a pane."""
-        return self.query_one(f"#{name}", Panel)
-
-    def focus_body(self) -> None:
-        self.panel("steps").focus()
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.focus_body()
-
-    def on_panel_resized(self) -> None:
-        self.look(self.deck.glimpse)
+    def steps(self) -> Sequence[Entry]:
+        return steps_among(self.entries, self._key)
 
     def draw(self, glimpse: Glimpse) -> None:
         state, now_ms, width = glimpse.state, glimpse.now_ms, self.size.width
@@ -90,10 +74,7 @@ class TaskScreen(PageScreen):
         else:
             ended = next((one for one in ended_in(self.entries[::-1], glimpse.names) if one.id == self._key), None)
             lines = gone_facts(self._key, ended, glimpse.names, width=width, now_ms=now_ms)
-        facts = self.query_one("#facts", Lines)
-        if facts.styles.height is None or facts.styles.height.value != len(lines):
-            facts.styles.height = len(lines)
-        facts.show(lines)
+        self.show_facts(lines)
         self._show_steps(glimpse, task)
         self._show_asked(glimpse, task)
         self._show_says(glimpse, task)
@@ -102,8 +83,8 @@ class TaskScreen(PageScreen):
 
     def _show_steps(self, glimpse: Glimpse, task: Task | None) -> None:
         pane, now_ms = self.panel("steps"), glimpse.now_ms
-        steps, width = steps_among(self.entries, self._key), pane.wide
-        recorded = step_lines(steps, width, unfolded=self._unfolded)
+        steps, width = self.steps(), pane.wide
+        recorded = step_lines(steps, width, unfolded=self.unfolded)
         if task is not None and not task.ended:
             recorded += live_lines(glimpse.live, self._key, len(steps) + 1, width, now_ms=now_ms)
         attempts = attempt_lines(self.entries, self._key, glimpse.names, width=width)
@@ -119,9 +100,8 @@ class TaskScreen(PageScreen):
 
     def _show_asked(self, glimpse: Glimpse, task: Task | None) -> None:
         pane = self.panel("asked")
-        if self._as_sent:
-            steps = steps_among(self.entries, self._key)
-            messages = prompt_of(glimpse.state, task, steps, self.parts, self.texts)
+        if self.has_class("-prompt"):
+            messages = prompt_of(glimpse.state, task, self.steps(), self.parts, self.texts)
             pane.fill("PROMPT", prompt_lines(messages, pane.wide), right="as sent · p folds")
             return
         asked = self.texts.of(task.input) if task is not None else glimpse.names.of(self._key)
@@ -146,37 +126,6 @@ class TaskScreen(PageScreen):
         task = glimpse.state.tasks.get(self._key)
         self._run_id = task.run_id if task is not None else self._run_id
         return reader.records_before(glimpse.state.seq + 1, READ, run_id=self._run_id, task_id=self._key)
-
-    def on_panel_opened(self, event: Panel.Opened) -> None:
-        key = event.key
-        if key in {str(entry.seq) for entry in steps_among(self.entries, self._key)}:
-            self._unfolded ^= {key}
-            self.look(self.deck.glimpse)
-        elif key.isdigit():
-            self.deck.open("event", key)
-        elif key in self.state.tasks:
-            self.deck.open("task", key)
-
-    def action_prompt_pane(self) -> None:
-        """Show the prompt as it was sent in place of what was asked, or that again. In the past the same key plays."""
-        if self.deck.glimpse.past is not None:
-            self.deck.play()
-            return
-        self._as_sent = not self._as_sent
-        self.look(self.deck.glimpse)
-
-    def action_follow(self) -> None:
-        """Hold what is said where it is, or go with it again."""
-        pane = self.panel("says")
-        if pane.follows:
-            pane.follows = False
-        else:
-            pane.follow()
-        self.look(self.deck.glimpse)
-
-    def copied(self) -> tuple[str, str]:
-        pane = self.focused if isinstance(self.focused, Panel) else self.panel("says")
-        return pane.title.lower(), pane.whole
 
 
 def _none(text: str) -> Line:

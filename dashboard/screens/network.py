@@ -187,19 +187,10 @@ class NetworkScreen(TableScreen):
 
     def _open(self, key: str) -> None:
         """Open what a key stands for; one of folded agents shows them."""
-        state, (kind, _, of_kind) = self.state, key.partition(":")
         if key.startswith("fold:"):
             self.action_fold()
-        elif kind == "event" and of_kind:
-            self.deck.open("event", of_kind)
-        elif key in state.agents:
-            self.deck.open("agent", key)
-        elif key in state.supervisors:
-            self.deck.open("supervisor", key)
-        elif key in state.runs:
-            self.deck.open("run", key)
-        elif key:
-            self.deck.open("task", key)
+        else:
+            self.deck.open_key(key)
 
     def on_table_headed(self, event: Table.Headed) -> None:
         """Sort the members of each supervisor by the heading; by the same once more as they were declared."""

@@ -136,7 +136,7 @@ def task_page(
 ) -> list[Cell]:
     """Everything about a task; of one whose run has ended only its steps and events are left.
 
-    `steps` are its events, the oldest first; `prompt` is what its model was told besides the messages.
+    `steps` are its events, the oldest first; `prompt` is what its model was told.
     """
     task = state.tasks.get(task_id)
     done = [*_section("STEPS", step_cells(latest_steps(steps))), *_text("PROMPT", prompt)]

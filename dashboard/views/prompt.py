@@ -8,10 +8,13 @@ from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line, Span
 from dashboard.views.names import Texts, readable
 from dashboard.views.prose import paragraph
+from dashboard.views.steps import cut
 from engine.core.events import StepRecorded
 from engine.core.queries import prompts as queries
 from engine.core.state import State, Task
 
+MOST_CHARACTERS = 8_000
+"""Of one message on the page that describes a task."""
 _ROLE = 10
 """Cells of a role before its text."""
 _TONES = {"system": "muted", "tools": "muted", "you": "accent", "model": "", "tool": "tool", "steer": "accent"}
@@ -92,6 +95,13 @@ def _name(schema: Any) -> str:
         return ""
     inner = schema.get("function")
     return str((inner if isinstance(inner, dict) else schema).get("name") or "")
+
+
+def prompt_text(messages: Sequence[Message]) -> str:
+    """Return messages as plain text, long ones cut; empty where no model was told anything."""
+    if not any(one.role in ("system", "tools", "model") for one in messages):
+        return ""
+    return "\n\n".join(f"{role}: {cut(text, MOST_CHARACTERS)}" for role, text in messages)
 
 
 def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) -> list[Line]:

@@ -16,7 +16,6 @@ SHOWN_CHARACTERS = 1_200
 """Of one text of a step; the page of its event has all of it."""
 LIVE_CHARACTERS = 4_000
 """Of what is being written, from its end."""
-PROMPT_CHARACTERS = 8_000
 CURSOR = "▍"
 """Stands where a text grows."""
 GLYPHS = {"model": "✦ ", "tool": "⚙ ", "compact": "≡ ", "code": "· "}
@@ -39,12 +38,6 @@ def latest_steps(events: Sequence[Event], most: int = SHOWN_STEPS) -> list[Event
     """Return the last steps of `events`, which come oldest first."""
     steps: list[Event] = [event for event in events if isinstance(event, StepRecorded | ModelFailed)]
     return steps[-most:]
-
-
-def prompt_of(events: Sequence[Event], parts: Mapping[str, str]) -> str:
-    """Return what the model of the last step was told besides the messages, as far as it was read."""
-    named = next((event.parts for event in reversed(events) if isinstance(event, StepRecorded) and event.parts), [])
-    return "\n\n".join(cut(parts[part], PROMPT_CHARACTERS) for part in named if part in parts)
 
 
 def _step(event: StepRecorded) -> Iterable[Cell]:

@@ -118,6 +118,10 @@ class Host:
         self.threads = Threads()
         self.reserved = Reservations()
         self.models: Models = ModelService(self.spawn, self._check_outside)
+        self.processes = Processes(self.spawn)
+        self.programs = Watched()
+        self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_on)
+        store.live.follow(self.bus.board.take)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
         self._limit = processes or spare_cores()
@@ -125,63 +129,43 @@ class Host:
         self._bound = dict(bound or {})
         self._texts = Texts(store.journal.body)
         self._timers = Timers(self.clock)
-        self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_on)
-        store.live.follow(self.bus.board.take)
-        self._orders = Orders(store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
-        self.processes = Processes(self.spawn)
-        self.programs = Watched()
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
-            store,
-            self._writer,
-            self.clock,
-            self._texts,
-            perform=self._perform,
-            divert=self._divert,
-            seed=seed,
-            batch_ms=batch_ms,
-        )
-        self._trusting = Trusting(
-            allowed,
-            db=None if store.path is None else store.path.resolve(),
-            folder=folder,
-            state=lambda: self.state,
-            is_program=is_program,
-        )
-        self._crew = Crew(
-            runtimes=runtimes if runtimes is not None else built_in(),
-            bound=self._bound,
-            state=lambda: self.state,
-            folder=folder,
-            trusting=self._trusting,
-            threads=self.threads,
-            processes=self.processes,
-            programs=self.programs,
-            start=self.spawn,
-        )
-        self._attempts = Attempts(self, self._crew, grace_s=grace_s)
-        self._performer = Performer(
-            self, crew=self._crew, attempts=self._attempts, orders=self._orders, on_stop=self._end
-        )
-        self._intake = Intake(
-            self,
-            store.inbox,
-            orders=self._orders,
-            trusting=self._trusting,
-            ended=self._ended_runs,
-            written=self._loop.written,
-            put=self._loop.put,
-        )
-        self._handover = Handover(self, store, self._attempts, put=self._loop.put, close_intake=self._intake.close)
+            store, self._writer, self.clock, self._texts,
+            perform=self._perform, divert=self._divert, seed=seed, batch_ms=batch_ms,
+        )  # fmt: skip
         if state is not None:
             self._loop.state = state
-        self._imports = Imports(self, granted=self._trusting.granted, tell=self._told)
+        self._trusting = Trusting(
+            allowed, db=None if store.path is None else store.path.resolve(), folder=folder,
+            state=lambda: self.state, is_program=is_program,
+        )  # fmt: skip
+        self._connect(runtimes if runtimes is not None else built_in(), folder, grace_s=grace_s)
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
         self._snapshot_seq = 0
         self._saving = False
         self._group: TaskGroup | None = None
         self._ended = anyio.Event()
+
+    def _connect(self, runtimes: Mapping[str, Factory], folder: Path | None, *, grace_s: float) -> None:
+        """Make what executes attempts and effects, and what takes orders."""
+        self._orders = Orders(self.store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
+        self._crew = Crew(
+            runtimes=runtimes, bound=self._bound, state=lambda: self.state, folder=folder, trusting=self._trusting,
+            threads=self.threads, processes=self.processes, programs=self.programs, start=self.spawn,
+        )  # fmt: skip
+        self._attempts = Attempts(self, self._crew, grace_s=grace_s)
+        self._performer = Performer(
+            self, crew=self._crew, attempts=self._attempts, orders=self._orders, on_stop=self._end
+        )
+        loop = self._loop
+        self._intake = Intake(
+            self, self.store.inbox, orders=self._orders, trusting=self._trusting, ended=self._ended_runs,
+            written=loop.written, put=loop.put,
+        )  # fmt: skip
+        self._handover = Handover(self, self.store, self._attempts, put=loop.put, close_intake=self._intake.close)
+        self._imports = Imports(self, granted=self._trusting.granted, tell=self._told)
 
     # For the program around it
 

@@ -9,7 +9,7 @@ from dashboard.views.digest import digest
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line, cells
 from dashboard.views.names import Texts
-from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of
+from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of, prompt_text
 from dashboard.views.prose import MOST_CHARACTERS, growing, paragraph, prose
 from dashboard.views.step_table import live_lines, step_lines, steps_among
 from engine.core.codec import kind_of
@@ -72,6 +72,8 @@ def test_the_prompt_is_put_together_as_it_was_sent() -> None:
     ]  # fmt: skip
     assert [one.role for one in after] == ["system", "tools", "user", "model", "tool"]
     assert after[-1].text.startswith("search → ")
+    assert prompt_text(first).startswith("system: You find sources.\n\ntools: search")
+    assert prompt_text([one for one in first if one.role == "user"]) == ""
     assert len(folded_prompt(after, 40, 6)) <= 6
     assert all(cells(line.spans) <= 40 for line in prompt_lines(after, 40))
 

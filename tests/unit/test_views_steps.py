@@ -2,7 +2,7 @@
 
 import json
 
-from dashboard.views.steps import calls_of, cut, last_line, latest_steps, live_cells, prompt_of, step_cells
+from dashboard.views.steps import calls_of, cut, last_line, latest_steps, live_cells, step_cells
 from dashboard.views.usage import is_metered
 from engine.core.events import AttemptStarted, ModelFailed, StepRecorded
 from tests.pilot.scene import audit
@@ -71,13 +71,6 @@ def test_a_row_shows_the_running_tool_before_the_last_line_that_was_written() ->
     assert [last_line(live, task) for task in ("t1", "t2", "t3", "t4")] == ["second", '⚙ search {"q": 1}', "hm", ""]
     assert calls_of(live, "t2") == [("search", '{"q": 1}', 5)]
     assert calls_of({"call:t5": "7"}, "t5") == []
-
-
-def test_the_prompt_is_what_the_last_step_with_one_names() -> None:
-    events = [step("turn:1", "model", parts=["p1"]), step("turn:2", "model", parts=["p2", "p1"]), step("look")]
-
-    assert prompt_of(events, {"p1": "You lead.", "p2": "Tools"}) == "Tools\n\nYou lead."
-    assert prompt_of(events[2:], {"p1": "You lead."}) == ""
 
 
 def test_tokens_and_money_have_columns_only_where_any_are_known() -> None:

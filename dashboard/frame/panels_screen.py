@@ -1,0 +1,100 @@
+"""A page of titled panes below a few lines of facts; what pages of agents, tasks and runs share."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from dashboard.frame.page_screen import PageScreen
+from dashboard.views.event_log import Entry
+from dashboard.views.lines import Line
+from dashboard.views.step_table import LIVE
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.panel import Panel
+
+PROMPT_KEY = Binding("p", "prompt_pane", "prompt", show=False)
+"""For pages that show a prompt; in the past the key plays."""
+
+
+class PanelsScreen(PageScreen):
+    """Facts above, panes below. Steps unfold on enter; other lines open what they are about."""
+
+    FIRST: ClassVar[str] = ""
+    """The pane that gets the keys."""
+    PROMPT: ClassVar[str] = ""
+    """The pane of the prompt, which gets the keys while that is unfolded."""
+    GROWING: ClassVar[str] = "says"
+    """The pane whose text grows."""
+    BINDINGS = [Binding("f", "follow", "hold or follow", show=False)]
+    DEFAULT_CSS = """
+    PanelsScreen #facts { height: 3; background: $surface; }
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.unfolded: set[str] = set()
+        """Steps that are shown whole, by the seq of their event."""
+
+    def steps(self) -> Sequence[Entry]:
+        """The steps that it lists."""
+        return ()
+
+    def panel(self, name: str) -> Panel:
+        """Return a pane."""
+        return self.query_one(f"#{name}", Panel)
+
+    def show_facts(self, lines: Sequence[Line]) -> None:
+        """Show the lines above the panes."""
+        facts = self.query_one("#facts", Lines)
+        give_rows(facts, len(lines))
+        facts.show(lines)
+
+    def focus_body(self) -> None:
+        self.panel(self.PROMPT if self.has_class("-prompt") else self.FIRST).focus()
+
+    def on_mount(self) -> None:
+        self.focus_body()
+
+    def on_panel_resized(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def on_panel_opened(self, event: Panel.Opened) -> None:
+        key = event.key
+        if key in {str(entry.seq) for entry in self.steps()}:
+            self.unfolded ^= {key}
+            self.look(self.deck.glimpse)
+        elif not key.startswith(LIVE):
+            self.deck.open_key(key)
+
+    def copied(self) -> tuple[str, str]:
+        pane = self.focused if isinstance(self.focused, Panel) else self.panel(self.GROWING)
+        return pane.title.lower(), pane.whole
+
+    def action_follow(self) -> None:
+        """Hold the growing text where it is, or follow its end again."""
+        pane = self.panel(self.GROWING)
+        if pane.follows:
+            pane.follows = False
+        else:
+            pane.follow()
+        self.look(self.deck.glimpse)
+
+    def action_prompt_pane(self) -> None:
+        """Unfold the prompt as it was sent, or fold it."""
+        self.toggle_class("-prompt")
+        self.focus_body()
+        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+
+    def action_back(self) -> None:
+        if self.has_class("-prompt"):
+            self.action_prompt_pane()
+        else:
+            super().action_back()
+
+
+def give_rows(pane: Widget, rows: int) -> None:
+    """Make a pane so many rows high; it is hidden without any."""
+    pane.display = rows > 0
+    if rows > 0 and (pane.styles.height is None or pane.styles.height.value != rows):
+        pane.styles.height = rows

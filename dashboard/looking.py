@@ -1,0 +1,36 @@
+"""Makes the view of the team that all screens draw: as the files say it now, or as of a past moment."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from dashboard.feed import Feed
+from dashboard.playback import Playback
+from dashboard.views.digest import digest
+from dashboard.views.header import Glimpse, Situation, engine_time_ms
+from dashboard.views.past import Moment
+from engine.core.state import State
+
+
+def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool) -> Glimpse:
+    """Return the team at the moment that is shown, and what is known about its engine."""
+    now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
+    past = playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
+    situation = Situation(
+        db=str(db), engine=feed.engine, standbys=feed.standbys, now_ms=now_ms, events_per_s=feed.events_per_s,
+        behind=feed.behind, opening=feed.opening, trouble=feed.trouble, readonly=readonly, looked=feed.looked,
+        wall_ms=wall_ms,
+    )  # fmt: skip
+    if past is not None:
+        return _look_back(playback, past, situation)
+    state = State() if situation.opening else feed.state
+    counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
+    feed.activity.sample_queue(situation.now_ms, counts.waiting)
+    return Glimpse(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
+
+
+def _look_back(playback: Playback, past: Moment, now: Situation) -> Glimpse:
+    """Leave out what is known only of the present: the live file, and which engine holds the database."""
+    then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=0.0, behind=0, opening=False)
+    counts = digest(playback.state)
+    playback.activity.sample_queue(past.at_ms, counts.waiting)
+    return Glimpse(playback.state, counts, {}, then, playback.names, playback.activity, playback.recent, past)

@@ -1,0 +1,49 @@
+"""Runs the dashboard in a terminal until it is left."""
+
+from pathlib import Path
+
+from dashboard.actions import BY_NAME
+from dashboard.app import QuarterdeckApp
+from dashboard.settings import read_settings, settings_file
+from dashboard.visiting import read_place
+from store import Reader
+
+
+def run_dashboard(
+    db: Path,
+    *,
+    readonly: bool = False,
+    ask_engine: bool = False,
+    tips: bool = False,
+    debug: bool = False,
+    place: str | None = None,
+) -> int:
+    """Open the dashboard on a database until it is left.
+
+    Args:
+        db: The team's database; an engine may work on it or not.
+        readonly: Look only; every action is refused.
+        ask_engine: When it is left, ask whether the engine goes on.
+        tips: Suggest what to try.
+        debug: Show where an error came from.
+        place: Where it opens, as `--open` writes it.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        StoreError: If `db` is not a Quarterdeck database.
+        NoPlace: If there is no such place.
+    """
+    with Reader(db):
+        pass
+    at = None if place is None else read_place(place)
+    settings = read_settings(settings_file(), BY_NAME)
+    app = QuarterdeckApp(
+        db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at, settings=settings
+    )
+    status = app.run()
+    while app.next_path is not None:
+        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings)
+        status = app.run()
+    return status if status is not None else app.return_code or 0
