@@ -12,8 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,17 +26,20 @@ from dashboard.client import Client
 from dashboard.demo.stdlib import stdlib_folder
 from dashboard.process import Detached, end, let_go, start_engine, wait_until_up
 from engine.core.commands import Submit
-from engine.core.state import Agent
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
+from screenshots.film import film
+from screenshots.operating import busy, drawn, go, named, said, settle, until
+from screenshots.tour import tour
 
 HERE = Path(__file__).resolve().parent
 DB = Path("demo.db")
 """Relative, because a picture may show it, and names nobody's folders."""
-WIDE, SMALL, LARGE = (120, 40), (80, 24), (200, 60)
+WIDE, SMALL, LARGE, FILMED = (120, 40), (80, 24), (200, 60), (110, 32)
+TOUR = "tour"
+"""The one that moves."""
 AT_WORK = 5
 """So many agents at work, or waiting for what they delegated, are worth a picture."""
-PATIENCE_S = 600.0
 LOADED_WITHIN_S = 60.0
 PROBED_S = 10.0
 """Seconds that the library's probe is told to have taken: so slow a machine gets the same few files as any other."""
@@ -55,23 +57,27 @@ FONTS = '"DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace'
 
 
 def main() -> int:
-    """Take every picture; 1 if the demo did not get where a picture shows it."""
+    """Take every picture and the tour; 1 if the demo did not get where one of them shows it."""
     home = Path.cwd()
-    with tempfile.TemporaryDirectory(prefix="quarterdeck-") as folder:
-        os.chdir(folder)
-        os.environ["XDG_DATA_HOME"] = folder  # what the pictures trust is not on the list of whoever takes them
-        try:
-            with engine_at_work(Path(folder)) as engine:
-                taken = anyio.run(pictures, engine)
-        except TimeoutError as error:
-            print(f"screenshots: {error}; the engine's log: {log_tail(Path(folder))}", file=sys.stderr)
-            return 1
-        finally:
-            os.chdir(home)
-        for name, drawn in taken.items():
-            (HERE / f"{name}.svg").write_text(standing_alone(drawn, folder), encoding="utf-8")
-        print(f"{len(taken)} pictures in {HERE.name}/: {', '.join(taken)}")
-        print(made_png(list(taken), Path(folder)))
+    taken: dict[str, str] = {}
+    try:
+        for take in (pictures, recorded):
+            with tempfile.TemporaryDirectory(prefix="quarterdeck-") as folder:
+                os.chdir(folder)
+                os.environ["XDG_DATA_HOME"] = folder  # what they trust is not on the list of whoever takes them
+                try:
+                    with engine_at_work(Path(folder)) as engine:
+                        drawn = anyio.run(take, engine)
+                except TimeoutError as error:
+                    print(f"screenshots: {error}; the engine's log: {log_tail(Path(folder))}", file=sys.stderr)
+                    return 1
+                taken |= {name: standing_alone(svg, folder) for name, svg in drawn.items()}
+    finally:
+        os.chdir(home)
+    for name, svg in taken.items():
+        (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
+    print(f"{len(taken)} pictures in {HERE.name}/: {', '.join(taken)}")
+    print(made_png([name for name in taken if name != TOUR]))
     return 0
 
 
@@ -110,6 +116,13 @@ async def pictures(engine: Detached) -> dict[str, str]:
     async with watching.run_test(size=WIDE) as pilot:
         await after_a_kill(watching, pilot, taken, engine)
     return taken
+
+
+async def recorded(_: Detached) -> dict[str, str]:
+    """Record the tour."""
+    app = QuarterdeckApp(DB)
+    async with app.run_test(size=FILMED) as pilot:
+        return {TOUR: film(await tour(app, pilot), fonts=FONTS)}
 
 
 async def while_it_works(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:
@@ -205,51 +218,6 @@ async def at_work(app: QuarterdeckApp, pilot: Pilot[int]) -> None:
         await until(pilot, lambda: busy_agents() >= AT_WORK or not app.feed.state.runs, "busy agents")
 
 
-async def go(app: QuarterdeckApp, pilot: Pilot[int], place: str, selected: str | None = None) -> None:
-    """Show a screen, with the cursor on a row."""
-    app.action_go(place, selected=selected)
-    await settle(pilot)
-
-
-async def settle(pilot: Pilot[int], pause_s: float = 0.4) -> None:
-    """Let what was read and what was pressed reach the screen."""
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause(pause_s)
-
-
-async def until(pilot: Pilot[int], condition: Callable[[], object], awaited: str) -> None:
-    """Let the dashboard work until something is so.
-
-    Raises:
-        TimeoutError: It did not come about within PATIENCE_S.
-    """
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        if time.monotonic() > deadline_s:
-            raise TimeoutError(f"{awaited} did not come about within {PATIENCE_S:.0f} s")
-        await pilot.pause(0.05)
-
-
-def named(app: QuarterdeckApp, name: str) -> Agent:
-    """The agent of that name."""
-    return next(agent for agent in app.feed.state.agents.values() if agent.name == name)
-
-
-def busy(app: QuarterdeckApp, name: str) -> bool:
-    """Whether an agent has an attempt under way."""
-    return bool(named(app, name).running)
-
-
-def said(app: QuarterdeckApp) -> str:
-    """The status line."""
-    return app.message.text if app.message is not None else ""
-
-
-def drawn(app: QuarterdeckApp) -> str:
-    """What the screen looks like now."""
-    return app.export_screenshot(title="quarterdeck demo", simplify=True)
-
-
 def standing_alone(svg: str, folder: str) -> str:
     """Return a picture that fetches nothing: fonts of the reader's machine in place of those of the net.
 
@@ -272,19 +240,25 @@ def _with_descenders(found: "re.Match[str]") -> str:
     return f"{found[1]}{float(found[2]) + DESCENDER}"
 
 
-def made_png(names: list[str], folder: Path) -> str:
+def made_png(names: list[str]) -> str:
     """Draw each SVG as PNG where a Chromium is found; return a line that says what was done."""
     chromium = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if chromium is None:
         return "no PNG: there is no Chromium here to draw them"
-    for name in names:
-        svg = HERE / f"{name}.svg"
-        width, height = size_of(svg)
-        # Its sandbox does not work for root; it only draws a file of our own.
-        options = ["--headless", "--disable-gpu", "--hide-scrollbars", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-        options += [f"--user-data-dir={folder / 'chromium'}", f"--window-size={width},{height}"]
-        options += ["--default-background-color=00000000", f"--screenshot={svg.with_suffix('.png')}", svg.as_uri()]
-        subprocess.run([chromium, *options], check=True, capture_output=True, timeout=120)
+    with tempfile.TemporaryDirectory(prefix="quarterdeck-") as profile:
+        for name in names:
+            svg = HERE / f"{name}.svg"
+            width, height = size_of(svg)
+            # Its sandbox does not work for root; it only draws a file of our own.
+            options = [
+                "--headless",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                *(["--no-sandbox"] if os.geteuid() == 0 else []),
+            ]
+            options += [f"--user-data-dir={profile}", f"--window-size={width},{height}"]
+            options += ["--default-background-color=00000000", f"--screenshot={svg.with_suffix('.png')}", svg.as_uri()]
+            subprocess.run([chromium, *options], check=True, capture_output=True, timeout=120)
     return f"PNG beside them, drawn by {Path(chromium).name}"
 
 
