@@ -41,8 +41,6 @@ FLUSH_S = 0.1
 LOOK_S = 0.2
 """Shortest time between two redraws under load, in seconds: a redraw costs as much as folding 500 events."""
 WARM_S = 1.0
-REDUCED_S = 1.0
-"""The same where little may move."""
 INTERRUPT_S = 3.0
 """A second ctrl+c within this time quits."""
 COLLECT_S = 60.0
@@ -121,6 +119,8 @@ class QuarterdeckApp(Deck):
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = THEMES[self.settings.theme].name
+        if self.settings.is_reduced:
+            self.animation_level = "none"  # what screens and Textual itself ask
         give_keys(self.settings.keys)
         self.set_keymap(dict(self.settings.keys))
         if self.settings.problem:
@@ -164,7 +164,7 @@ class QuarterdeckApp(Deck):
             self.tip = self._tips.of(self._happened(), now_ms, pid=pid)
         self._stale |= moved if in_past else changed or feed.live != self.glimpse.live
         drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at())
-        if drawn != self._drawn or (self._stale and time.monotonic() - self._looked_s >= self._look_every_s):
+        if drawn != self._drawn or (self._stale and self._may_look):
             self._drawn, self._stale, self._looked_s = drawn, False, time.monotonic()
             self.glimpse = self._look()
             if not in_past:
@@ -175,8 +175,9 @@ class QuarterdeckApp(Deck):
             visit(self, place)
 
     @property
-    def _look_every_s(self) -> float:
-        return REDUCED_S if self.settings.is_reduced else LOOK_S
+    def _may_look(self) -> bool:
+        """Whether something may move between two seconds: where little moves, all of it does so with the second."""
+        return self.animation_level != "none" and time.monotonic() - self._looked_s >= LOOK_S
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the screen where they are not the time bar's: before the newest event, and in a field."""

@@ -1,6 +1,6 @@
 """What a user has chosen for every dashboard: colours, motion, how to be called, keys. One TOML file.
 
-    theme = "light"            # dark, light, contrast
+    theme = "light"            # dark, light, contrast, colorblind
     motion = "reduced"         # full, reduced
     call = "desktop"           # bell, desktop, off: how you are told that something needs you
     [keys]

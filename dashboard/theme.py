@@ -1,12 +1,15 @@
-"""The colours: one accent, one for each state, and nothing else; a dark, a light and a high-contrast set.
+"""The colours: one accent, one for each state, and nothing else; a dark, a light, a high-contrast, a colour-blind set.
 
 A state is always a glyph and a word too, so that no set is needed to tell it. Busy and failed are bluish green and
-vermilion: they differ in the eyes of people who see no red or no green.
+vermilion: they differ in the eyes of people who see no red or no green. In the colour-blind set any two states do, also
+for those who see no blue; tests/unit/test_colours.py computes it.
 """
+
+from dataclasses import replace
 
 from textual.theme import Theme
 
-NAMES = ("dark", "light", "contrast")
+NAMES = ("dark", "light", "contrast", "colorblind")
 _BACKGROUND, _RAISED, _BAR = ("#0e131a", "#fcfcfa", "#000000"), ("#141b24", "#f4f5f3", "#000000"), (
     "#1a2430", "#e9ecef", "#000000",
 )  # fmt: skip
@@ -78,6 +81,22 @@ _VARIABLES = {
 }
 
 
+_COLOURBLIND = {
+    "attention": "#ffe624",
+    "busy": "#5ce2b5",
+    "busy-before": "#45ad8b",
+    "done": "#5caa96",
+    "waiting": "#9595ff",
+    "idle": "#6b7c8e",
+    "paused": "#f3b4e7",
+    "draining": "#a87a22",
+    "stopped": "#6b7c8e",
+    "error": "#ff9066",
+    "warn": "#ff9066",
+}
+"""States of the dark set, changed so little that every two of them differ by ΔE 13 for every kind of eye."""
+
+
 def _theme(place: int) -> Theme:
     colours = {key: shades[place] for key, shades in _COLOURS.items()}
     variables = {key: shades[place] for key, shades in _VARIABLES.items()}
@@ -88,7 +107,20 @@ def _theme(place: int) -> Theme:
     return Theme(name=name, dark=place != 1, variables=variables, **colours)  # type: ignore[arg-type]
 
 
-THEMES = {name: _theme(place) for place, name in enumerate(NAMES)}
+def _for_the_colour_blind(dark: Theme) -> Theme:
+    tones = {f"tone-{key}": colour for key, colour in _COLOURBLIND.items()}
+    return replace(
+        dark,
+        name="quarterdeck-colorblind",
+        success=_COLOURBLIND["busy"],
+        warning=_COLOURBLIND["draining"],
+        error=_COLOURBLIND["error"],
+        variables={**dark.variables, **tones, "ground-badge": _COLOURBLIND["attention"]},
+    )
+
+
+THEMES = {name: _theme(place) for place, name in enumerate(NAMES[:3])}
+THEMES["colorblind"] = _for_the_colour_blind(THEMES["dark"])
 """By the name that an operator knows them by."""
 DARK = THEMES["dark"]
 BOLD_TONES = frozenset({"accent", "strong", "attention", *_GROUNDS})

@@ -1,6 +1,6 @@
 """A screen whose body is one table."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from textual.widget import Widget
 from dashboard.frame.frame import Frame
 from dashboard.views.header import Glimpse, reading
 from dashboard.views.rows import Cell, Listing, in_order_of
+from dashboard.views.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
 
@@ -24,7 +25,9 @@ class TableScreen(Frame):
     """Whether rows change places by themselves; then their order is held while the cursor stands on one of them."""
 
     ORDERS: ClassVar[tuple[str, ...]] = ()
-    """The ways to sort, in the order in which a key goes through them."""
+    """The ways to sort, in the order in which a key goes through them; without any, rows are sorted by their cells."""
+    HEADS: ClassVar[Mapping[str, str]] = {}
+    """Which of them a click on a heading chooses."""
     BINDINGS = [
         Binding("less_than_sign", "sort(-1)", "sort the way before", show=False),
         Binding("greater_than_sign", "sort(1)", "sort the next way", show=False),
@@ -32,10 +35,16 @@ class TableScreen(Frame):
 
     def __init__(self) -> None:
         super().__init__()
-        self._order = next(iter(self.ORDERS), "")
+        self.sorting = Sorting(self.first_order)
+        """How the rows are sorted."""
         self._next_ms = 0
         self._shown = 0
         self._total = 0
+
+    @property
+    def first_order(self) -> str:
+        """How rows are sorted until somebody chooses."""
+        return next(iter(self.ORDERS), "")
 
     def body(self) -> Iterable[Widget]:
         yield Table(id="body", sorts=self.SORTED)
@@ -46,8 +55,14 @@ class TableScreen(Frame):
 
     def sorted_rows(self, view: Callable[..., Listing], glimpse: Glimpse) -> Listing:
         """Return the rows of a view of the whole team, sorted and filtered as the operator has chosen."""
-        at = {"now_ms": glimpse.now_ms, "order": self._order, "needle": self.needle}
+        at = {"now_ms": glimpse.now_ms, "order": self.sorting.order, "needle": self.needle}
         return view(glimpse.state, glimpse.counts, glimpse.live, **at)
+
+    def sorted(self, listing: Listing) -> Listing:
+        """Return rows that came in one of `ORDERS` as the operator has chosen."""
+        if self.ORDERS:
+            return turned(listing) if self.sorting.turned else listing
+        return sorted_by_cells(listing, self.sorting) if self.sorting.order else listing
 
     @property
     def table(self) -> Table:
@@ -57,12 +72,13 @@ class TableScreen(Frame):
     def show(self, glimpse: Glimpse) -> None:
         if not glimpse.due(self._next_ms):
             return
-        listing = self.listing(glimpse)
+        listing = self.sorted(self.listing(glimpse))
         if glimpse.situation.opening:
             listing = replace(listing, empty=reading(glimpse.situation))
         elif self.is_held:
             listing = in_order_of(listing, self.table.rows.keys)
         self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
+        self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.turned else DOWN)
         self.table.show(listing, glimpse.wall_ms)
         self._next_ms = glimpse.wall_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
 
@@ -95,14 +111,26 @@ class TableScreen(Frame):
         facts = [Cell(f"▪ {marked} marked", "accent")] if marked else []
         facts += [Cell("order held, esc releases it", "muted")] if self.is_held else []
         facts += [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
-        return [*facts, Cell(f"sorted: {self._order}", "muted")] if self._order else facts
+        return [*facts, Cell(f"sorted: {self.sorting.said}", "muted")] if self.sorting.order else facts
 
     def action_sort(self, by: int) -> None:
-        """Sort in the next way, or in the one before."""
-        if self.ORDERS:
-            self._order = self.ORDERS[(self.ORDERS.index(self._order) + by) % len(self.ORDERS)]
-            self.release()
-            self.look(self.deck.glimpse)
+        """Sort in the next way, or in the one before; where rows are sorted by their cells, by the next column."""
+        titles = ["", *(column.title for column in self.table.rows.columns)]
+        self.sort(self.sorting.stepped(self.ORDERS or titles, by))
+
+    def on_table_headed(self, event: Table.Headed) -> None:
+        """Sort by the column, then the other way round, then again as it was."""
+        order = self.HEADS.get(event.title, "") if self.ORDERS else event.title
+        if order:
+            self.sort(self.sorting.clicked(order, self.first_order))
+        elif event.title:
+            self.deck.say(f"rows cannot be sorted by {event.title}; {', '.join(self.HEADS)} can", "muted")
+
+    def sort(self, sorting: Sorting) -> None:
+        """Sort the rows, and let them go where they belong now."""
+        self.sorting = sorting
+        self.release()
+        self.look(self.deck.glimpse)
 
     def marked_agents(self) -> list[str]:
         """Return the agents that were marked and are still in the team."""

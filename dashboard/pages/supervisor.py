@@ -18,6 +18,7 @@ from dashboard.views.network import ORDERS, Folding, Measures, network
 from dashboard.views.progress import Progress, Progresses
 from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import Cell
+from dashboard.views.sorting import DOWN, UP, Sorting
 from dashboard.views.supervisor_pane import facts, figures_line, supervisor_side
 from dashboard.views.targets import Target, target_of
 from dashboard.views.usage import is_metered
@@ -62,7 +63,7 @@ class SupervisorScreen(PageScreen):
         super().__init__(key)
         self._meters, self._progresses, self._queues = Meters(), Progresses(), QueueHistory()
         self._graph = GraphSlot()
-        self._order = "declared"
+        self._sorting = Sorting("declared")
         self._switched_ms = -1
 
     def body(self) -> Iterable[Widget]:
@@ -90,13 +91,14 @@ class SupervisorScreen(PageScreen):
         self._meters.look(glimpse.activity, state, now_ms, anew=glimpse.past is not None)
         progress = self._progresses.of(glimpse)
         measures = Measures(
-            self.table.size.width, 0, self._meters, glimpse.activity, progress, self._order, middle=True
+            self.table.size.width, 0, self._meters, glimpse.activity, progress, self._sorting, middle=True
         )  # fmt: skip
         listing = network(
             state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,
             root=self._key, measures=measures,
         )  # fmt: skip
         self._make_room(len(listing.keys))
+        self.table.head(self._sorting.order, UP if self._sorting.turned else DOWN)
         self.table.show(listing, now_ms)
         graph = self.query_one("#graph", Lines)
         if graph.size.height:
@@ -146,19 +148,18 @@ class SupervisorScreen(PageScreen):
         self.deck.open_key(event.key)
 
     def on_table_headed(self, event: Table.Headed) -> None:
-        """Sort the members by the heading; by the same once more as they were declared."""
+        """Sort the members by the heading, then the other way round, then as they were declared."""
         if event.title in ORDERS:
-            self._order = "declared" if self._order == event.title else event.title
+            self._sorting = self._sorting.clicked(event.title, "declared")
             self.look(self.deck.glimpse)
 
     def action_sort(self, by: int) -> None:
         """Sort in the next way, or in the one before."""
-        orders = [*ORDERS]
-        self._order = orders[(orders.index(self._order) + by) % len(orders)]
+        self._sorting = self._sorting.stepped([*ORDERS], by)
         self.look(self.deck.glimpse)
 
     def facts(self) -> list[Cell]:
-        return [Cell(f"sorted: {self._order}", "muted")] if self._order != "declared" else []
+        return [Cell(f"sorted: {self._sorting.said}", "muted")] if self._sorting.order != "declared" else []
 
     def target(self) -> Target | None:
         """Return the member under the cursor; without one the supervisor itself."""

@@ -3,7 +3,7 @@
 from textual.binding import Binding
 
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.agents import ORDERS, agents
+from dashboard.views.agents import HEADS, ORDERS, agents
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Listing
 from dashboard.widgets.table import Table
@@ -19,6 +19,7 @@ class AgentsScreen(TableScreen):
     )  # fmt: skip
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     ORDERS = tuple(ORDERS)
+    HEADS = HEADS
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return self.sorted_rows(agents, glimpse)

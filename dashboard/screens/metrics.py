@@ -12,7 +12,7 @@ from dashboard.feed import entries_of
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.activity import Ended, ended_of
 from dashboard.views.header import Glimpse
-from dashboard.views.metric_rows import ORDERS, figures, metric_rows
+from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows
 from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, grid, plot_count, plots, series
 from dashboard.views.rows import Cell, Listing
 from dashboard.widgets.lines import Lines
@@ -32,6 +32,7 @@ class MetricsScreen(TableScreen):
 
     PLACE = "metrics"
     ORDERS = tuple(ORDERS)
+    HEADS = HEADS
     KEYS = (
         ("↑↓", "agent"), ("enter", "only it"), ("w", "window"), (">", "sort"), ("p", "one plot"), ("o", "open"), "swap",
     )  # fmt: skip
@@ -70,7 +71,8 @@ class MetricsScreen(TableScreen):
 
     def show(self, glimpse: Glimpse) -> None:
         self._take(glimpse)
-        drawn = (glimpse.now_ms // DRAW_EVERY_MS, self._window, self._only, self._large, glimpse.state.seq == 0)
+        chosen = (self._window, self._only, self._large, self.sorting, self.needle)
+        drawn = (glimpse.now_ms // DRAW_EVERY_MS, *chosen, glimpse.state.seq == 0)
         if drawn != self._drawn:
             self._drawn = drawn
             self._draw(glimpse)
@@ -139,7 +141,7 @@ class MetricsScreen(TableScreen):
     def listing(self, glimpse: Glimpse) -> Listing:
         found = figures(self._ends, glimpse.now_ms - WINDOWS_MS[self._window])
         return metric_rows(
-            glimpse.state, found, glimpse.activity, now_ms=glimpse.now_ms, order=self._order, needle=self.needle
+            glimpse.state, found, glimpse.activity, now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle
         )
 
     def facts(self) -> list[Cell]:

@@ -16,7 +16,7 @@ from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import Glimpse
 from dashboard.views.lines import BLANK, Line, Span, hairline, indented
 from dashboard.views.meters import Meters
-from dashboard.views.network import ORDERS, Folding, Measures, depth_facts, lane_cells, network
+from dashboard.views.network import HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
 from dashboard.views.progress import Progress, Progresses
 from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import Cell, Listing
@@ -37,6 +37,7 @@ class NetworkScreen(TableScreen):
     PLACE = "network"
     SORTED = False
     ORDERS = tuple(ORDERS)
+    HEADS = HEADS
     KEYS = (
         ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"), (".", "fold"),
         ("tab", "pane"), ("v", "pane off"), ("!", "who needs me"),
@@ -87,7 +88,7 @@ class NetworkScreen(TableScreen):
         lane = lane_cells(state, width) if lanes else 0
         self._meters.look(glimpse.activity, state, now_ms, lane=lane, anew=glimpse.past is not None)
         progress = self._progresses.of(glimpse)
-        measures = Measures(width, lane, self._meters, glimpse.activity, progress, self._order)
+        measures = Measures(width, lane, self._meters, glimpse.activity, progress, self.sorting)
         return network(
             state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
         )
@@ -192,12 +193,9 @@ class NetworkScreen(TableScreen):
         else:
             self.deck.open_key(key)
 
-    def on_table_headed(self, event: Table.Headed) -> None:
-        """Sort the members of each supervisor by the heading; by the same once more as they were declared."""
-        if event.title in ORDERS:
-            self._order = "declared" if self._order == event.title else event.title
-            self.release()
-            self.look(self.deck.glimpse)
+    def sorted(self, listing: Listing) -> Listing:
+        """Return the tree as it is: each supervisor's members are sorted in it."""
+        return listing
 
     def target(self) -> Target | None:
         """Return what the cursor of the pane is on while it has the focus, else that of the tree."""

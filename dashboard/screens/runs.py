@@ -3,7 +3,7 @@
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Listing
-from dashboard.views.runs import ORDERS, runs
+from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.widgets.table import Table
 
 
@@ -16,10 +16,11 @@ class RunsScreen(TableScreen):
         "strategy", (">", "sort"), ("d", "describe"), ("y", "JSON"),
     )  # fmt: skip
     ORDERS = tuple(ORDERS)
+    HEADS = HEADS
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return runs(
-            glimpse.state, now_ms=glimpse.now_ms, order=self._order, needle=self.needle, working=glimpse.working
+            glimpse.state, now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle, working=glimpse.working
         )  # fmt: skip
 
     def on_table_opened(self, event: Table.Opened) -> None:

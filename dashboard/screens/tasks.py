@@ -4,7 +4,7 @@ from dashboard.frame.journal_screen import MOST, JournalScreen
 from dashboard.views.ended import ENDS, EndedTask, ended_in
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell, Listing
-from dashboard.views.tasks import ORDERS, tasks
+from dashboard.views.tasks import HEADS, ORDERS, tasks
 from dashboard.widgets.table import Table
 
 
@@ -27,6 +27,7 @@ class TasksScreen(JournalScreen):
         ("y", "JSON"),
     )
     ORDERS = tuple(ORDERS)
+    HEADS = HEADS
     _ended: tuple[int, list[EndedTask]] = (-1, [])
 
     def listing(self, glimpse: Glimpse) -> Listing:
@@ -35,7 +36,7 @@ class TasksScreen(JournalScreen):
             self._ended = newest, ended_in(self.entries, glimpse.names)
         return tasks(
             glimpse.state, glimpse.counts, glimpse.live,
-            now_ms=glimpse.now_ms, order=self._order, needle=self.needle, ended=self._ended[1],
+            now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle, ended=self._ended[1],
         )  # fmt: skip
 
     def facts(self) -> list[Cell]:

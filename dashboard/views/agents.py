@@ -29,15 +29,26 @@ WITH_USAGE = (*COLUMNS, *USED)
 _URGENT_FIRST = [
     AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
 ]  # fmt: skip
-ORDERS: dict[str, Callable[[Agent, Digest], float]] = {
+ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
     "declared": lambda agent, counts: 0,
     "state": lambda agent, counts: _URGENT_FIRST.index(agent.status),
     "failures": lambda agent, counts: -agent.failed,
     "queue": lambda agent, counts: -counts.waiting_of[agent.id],
     "cost": lambda agent, counts: -float(agent.usage.cost_usd or 0),
     "slowest": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
+    "name": lambda agent, counts: agent.name.casefold(),
+    "team": lambda agent, counts: agent.supervisor_id,
+    "generation": lambda agent, counts: -agent.generation,
+    "done": lambda agent, counts: -agent.done,
+    "worst": lambda agent, counts: agent.done / (agent.done + agent.failed) if agent.done + agent.failed else 2.0,
+    "tokens": lambda agent, counts: -((agent.usage.tokens_in or 0) + (agent.usage.tokens_out or 0)),
 }
 """The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
+HEADS = {
+    "AGENT": "name", "UNDER": "team", "GEN": "generation", "STATE": "state", "QUEUE": "queue", "DONE": "done",
+    "ERR": "failures", "OK": "worst", "P50": "slowest", "TOKENS": "tokens", "COST": "cost",
+}  # fmt: skip
+"""Which of them a heading chooses."""
 
 
 def agents(

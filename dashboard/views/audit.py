@@ -60,7 +60,7 @@ def _values(entry: Entry) -> dict[str, str]:
 
 def _cells(entry: Entry, undone: set[str], now_ms: int) -> tuple[Cell, ...]:
     event = entry.event
-    at = Cell(moment(entry.at_ms, now_ms), "muted")
+    at = Cell(moment(entry.at_ms, now_ms), "muted", rank=entry.at_ms)
     seq = Cell(f"{entry.seq:,}", "faint")
     if isinstance(event, CommandApplied):
         taken_back = event.command_id in undone

@@ -86,12 +86,22 @@ def _leader(term: _Term, situation: Situation, *, newest: bool) -> tuple[Cell, .
         Cell(str(started.token)),
         Cell(str(started.pid)),
         state,
-        Cell(moment(started.at_ms, now_ms), "muted"),
-        Cell(UNKNOWN if ended_ms is None else stopwatch(ended_ms - started.at_ms), "" if alive else "muted"),
-        Cell(duration(max(ages)) if alive and ages else UNKNOWN, "error" if hung else "muted"),
+        Cell(moment(started.at_ms, now_ms), "muted", rank=started.at_ms),
+        _led(started.at_ms, ended_ms, "" if alive else "muted"),
+        _lag(max(ages) if alive and ages else None, "error" if hung else "muted"),
         Cell("" if alive else _end(term), "muted"),
         Cell(started.version, "muted"),
     )
+
+
+def _led(since_ms: int, until_ms: int | None, tone: str) -> Cell:
+    if until_ms is None:
+        return Cell(UNKNOWN, tone)
+    return Cell(stopwatch(until_ms - since_ms), tone, rank=until_ms - since_ms)
+
+
+def _lag(age_ms: float | None, tone: str) -> Cell:
+    return Cell(UNKNOWN, tone) if age_ms is None else Cell(duration(age_ms), tone, rank=age_ms)
 
 
 def _end(term: _Term) -> str:
@@ -107,9 +117,9 @@ def _standby(one: StandbyInfo, now_ms: int) -> tuple[Cell, ...]:
         Cell(""),
         Cell(str(one.pid)),
         Cell("✕ silent", "error") if one.hung else Cell("◌ stands by", "waiting"),
-        Cell(moment(one.since_ms, now_ms), "muted"),
-        Cell(stopwatch(now_ms - one.since_ms), "muted"),
-        Cell(duration(one.beat_ms), "muted"),
+        Cell(moment(one.since_ms, now_ms), "muted", rank=one.since_ms),
+        _led(one.since_ms, now_ms, "muted"),
+        _lag(one.beat_ms, "muted"),
         Cell("takes over when the leader is gone", "muted"),
         Cell(""),
     )

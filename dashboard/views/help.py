@@ -5,6 +5,7 @@ MOVES = (
     ("space", "mark an agent; h then swaps all that are marked as one change"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
+    ("<  >", "sort a table the way before, the next way; so does a click on a heading, a second one turns it round"),
     ("esc", "clear the filter, or go back"),
     ("/", 'filter: words, "two words", agent:a status:b, >5s, /regex/, -not this; tab completes'),
     (":", "command line; tab completes, ↑ recalls"),

@@ -84,9 +84,9 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
             Cell(subject_name(state, asked), "strong"),
             Cell(asked.question),
             Cell(otherwise(asked, now_ms), "draining" if asked.due_ms is not None else "muted"),
-            Cell(elapsed(now_ms - asked.asked_ms), "muted"),
+            Cell(elapsed(now_ms - asked.asked_ms), "muted", rank=-asked.asked_ms),
             Cell(" · ".join(asked.options), "muted"),
-            Cell(clock(asked.asked_ms), "muted"),
+            Cell(clock(asked.asked_ms), "muted", rank=asked.asked_ms),
         )
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
@@ -112,7 +112,7 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
 
 def _acts(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple[Cell, ...]:
     age = elapsed(now_ms - since_ms) if since_ms is not None else ""
-    return (Cell(keys, "muted"), Cell(age, "muted"))
+    return (Cell(keys, "muted"), Cell(age, "muted", rank=None if since_ms is None else -since_ms))
 
 
 def otherwise(asked: Escalation, now_ms: int) -> str:

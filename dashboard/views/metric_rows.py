@@ -48,7 +48,11 @@ ORDERS: dict[str, Callable[[Figures], float]] = {
     "p95": lambda one: -(one.p95_ms or 0),
     "failed": lambda one: -one.failed,
     "share": lambda one: -one.time_ms,
+    "worst": lambda one: one.done / (one.done + one.failed) if one.done + one.failed else 2.0,
 }
+"""The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
+HEADS = {"DONE": "done", "FAIL": "failed", "OK": "worst", "P50": "slowest", "P95": "p95", "SHARE": "share"}
+"""Which of them a heading chooses."""
 
 
 def figures(ends: Sequence[Ended], from_ms: int) -> dict[str, Figures]:

@@ -16,6 +16,7 @@ from dashboard.views.meters import METER, Meters, lane_heading
 from dashboard.views.plots import meter
 from dashboard.views.progress import Progress
 from dashboard.views.rows import EMPTY, Cell, Column, Listing, fitted, nothing
+from dashboard.views.sorting import Sorting
 from dashboard.views.subjects import OfAgent, OfSupervisor
 from dashboard.views.usage import is_metered
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
@@ -38,8 +39,9 @@ _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳
 _URGENT_FIRST = [
     AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
 ]  # fmt: skip
-ORDERS: dict[str, Callable[[Agent, Digest], float]] = {
+ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
     "declared": lambda agent, counts: 0,
+    "AGENT": lambda agent, counts: agent.name.casefold(),
     "STATE": lambda agent, counts: _URGENT_FIRST.index(agent.status),
     "QUEUE": lambda agent, counts: -counts.waiting_of[agent.id],
     "DONE": lambda agent, counts: -agent.done,
@@ -49,6 +51,8 @@ ORDERS: dict[str, Callable[[Agent, Digest], float]] = {
     "COST": lambda agent, counts: -float(agent.usage.cost_usd or 0),
 }
 """The ways to sort the members of each supervisor, by the heading that chooses them."""
+HEADS = {order: order for order in ORDERS}
+DECLARED = Sorting("declared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Measures:
     meters: Meters | None = None
     activity: Activity | None = None
     progress: Mapping[str, Progress] = field(default_factory=dict)
-    order: str = "declared"
+    sorting: Sorting = DECLARED
     middle: bool = False
     """Whether the median time of a task has a column also without lanes."""
 
@@ -115,7 +119,7 @@ def network(
     wanted = filter_typed(needle)
     fold = not wanted and len(state.agents) + len(state.supervisors) > folding.room
     lines: dict[str, _Line] = {}
-    build = _Build(state, counts, lines, folding if fold else None, now_ms, measures.order, _Passing(state, wanted))
+    build = _Build(state, counts, lines, folding if fold else None, now_ms, measures.sorting, _Passing(state, wanted))
     roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
     for one in (one for one in roots if build.found.has(one.id)):
         _branch(build, one, ("", ""))
@@ -178,7 +182,7 @@ class _Build(NamedTuple):
     lines: dict[str, _Line]
     folding: Folding | None
     now_ms: int
-    order: str
+    sorting: Sorting
     found: "_Passing"
 
 
@@ -203,10 +207,13 @@ def _branch(build: _Build, supervisor: Supervisor, leads: tuple[str, str]) -> No
 
 def _sorted(build: _Build, members: list[str]) -> list[str]:
     """Return members in the chosen order; teams stay where they were declared, before those that are sorted."""
-    if build.order == "declared":
+    order, is_turned = build.sorting
+    if order == "declared":
         return members
-    agents, rank = build.state.agents, ORDERS[build.order]
-    own = sorted((one for one in members if one in agents), key=lambda one: rank(agents[one], build.counts))
+    agents, rank = build.state.agents, ORDERS[order]
+    own = sorted(
+        (one for one in members if one in agents), key=lambda one: rank(agents[one], build.counts), reverse=is_turned
+    )
     return [*(one for one in members if one not in agents), *own]
 
 

@@ -24,6 +24,8 @@ class Cell(NamedTuple):
     """Quiet text before it: the branches of a tree."""
     spans: tuple[Span, ...] = ()
     """What is drawn in place of the text, where a table shows it in several styles."""
+    rank: float | None = None
+    """What it is sorted by where its text does not say so, such as a time; the largest first."""
 
 
 EMPTY = Cell("")

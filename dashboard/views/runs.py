@@ -15,7 +15,7 @@ from dashboard.views.subjects import OfRun
 from dashboard.views.usage import COST, TOKENS, is_metered, used
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at
-from engine.core.state import Run, RunSummary, State
+from engine.core.state import Run, RunStatus, RunSummary, State
 
 COLUMNS = (
     Column("REQUEST", 20, grow=2, most=80),
@@ -38,14 +38,46 @@ WITH_USAGE = (*COLUMNS[:-1], replace(TOKENS, drop=12), replace(COST, drop=1), re
 """Where models are paid for."""
 _BAR = 10
 Either = Run | RunSummary
-ORDERS: dict[str, Callable[[Either], tuple[float, ...]]] = {
+_NEVER = 2**62
+_STATES = (
+    RunStatus.FAILED, RunStatus.RUNNING, RunStatus.SUSPENDED, RunStatus.PAUSED, RunStatus.CANCELLED, RunStatus.SKIPPED,
+    RunStatus.DONE,
+)  # fmt: skip
+ORDERS: dict[str, Callable[[Either], tuple[float | str, ...]]] = {
     "newest": lambda run: (),
     "cost": lambda run: (-float(run.usage.cost_usd or 0),),
     "failures": lambda run: (-run.failed,),
     "largest": lambda run: (-(run.tasks if isinstance(run, RunSummary) else run.total),),
     "oldest": lambda run: (run.started_ms,),
-}
+    "state": lambda run: (_STATES.index(run.status),),
+    "request": lambda run: (run.title.casefold(),),
+    "team": lambda run: (run.supervisor_id,),
+    "strategy": lambda run: (run.strategy,),
+    "urgency": lambda run: (isinstance(run, RunSummary), getattr(run, "priority", 0)),
+    "due": lambda run: (getattr(run, "deadline_ms", None) or _NEVER,),
+    "longest": lambda run: (-_took_ms(run),),
+    "progress": lambda run: (-_share(run),),
+    "tokens": lambda run: (-((run.usage.tokens_in or 0) + (run.usage.tokens_out or 0)),),
+}  # fmt: skip
 """The ways to sort, in the order in which a key goes through them; equal ones stay as they are: open, then newest."""
+HEADS = {
+    "REQUEST": "request", "ID": "newest", "STATE": "state", "PROGRESS": "progress", "TASKS": "largest",
+    "FAIL": "failures", "TO": "team", "STRATEGY": "strategy", "PRI": "urgency", "DUE": "due", "AT": "newest",
+    "TOOK": "longest", "TOKENS": "tokens", "COST": "cost",
+}  # fmt: skip
+"""Which of them a heading chooses."""
+
+
+def _took_ms(run: Either) -> int:
+    """Return how long a run took; an open one is as long as it is old, so that the oldest is the longest."""
+    return (run.ended_ms if isinstance(run, RunSummary) else _NEVER) - run.started_ms
+
+
+def _share(run: Either) -> float:
+    """Return how much of a run is over."""
+    if isinstance(run, RunSummary):
+        return run.done / run.tasks if run.tasks else 1.0
+    return run.ended / run.total if run.total else 0.0
 
 
 def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", working: bool = True) -> Listing:
@@ -84,7 +116,7 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
         Cell(run.title, "strong"),
         Cell(run.id, "muted"),
         _standing(run, mark, working),
-        _bar(run.ended / run.total if run.total else 0.0, mark.tone),
+        _bar(_share(run), mark.tone),
         Cell(f"{run.done:,}/{run.total:,}"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
         Cell(left.text if left is not None and working else "", "strong"),
@@ -125,7 +157,7 @@ def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
         Cell(run.title),
         Cell(run.id, "muted"),
         Cell(mark.text, mark.tone),
-        _bar(run.done / run.tasks if run.tasks else 1.0, mark.tone),
+        _bar(_share(run), mark.tone),
         Cell(f"{run.done:,}/{run.tasks:,}", "muted"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
         Cell(""),

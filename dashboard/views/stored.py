@@ -71,9 +71,9 @@ def _newest(found: Stored, now_ms: int) -> tuple[Cell, ...]:
     return (
         Cell("● newest", "busy"),
         Cell(f"{found.last_seq:,}"),
-        Cell(moment(found.newest_ms, now_ms) if found.newest_ms else "", "muted"),
-        Cell(_ago(found.newest_ms, now_ms), "muted"),
-        Cell(size(found.bytes) if found.bytes else "", "muted"),
+        Cell(moment(found.newest_ms, now_ms) if found.newest_ms else "", "muted", rank=found.newest_ms),
+        Cell(_ago(found.newest_ms, now_ms), "muted", rank=found.newest_ms),
+        Cell(size(found.bytes) if found.bytes else "", "muted", rank=found.bytes),
         Cell("back to live", "faint"),
     )
 
@@ -83,9 +83,9 @@ def _snapshot(one: SnapshotInfo, shown_seq: int, now_ms: int) -> tuple[Cell, ...
     return (
         Cell("▾ snapshot", "past" if here else ""),
         Cell(f"{one.seq:,}", "past" if here else ""),
-        Cell(moment(one.at_ms, now_ms), "muted"),
-        Cell(_ago(one.at_ms, now_ms), "muted"),
-        Cell(size(one.bytes), "muted"),
+        Cell(moment(one.at_ms, now_ms), "muted", rank=one.at_ms),
+        Cell(_ago(one.at_ms, now_ms), "muted", rank=one.at_ms),
+        Cell(size(one.bytes), "muted", rank=one.bytes),
         Cell("is shown" if here else "go back to this moment", "past" if here else "faint"),
     )
 
@@ -95,9 +95,9 @@ def _beside(one: Beside, now_ms: int) -> tuple[Cell, ...]:
     return (
         Cell("▣ archive" if archive else "⑂ fork", "accent"),
         Cell(""),
-        Cell(moment(one.at_ms, now_ms), "muted"),
-        Cell(_ago(one.at_ms, now_ms), "muted"),
-        Cell(size(one.bytes), "muted"),
+        Cell(moment(one.at_ms, now_ms), "muted", rank=one.at_ms),
+        Cell(_ago(one.at_ms, now_ms), "muted", rank=one.at_ms),
+        Cell(size(one.bytes), "muted", rank=one.bytes),
         Cell(f"{'look into it, import it' if archive else 'open it'}: {one.name}", "faint"),
     )
 

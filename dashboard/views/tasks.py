@@ -15,6 +15,7 @@ from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import progress, why
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
+from engine.core.values import Usage
 
 COLUMNS = (
     Column("TASK", 20, grow=2, most=60),
@@ -59,8 +60,34 @@ ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
     "urgency": lambda state, task: (
         task.ended, task.priority, task.deadline_ms or _NEVER, *_by_state(state, task)
     ),
+    "title": lambda state, task: (task.title.casefold(),),
+    "run": lambda state, task: (task.run_id, *_by_state(state, task)),
+    "due": lambda state, task: (task.ended, task.deadline_ms or _NEVER),
+    "longest": lambda state, task: (-_worked_ms(task), *_by_state(state, task)),
+    "tokens": lambda state, task: (-_tokens(task.usage),),
+    "cost": lambda state, task: (-_cost(task.usage),),
 }  # fmt: skip
 """The ways to sort, in the order in which a key goes through them."""
+HEADS = {
+    "TASK": "title", "STATE": "state", "AGENT": "agent", "RUN": "run", "PRI": "urgency", "DUE": "due",
+    "TRY": "attempts", "SINCE": "newest", "TOOK": "longest", "TOKENS": "tokens", "COST": "cost",
+}  # fmt: skip
+"""Which of them a heading chooses."""
+
+
+def _worked_ms(task: Task) -> int:
+    """Return how long a task took; one at work is as long as it is old, so that the oldest is the longest."""
+    if task.started_ms is None:
+        return 0
+    return task.ended_ms - task.started_ms if task.ended_ms is not None else _NEVER - task.started_ms
+
+
+def _tokens(usage: Usage | None) -> int:
+    return (usage.tokens_in or 0) + (usage.tokens_out or 0) if usage is not None else 0
+
+
+def _cost(usage: Usage | None) -> float:
+    return float(usage.cost_usd or 0) if usage is not None else 0.0
 
 
 def _rank_of_ended(state: State, task: EndedTask, order: str) -> tuple[object, ...]:
@@ -71,6 +98,12 @@ def _rank_of_ended(state: State, task: EndedTask, order: str) -> tuple[object, .
         "agent": (member_name(state, task.agent_id) or "~", *by_state),
         "attempts": (-task.attempt, *by_state),
         "urgency": (True, DEFAULT_PRIORITY, _NEVER, *by_state),
+        "title": (task.title.casefold(),),
+        "run": (task.run_id, *by_state),
+        "due": (True, _NEVER),
+        "longest": (-task.duration_ms, *by_state),
+        "tokens": (-_tokens(task.usage),),
+        "cost": (-_cost(task.usage),),
     }
     return ranks.get(order, by_state)
 

@@ -63,7 +63,7 @@ def _cells(one: TeamFound, here: str, now_ms: int) -> tuple[Cell, ...]:
     return (
         Cell(one.name + (" (shown)" if is_here else ""), "strong" if is_here else ""),
         Cell(f"{glyph} {one.error or one.engine}", tone),
-        Cell(moment(one.newest_ms, now_ms) if one.newest_ms else "", "muted"),
-        Cell(size(one.size_bytes), "muted"),
+        Cell(moment(one.newest_ms, now_ms) if one.newest_ms else "", "muted", rank=one.newest_ms),
+        Cell(size(one.size_bytes), "muted", rank=one.size_bytes),
         Cell(one.path, "muted"),
     )

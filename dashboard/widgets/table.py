@@ -1,7 +1,7 @@
 """Rows on the screen: a line-API table that makes and paints only what is visible, and one that follows its newest row.
 
-What changed since the last look is brighter for two seconds. When the order changes, the cursor stays on its row and
-the row on its line of the screen, so that a key never acts on a row that is out of sight.
+What changed since the last look is brighter for two seconds, unless little may move. When the order changes, the cursor
+stays on its row and the row on its line of the screen, so that a key never acts on a row that is out of sight.
 See docs/decisions/measurements.md.
 """
 
@@ -51,8 +51,10 @@ class Table(Toned, ScrollView, can_focus=True):
 
     GAP = GAP
     """Blank characters between two columns."""
-    CURSOR = " "
+    CURSOR = "▌"
     """Stands before the row under the cursor, beside its colour."""
+    MARKED, CURSOR_MARKED = "▪", "▙"
+    """Stands before a row that was marked, and before one that the cursor is on too."""
 
     class Moved(Message):
         """The cursor stands on another row."""
@@ -97,6 +99,8 @@ class Table(Toned, ScrollView, can_focus=True):
         """Lines as they were drawn, by all that they are made of."""
         self._painted: dict[int, Strip] = {}
         """Lines that stand on the screen."""
+        self._sorted_by = ("", "")
+        """The heading of the column that sorts the rows, and its sign."""
         self.marked: dict[str, None] = {}
         """Keys of rows that were marked, in the order of marking."""
 
@@ -109,6 +113,10 @@ class Table(Toned, ScrollView, can_focus=True):
     def room(self) -> int:
         """Rows that fit on the screen."""
         return max(1, self.size.height - HEADINGS)
+
+    def head(self, title: str, sign: str) -> None:
+        """Put a sign at the heading of the column that sorts the rows; `show` paints it."""
+        self._sorted_by = (title, sign)
 
     def show(self, listing: Rows, now_ms: int) -> None:
         """Show these rows as of `now_ms`; only lines that differ are painted again."""
@@ -175,7 +183,7 @@ class Table(Toned, ScrollView, can_focus=True):
             key, cells = self.rows.keys[index], tuple(self.rows.cells(index))
             seen[key] = cells
             old = self._seen.get(key)
-            if old is not None and old != cells:
+            if old is not None and old != cells and self.app.animation_level != "none":
                 self._brighten(key, old, cells)
         self._seen, now_ms = seen, self._now_ms
         left = {key: {at: until for at, until in fresh.items() if until > now_ms} for key, fresh in self._fresh.items()}
@@ -210,7 +218,32 @@ class Table(Toned, ScrollView, can_focus=True):
         ]  # fmt: skip
 
     def _heading(self, width: int) -> Strip:
-        return self._line_of(tuple(Cell(column.title) for column in self.rows.columns), "heading", width, key=None)
+        rooms, asked = self._fitted(width - 2), ("heading", self._sorted_by)
+        strip = self._strips.get(asked)
+        if strip is None:
+            strip = self._strips[asked] = self._headed(rooms)
+        return strip
+
+    def _headed(self, rooms: Sequence[tuple[int, int]]) -> Strip:
+        """Draw the headings; the sign of the sorted one takes a blank beside it where the column has no room."""
+        style = self.rich_style + self.tone("heading")
+        by, sign = self._sorted_by
+        texts, gaps = [], [" ", *[" " * self.GAP] * (len(rooms) - 1), ""]
+        for place, (index, room) in enumerate(rooms):
+            column = self.rows.columns[index]
+            title, is_sorted = column.title, bool(column.title) and column.title == by
+            if is_sorted and len(title) < room:
+                title = f"{sign}{title}" if column.right else f"{title}{sign}"
+            elif is_sorted and column.right:
+                gaps[place] = gaps[place][:-1] + sign
+            elif is_sorted:
+                gaps[place + 1] = sign + gaps[place + 1][1:]
+            texts.append(
+                Segment(fit(title, room, right=column.right), style + self.tone("strong" if is_sorted else ""))
+            )
+        signed = style + self.tone("strong")
+        parts = [part for gap, text in zip(gaps, [*texts, None], strict=True) for part in (Segment(gap, signed), text)]
+        return Strip([part for part in parts if part is not None]).adjust_cell_length(self.size.width, style)
 
     def _row(self, index: int, width: int, tone: str) -> Strip:
         return self._line_of(tuple(self.rows.cells(index)), tone, width, key=self.rows.keys[index])
@@ -227,10 +260,10 @@ class Table(Toned, ScrollView, can_focus=True):
         self._strips.clear()
         super().notify_style_update()
 
-    def _line_of(self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str | None) -> Strip:
+    def _line_of(self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str) -> Strip:
         """Return a line; the same one as before where nothing of it has changed."""
         rooms = self._fitted(width - 2)
-        bright, marked = frozenset(self._fresh.get(key or "", ())), key in self.marked
+        bright, marked = frozenset(self._fresh.get(key, ())), key in self.marked
         asked = (cells, tone, bright, marked)
         strip = self._strips.get(asked)
         if strip is None:
@@ -243,7 +276,8 @@ class Table(Toned, ScrollView, can_focus=True):
         self, cells: Sequence[Cell], tone: str, bright: Set[int], *, rooms: Sequence[tuple[int, int]], marked: bool
     ) -> Strip:
         columns, style = self.rows.columns, self.rich_style + self.tone(tone)
-        edge = "▪" if marked else self.CURSOR if tone in ("selected", "away") else " "
+        chosen = tone in ("selected", "away")
+        edge = (self.CURSOR_MARKED if marked else self.CURSOR) if chosen else self.MARKED if marked else " "
         segments = [Segment(edge, style + self.tone("accent"))]
         for place, (index, room) in enumerate(rooms):
             if place:
@@ -393,15 +427,6 @@ class Log(Table):
     def place(self, index: int) -> None:
         super().place(index)
         self.following = self.line >= len(self.rows.keys) - 1
-
-    def _head(self, x: int) -> None:
-        """Tell which heading stands at a place."""
-        start = 0
-        for index, room in self._fitted(self.size.width - 2):
-            if start <= x < start + room + self.GAP:
-                self.post_message(self.Headed(self, self.rows.columns[index].title))
-                return
-            start += room + self.GAP
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

@@ -8,7 +8,6 @@ class Tree(Table):
     """A table with one cell between its columns."""
 
     GAP = GAP
-    CURSOR = "▌"
     DEFAULT_CSS = """
     Tree { height: 1fr; }
     """

@@ -82,7 +82,8 @@ class Hand:
         return " ".join(self.told("problem").split())
 
     def line(self, y: int) -> str:
-        return "".join(segment.text for segment in self.table.render_line(y))
+        """A line of the table, without the sign of the cursor."""
+        return "".join(segment.text for segment in self.table.render_line(y)).replace("▌", " ", 1)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from dashboard.frame.frame import Frame
 from dashboard.pages.agent import AgentScreen
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
-from engine.core.signals import AgentUnusable
+from engine.core.signals import AgentUnusable, AttemptSucceeded
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 
@@ -54,6 +54,27 @@ async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_pa
     async with opened(tmp_path, settings=Settings(theme="light", problem="theme is one of dark, light")) as hand:
         assert hand.said == "theme is one of dark, light"
         assert hand.app.theme == "quarterdeck-light"
+
+
+async def test_where_little_may_move_all_of_it_does_so_with_the_second_and_nothing_is_bold(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings=Settings(motion="reduced")) as hand:
+        assert hand.app.animation_level == "none"
+        looked = hand.app.glimpse
+        bright = hand.table.tone("fresh").color
+
+        def done() -> None:
+            task_id, attempt = next(iter(hand.work.started))
+            hand.work.say(AttemptSucceeded(task_id=task_id, attempt=attempt, output="x", duration_ms=10))
+
+        done()
+        hand.clock[0] += 100
+        hand.app.flush()
+        assert hand.app.glimpse is looked
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        assert hand.app.glimpse is not looked
+        styles = [segment.style for y in range(hand.table.size.height) for segment in hand.table.render_line(y)]
+        assert all(style is None or style.color != bright for style in styles)
 
 
 async def test_ctrl_c_says_how_to_quit_and_quits_when_pressed_again(tmp_path: Path) -> None:

@@ -192,10 +192,24 @@ async def test_sorting_goes_through_the_orders(tmp_path: Path) -> None:
         await hand.press("0", "greater_than_sign")
         assert hand.line(1).split()[0] == "counter"
         assert "sorted: state" in hand.app.screen.query_one("#tabs", Bar).text
+        assert "STATE▾" in hand.line(0)
+
+
+async def test_a_click_on_a_heading_sorts_every_table_also_one_that_knows_no_orders(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        for place, title in (("0", "AGENT"), ("5", "TASK"), ("7", "REQUEST"), ("8", "OF"), (":audit\r", "COMMAND")):
+            await hand.press(*("colon" if key == ":" else "enter" if key == "\r" else key for key in place))
+            await hand.pilot.click("#body", offset=(hand.line(0).index(title) + 1, 0))
+            await hand.press()
+            assert f"{title}▾" in hand.line(0), place
+        await hand.press("0")
+        await hand.pilot.click("#body", offset=(hand.line(0).index("NOW") + 1, 0))
+        assert "cannot be sorted by NOW" in hand.said
 
 
 async def test_what_changed_is_bright_for_two_seconds_and_nothing_else_is_painted(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
+        hand.app.animation_level = "full"
         key = next(key for key in hand.work.started if hand.work.state.tasks[key[0]].title == "lib/hashlib.py")
         bright = hand.table.tone("fresh").color
 

@@ -30,7 +30,7 @@ def test_everything_can_be_chosen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('theme = "pink"', "theme is one of dark, light, contrast, not 'pink'"),
+        ('theme = "pink"', "theme is one of dark, light, contrast, colorblind, not 'pink'"),
         ("motion = 3", "motion is one of full, reduced, not 3"),
         ('colour = "red"', "there is no setting 'colour'; there are theme, motion, call, keys"),
         ('keys = "w"', "keys is a table of actions with their keys"),

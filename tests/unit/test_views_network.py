@@ -19,6 +19,7 @@ from dashboard.views.network import Folding, Measures, network
 from dashboard.views.progress import Progress, progress_of, time_to_go
 from dashboard.views.queues import QueueHistory
 from dashboard.views.sections import wrapped
+from dashboard.views.sorting import Sorting
 from dashboard.views.supervisor_pane import supervisor_pane, supervisor_side
 from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail
 from engine.core.codec import kind_of
@@ -236,7 +237,7 @@ def test_a_row_shows_where_its_agent_is_and_a_heading_sorts_the_members() -> Non
     meters.look(Activity.of(state, world.journal), state, NOW_MS)
 
     def shown(order: str, width: int = 77, lane: int = 0) -> list[str]:
-        measures = Measures(width, lane, meters, None, progress_of(state), order)
+        measures = Measures(width, lane, meters, None, progress_of(state), Sorting(order))
         listing = network(state, counts, {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
         return [listing.cells(index)[0].text for index in range(len(listing.keys))]
 

@@ -1,0 +1,85 @@
+"""Tables sorted by a column: by what their cells say, or by the orders of their view."""
+
+from dashboard.views import agents, metric_rows, network, runs, tasks
+from dashboard.views.digest import digest
+from dashboard.views.ended import EndedTask
+from dashboard.views.rows import Cell, Column, Listing
+from dashboard.views.sorting import Sorting, sorted_by_cells, title_of, turned
+from engine.core.state import TaskStatus
+from engine.core.values import Usage
+from tests.pilot.scene import audit
+
+COLUMNS = (Column("WHO", 10), Column("SIZE", 8, right=True), Column("AT", 8))
+ROWS = {
+    "a": (Cell("anna"), Cell("1,200"), Cell("yesterday", rank=10)),
+    "b": (Cell("Bert"), Cell("–"), Cell("12:04", rank=30)),
+    "c": (Cell("carl"), Cell("300"), Cell("11:04", rank=20)),
+}
+
+
+def listing() -> Listing:
+    return Listing(COLUMNS, ["b", "a", "c"], lambda key: ROWS[key], total=3)
+
+
+def test_words_go_from_a_to_z_and_numbers_from_the_largest() -> None:
+    assert sorted_by_cells(listing(), Sorting("WHO")).keys == ["a", "b", "c"]
+    assert sorted_by_cells(listing(), Sorting("SIZE")).keys == ["a", "c", "b"]
+
+
+def test_a_cell_that_says_nothing_is_last_whichever_end_is_on_top() -> None:
+    assert sorted_by_cells(listing(), Sorting("SIZE", turned=True)).keys == ["c", "a", "b"]
+
+
+def test_a_time_is_sorted_by_when_it_was_and_not_by_how_it_is_written() -> None:
+    assert sorted_by_cells(listing(), Sorting("AT")).keys == ["b", "c", "a"]
+
+
+def test_rows_stay_as_they_come_where_no_column_is_chosen() -> None:
+    assert sorted_by_cells(listing(), Sorting()).keys == ["b", "a", "c"]
+    assert turned(listing()).keys == ["c", "a", "b"]
+
+
+def test_a_row_is_found_at_its_new_place() -> None:
+    found = listing()
+    assert found.index("b") == 0
+
+    assert sorted_by_cells(found, Sorting("WHO")).index("b") == 1
+    assert turned(found).index("b") == 2
+
+
+def test_clicks_on_a_heading_sort_turn_round_and_give_back() -> None:
+    once = Sorting("declared").clicked("DONE", "declared")
+    twice = once.clicked("DONE", "declared")
+
+    assert (once, twice) == (Sorting("DONE"), Sorting("DONE", turned=True))
+    assert twice.clicked("DONE", "declared") == Sorting("declared")
+    assert twice.clicked("FAIL", "declared") == Sorting("FAIL")
+
+
+def test_every_heading_that_sorts_is_a_column_and_names_an_order_of_its_view() -> None:
+    for view in (agents, metric_rows, runs, tasks):
+        titles = {column.title for column in getattr(view, "WITH_USAGE", view.COLUMNS)}
+        assert titles.issuperset(view.HEADS), view.__name__
+        assert set(view.ORDERS).issuperset(view.HEADS.values()), view.__name__
+    assert network.HEADS.keys() == network.ORDERS.keys()
+
+
+def test_the_heading_of_an_order_has_the_sign() -> None:
+    assert title_of("failures", agents.HEADS) == "ERR"
+    assert title_of("declared", agents.HEADS) == ""
+    assert title_of("SIZE", {}) == "SIZE"
+
+
+def test_tasks_of_runs_that_are_over_stand_among_the_others_in_every_order() -> None:
+    work = audit()
+    state = work.state
+    ended = EndedTask("t9000", "r1", "a1", "old", TaskStatus.DONE, 2, 50, 20, None, Usage(), 7)
+    for order in tasks.ORDERS:
+        shown = tasks.tasks(state, digest(state), {}, now_ms=work.now_ms, order=order, ended=[ended])
+        assert set(shown.keys) == {task.id for task in state.tasks.values() if task.kind != "group"} | {"t9000"}, order
+
+
+def test_runs_can_be_sorted_in_every_order() -> None:
+    state = audit().state
+    for order in runs.ORDERS:
+        assert set(runs.runs(state, now_ms=99, order=order).keys) >= set(state.runs), order
