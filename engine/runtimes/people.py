@@ -146,6 +146,11 @@ class PeopleLine(SlotHolder):
                 del self._slots[id(slot)], self._asked[key]
         return as_text(await self._services.text(said))
 
+    def has_asked(self, key: str) -> bool:
+        """Tell whether an attempt has asked a person by this key, who may have answered since this one began."""
+        task = self._services.state.tasks.get(self.effect.task_id)
+        return task is not None and (key in task.asks or key in task.steps)
+
     def granted(self, tool: str) -> bool | None:
         """Return what a person said of all calls of `tool` by this generation of the agent; None where nobody has."""
         effect = self.effect

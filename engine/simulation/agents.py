@@ -18,18 +18,21 @@ from anyio import get_cancelled_exc_class
 
 from engine.core.fact import JsonValue
 from engine.core.signals import AttemptSucceeded, PlannedItem
-from engine.core.spec import AgentSpec
+from engine.core.spec import MODEL_TYPES, AgentSpec
 from engine.core.state import State
 from engine.core.values import Usage, preview
 from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, DelegationFailed, ToolRejected, Unusable
+from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.slot import Slot
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.work import Work
+from engine.simulation.crew import SIMULATED
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.laws.outcomes import LIE
+from engine.simulation.model_agents import SimulatedModelAgent
 from engine.simulation.world import World
 
 HANG_S = 6 * 3600.0
@@ -97,6 +100,7 @@ class SimulatedRuntime:
     async def execute(self, work: Work) -> JsonValue:
         """Do what this agent does with this task at this attempt."""
         self._world.begins(work)
+        self._world.books.models.besides.add((work.effect.task_id, work.effect.attempt))
         try:
             return await self._play(work)
         finally:
@@ -126,9 +130,16 @@ def _tool(scene: Scene) -> FunctionTool:
     return FunctionTool("send", partial(_send, scene), Gate(None))
 
 
-def simulated_runtime(world: World, seed: int, *, given: bool) -> Callable[[AgentSpec, Code], SimulatedRuntime]:
-    """Return the factory of all runtimes of a history; agents of a `given` team keep their time limits."""
-    return lambda spec, code: SimulatedRuntime(spec, world, seed, given=given)
+def simulated_runtimes(world: World, seed: int, *, given: bool) -> dict[str, Factory]:
+    """Return what makes the runtimes of a history; agents of a `given` team keep their time limits."""
+
+    def played(spec: AgentSpec, code: Code) -> Runtime:
+        return SimulatedModelAgent(spec, code, world, seed, is_away=is_of_a_program)
+
+    return {
+        SIMULATED: lambda spec, code: SimulatedRuntime(spec, world, seed, given=given),
+        **dict.fromkeys(MODEL_TYPES, played),
+    }
 
 
 def seconds(draw: Random, longest_s: float = LONGEST_S) -> float:

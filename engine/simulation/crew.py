@@ -50,8 +50,16 @@ MOST_AGENTS = 14
 
 
 def simulated(value: T) -> T:
-    """Return a spec, a team or a command with every agent in it simulated: same name, policies and limits, no code."""
-    return each_spec(value, lambda spec: changed(spec, agent_type=SIMULATED, run=None, tools=(), options={}))
+    """Return a spec, a team or a command with every agent in it simulated: same name, policies and limits, no code.
+
+    Who is played by a model stays so: its answers are drawn.
+    """
+    return each_spec(value, _simulated)
+
+
+def _simulated(spec: AgentSpec) -> AgentSpec:
+    without = changed(spec, run=None, tools=(), mcp=(), approve={}, output=None)
+    return without if spec.is_played_by_model else changed(without, agent_type=SIMULATED, options={})
 
 
 def each_spec(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:

@@ -21,11 +21,12 @@ from engine.core.queries.targets import at
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
-from engine.simulation.agents import simulated_runtime
-from engine.simulation.crew import SIMULATED, load_command
+from engine.simulation.agents import simulated_runtimes
+from engine.simulation.crew import each_spec, load_command
 from engine.simulation.disk import EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
 from engine.simulation.laws import LAWS, SAMPLE, When
+from engine.simulation.model_agents import modelled
 from engine.simulation.operators import considered
 from engine.simulation.plan import HOUR_MS, Decision, Past, Plan, in_words
 from engine.simulation.world import START_MS, ObservedHost, World
@@ -149,7 +150,7 @@ class History(World):
             store,
             self,
             clock=self.clock,
-            runtimes={SIMULATED: simulated_runtime(self, self.plan.seed, given=self.plan.given)},
+            runtimes=simulated_runtimes(self, self.plan.seed, given=self.plan.given),
             seed=draw.randrange(2**32),
             pid=self._lives,
             batch_ms=math.inf,
@@ -242,6 +243,8 @@ class History(World):
         command = considered(decision.kind, draw, self.state, decision.number)
         if command is None:
             return
+        if self.plan.models:
+            command = each_spec(command, modelled)
         order_id = f"o{decision.number}"
         way = draw.choice(["order", "order", "inbox", "both"])
         self.tell(f"an operator: {in_words(command)}{' (into the inbox)' if queued or way == 'inbox' else ''}")

@@ -59,6 +59,8 @@ class Plan:
     """Attempts in which nothing goes wrong, whatever their draw says."""
     trouble: float = 0.25
     """Share of the attempts in which something goes wrong."""
+    models: bool = False
+    """Models play half of the agents that are drawn."""
     given: bool = False
     """The team is somebody's own: where nothing goes wrong, its agents keep their time limits and ask members."""
 

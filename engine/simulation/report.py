@@ -25,6 +25,7 @@ from engine.core.values import preview
 from engine.simulation.crew import drawn_team, load_command, simulated
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import live_through
+from engine.simulation.model_agents import with_models
 from engine.simulation.operators import acts
 from engine.simulation.plan import Past, Plan, drawn
 from engine.simulation.shrinking import shortest
@@ -98,6 +99,8 @@ def _kind(error: str, failed: AttemptFailed | None) -> str:
 
 
 HOURS = 6.0
+WITH_MODELS = 0.3
+"""Share of the histories of drawn teams in which models play half of the agents."""
 STARVED_MS = 6 * 3_600_000
 """A task that could have begun and waited for longer than this counts as starved."""
 
@@ -197,17 +200,21 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
     """
     kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
     if team is None:
-        team = _sound_team(seed)
-        return drawn(seed, team, hours=hours, kinds=kinds, requests_per_hour=5, others_per_hour=9, rush=4)
+        has_models = Random(f"models {seed}").random() < WITH_MODELS
+        team = _sound_team(seed, has_models=has_models)
+        plan = drawn(seed, team, hours=hours, kinds=kinds, requests_per_hour=5, others_per_hour=9, rush=4)
+        return replace(plan, models=has_models)
     plan = drawn(seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1)
     return replace(plan, given=True)
 
 
-def _sound_team(seed: int) -> SupervisorSpec:
+def _sound_team(seed: int, *, has_models: bool) -> SupervisorSpec:
     """Return the first team of a seed that the engine accepts."""
     draw = Random(f"team {seed}")
     while True:
         team = drawn_team(draw)
+        if has_models:
+            team = with_models(team, Random(f"models of {seed}"))
         order = Order(id="team", command=load_command(team))
         if isinstance(decide(State(), order, Context(now_ms=0, jitter=0.0))[-1], CommandApplied):
             return team

@@ -19,6 +19,7 @@ from engine.simulation.ledger import ENDS, Ledger
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.failures import FailureLedger
 from engine.simulation.ledger.memory import MemoryLedger
+from engine.simulation.ledger.models import ModelLedger
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.track_record import TrackRecordLedger
@@ -54,6 +55,7 @@ class ShadowLedger(Ledger):
         self.failures = FailureLedger()
         self.turns = TurnLedger()
         self.memory = MemoryLedger(self.text)
+        self.models = ModelLedger()
         self.minted: Counter[str] = Counter()
         """The last number given to an id, by its letter."""
         self.joins: dict[tuple[str, int], Joined] = {}
@@ -104,6 +106,7 @@ class ShadowLedger(Ledger):
         self.work.take(event)
         self.team.take(event)
         self.memory.take(event)
+        self.models.take(event)
         self.turns.follow(event, self.work)
         self.failures.follow(event, self.work)
         if isinstance(event, AttemptStarted | AttemptMigrated):

@@ -18,6 +18,8 @@ from engine.runtimes.task import Task
 from engine.runtimes.work import Work
 from engine.simulation.disk import Disk, Mishaps
 from engine.simulation.laws import LAWS, Law, When
+from engine.simulation.model_watch import ModelWatch
+from engine.simulation.models import SimulatedModels
 from engine.simulation.operators import drawn_command
 from engine.simulation.plan import Broken, Line, Plan
 from engine.simulation.shadow_ledger import ShadowLedger
@@ -43,6 +45,7 @@ class World:
         self.disk = Disk()
         self.books = ShadowLedger()
         self.clock: Clock = VirtualClock(START_MS)
+        self.models = ModelWatch(self)
         self.mishaps = Mishaps(lambda: None)
         self.host: Host | None = None
         self.missing: set[str] = set()
@@ -150,7 +153,8 @@ class World:
 
     def step_recorded(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
-        self.books.stepping[step.task_id, step.attempt, step.generation] -= not step.steers
+        if (step.task_id, step.attempt, step.generation) not in self.models.attempts:
+            self.books.stepping[step.task_id, step.attempt, step.generation] -= not step.steers
         task = self.books.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
         if is_live and (step.task_id, step.key) not in self.books.steps:
@@ -198,12 +202,12 @@ class World:
         """Break the law that effects follow the write."""
         self.breaks("disk_before_deed", "Nothing is done before it is on disk", what)
 
-    def step_runs(self, work: Work, name: str) -> None:
-        """Check that a step that is run was not recorded before."""
+    def step_runs(self, work: Work, name: str, *, key: str | None = None) -> None:
+        """Check that a step that is run was not recorded before; `key` is its own, where its name has others too."""
         task_id = work.effect.task_id
         began_seq = self.books.started_seq.get((task_id, work.effect.attempt), 0)
-        for (of, key), seq in self.books.steps.items():
-            if of == task_id and key.startswith(f"{name}:") and seq < began_seq:
+        for (of, recorded), seq in self.books.steps.items():
+            if of == task_id and _is_of(recorded, name, key) and seq < began_seq:
                 says = "A step that is recorded is never run again"
                 self.breaks("no_step_runs_twice", says, f"{name} of {task_id} stands at seq {seq} and runs again")
 
@@ -226,6 +230,10 @@ class World:
         self.check(When.ON_CALL, work)
 
 
+def _is_of(recorded: str, name: str, key: str | None) -> bool:
+    return recorded == key if key is not None else recorded.startswith(f"{name}:")
+
+
 class ObservedHost(Host):
     """A host whose effects are checked against what is on disk before they are performed.
 
@@ -239,6 +247,7 @@ class ObservedHost(Host):
     def __init__(self, store: Store, world: World, **settings: Any) -> None:
         super().__init__(store, **settings)
         self._world = world
+        self.models = SimulatedModels(world, world.plan.seed)
 
     def signal(self, signal: Signal, then: Then | None = None) -> None:
         """Report to the core, and check each step that it says is recorded."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine import AgentSpec
-from engine.core.commands import Answer
+from engine.core.commands import Answer, SwapAgent
 from engine.core.limits import Limits
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
@@ -153,3 +153,20 @@ async def test_a_question_that_cannot_be_asked_is_a_result(engine: Engines) -> N
         chief(may=["ask_human"]), **team({"calls": [call("ask_human", question=" ")]}, {"text": "{text}"})
     ) as running:
         assert json.loads(str(await running.ask())) == {"error": "question must be a text"}
+
+
+async def test_who_may_not_ask_any_more_still_gets_the_answer_to_what_was_asked(engine: Engines) -> None:
+    replies = [{"calls": [call("ask_human", question="Which?")]}, {"text": "They said {text}"}]
+
+    async with engine(chief(may=["ask_human"]), **team(*replies)) as running:
+        run = await running.submit()
+        await running.until(lambda state: bool(state.escalations))
+        await running.host.order(SwapAgent(agent="chief", spec=chief(), mode="migrate"))
+        await running.until(
+            lambda state: any(task.attempt and task.attempt.generation == 2 for task in state.tasks.values())
+        )
+        (question,) = running.state.escalations.values()
+        await running.host.order(Answer(escalation=question.id, answer="reply", output="blue"))
+
+        assert (await running.ended(run))[1] == "They said blue"
+        assert len(await recorded(running, "escalated")) == 1

@@ -9,15 +9,18 @@ from tests.simulation.planted.bugs import BUGS, OUT_OF_REACH
 from tests.simulation.planted.planting import ENGINE, MOST_SEEDS, Bug, Patch, found, known_seeds, law_test, watch_alone
 
 FIRST_HAND = {
+    "a_call_fits_the_budgets",
     "acknowledged_is_on_disk",
     "an_answer_is_what_was_said",
     "disk_before_deed",
     "engine_ends_in_order",
+    "every_call_has_one_result",
     "no_message_is_lost_or_heard_twice",
     "no_step_runs_twice",
     "no_step_runs_without_a_slot",
     "rest_comes",
     "time_goes_on",
+    "turns_are_limited",
 }
 """What a history sees itself, besides the laws."""
 NO_RULES = {

@@ -13,6 +13,7 @@ import pytest
 
 from dashboard.cli import main
 from engine.core.commands import COMMAND_KINDS, SupervisorSpec
+from engine.core.events import StepRecorded
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import State
 from engine.simulation.agents import MISHAPS
@@ -23,6 +24,7 @@ from engine.simulation.laws import INVARIANTS
 from engine.simulation.operators import acts, drawn_command
 from engine.simulation.plan import drawn
 from engine.simulation.report import plan_of, simulate
+from engine.teamfile import read_team
 
 ROOT = Path(__file__).resolve().parents[2]
 SLICE = 8
@@ -33,6 +35,17 @@ supervisor: {name: chief, strategy: parallel, max_parallel: 2}
 agents:
   - {name: scout, run: "nowhere.at_all:scout", specialties: [survey], on_failure: [{retry: 2}]}
   - {name: writer, run: "nowhere.at_all:writer", specialties: [text], max_concurrency: 3, timeout_s: 60}
+"""
+MODEL_TEAM = """
+version: 1
+models:
+  fast: {model: openai/fast, base_url: "http://127.0.0.1:8000/v1", rpm: 500, price: {in_usd: 0.15, out_usd: 0.6}}
+mcp:
+  files: {argv: [no-such-program]}
+supervisor: {name: chief, model: fast, instructions: You lead.}
+agents:
+  - {name: scout, type: ReactAgent, model: [fast, openai/other], tools: ["nowhere.at_all:search"], mcp: [files],
+     may: [ask_human, remember], approve: {search: always}, output: {type: object}}
 """
 
 
@@ -121,6 +134,28 @@ def test_a_team_file_is_simulated_without_its_code(tmp_path: Path, capsys: pytes
     assert (body["v"], body["kind"], body["seeds"], body["broken"]) == (1, "simulation", 2, None)
     assert body["runs"]["done"] > 0
     assert set(body["agents"]) >= {"scout", "writer"}
+
+
+def test_models_play_agents_of_drawn_teams_by_their_real_loop() -> None:
+    past = live_through(plan_of(6, None, hours=2))
+
+    steps = [one for one in past.events if isinstance(one, StepRecorded)]
+    assert past.broken is None
+    assert past.plan.models
+    assert {one.name for one in steps if one.what == "model"} >= {"turn:1", "turn:2"}
+    assert {one.name for one in steps if one.what == "tool"} & {"tool:send", "tool:look"}
+
+
+def test_model_agents_of_a_team_file_stay_so_without_their_tools_and_servers(tmp_path: Path) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text(MODEL_TEAM, encoding="utf-8")
+    team = read_team(file).load_command().team
+
+    report = simulate([1, 2], team, hours=2)
+
+    assert report.broken is None, report.broken.broken
+    assert report.runs["done"]
+    assert set(report.workers) >= {"chief", "scout"}
 
 
 def test_the_report_names_who_never_got_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from engine.models.records import Call, ToolSchema
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.own import Outcome, OwnTool
+from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of, tool_step
 from engine.runtimes.task import as_text
@@ -122,6 +123,8 @@ class Calls:
         is_recorded = work.is_recorded(key)
         if own is None and self.workers is not None and self._work.was_asked(key):
             own = next((one for one in self._own.values() if one.name == call.name), None)  # it was renamed since
+        if own is None and not is_recorded and self._work.has_asked(key):
+            own = AskHuman(self._work)  # a person is asked since an attempt that might: the answer is its result
         if own is not None and isinstance(arguments, dict) and (own.comes_last or not is_recorded):
             return lambda: own.answer(call.name, arguments, key)
         if is_recorded:

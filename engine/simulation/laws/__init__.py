@@ -10,6 +10,7 @@ from engine.simulation.laws import (  # noqa: F401 — they register themselves
     engine,
     failures,
     memory,
+    models,
     order,
     outcomes,
     plans,

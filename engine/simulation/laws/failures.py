@@ -83,8 +83,9 @@ def chain_of(books: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
     for agent_id in (*books.failures.of(job.id).failed_on, job.agent_id, job.worker_id):
         agent = books.team.agents.get(agent_id or "")
         if agent is not None:
+            otherwise = (Retry(retries=3),) if agent.spec.is_played_by_model else ()
             found: Sequence[FailurePolicy] = agent.spec.on_failure or books.team.inherited(
-                agent.supervisor_id, "on_failure", ()
+                agent.supervisor_id, "on_failure", otherwise
             )
             return found
     return ()

@@ -64,8 +64,8 @@ def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptS
     if event.agent_id is None:
         return None
     job = books.work.jobs[event.task_id]
-    for spender in _payers(books, job, books.team.agents[event.agent_id]):
-        for amount, spent, limit in _budgets(books, spender, event.agent_id if spender is job else None):
+    for spender in payers(books, job, books.team.agents[event.agent_id]):
+        for amount, spent, limit in budgets(books, spender, event.agent_id if spender is job else None):
             if spent >= limit:
                 return f"{event.task_id} begins on {event.agent_id}; {spender.id} has spent {spent} of {limit} {amount}"
     return None
@@ -77,10 +77,10 @@ def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
     paid, books.spending.paid = books.spending.paid, []
     for task_id, agent_id in paid:
         job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
-        for spender in _payers(books, job, agent) if job is not None and agent is not None else ():
+        for spender in payers(books, job, agent) if job is not None and agent is not None else ():
             if _has_stopped(books, spender):
                 continue
-            for amount, spent, limit in _budgets(books, spender, None):
+            for amount, spent, limit in budgets(books, spender, None):
                 if amount != "attempts" and spent >= limit:
                     return f"{spender.id} has spent {spent} of {limit} {amount}, and goes on"
     return None
@@ -94,7 +94,7 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
         return None
     # What may be spent on a task is said by whoever is about to begin it.
     by = [None, *books.team.agents] if isinstance(spender, Job) else [None]
-    found = [one for agent_id in by for one in _budgets(books, spender, agent_id, every=True)]
+    found = [one for agent_id in by for one in budgets(books, spender, agent_id, every=True)]
     limits = [limit for amount, _, limit in found if amount == event.amount]
     if event.spent != _spent(books, spender.id, event.amount):
         return f"{spender.id} spent {_spent(books, spender.id, event.amount)}; the event says {event.spent}"
@@ -108,11 +108,12 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
 def has_something_left(books: ShadowLedger, agent: AgentEntry) -> bool:
     """Tell whether an agent, and all above it, may spend more than they have; exact for what they have spent in all."""
     spenders: list[Spender] = [agent, *books.team.up(agent.supervisor_id)]
-    found = (each for one in spenders for each in _budgets(books, one, None, amounts=AMOUNTS))
+    found = (each for one in spenders for each in budgets(books, one, None, amounts=AMOUNTS))
     return all(spent < limit for _, spent, limit in found)
 
 
-def _payers(books: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender]:
+def payers(books: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender]:
+    """Yield all that pay for what an agent does for a task."""
     yield from (one for one in books.work.up(job) if one.kind == "agent")
     yield books.work.runs[job.run_id]
     yield agent
@@ -126,7 +127,7 @@ def _spender(books: ShadowLedger, subject: str) -> Spender | None:
     return next((kind[subject] for kind in kinds if subject in kind), None)
 
 
-def _budgets(
+def budgets(
     books: ShadowLedger, spender: Spender, agent_id: str | None, *, every: bool = False,
     amounts: tuple[Amount, ...] = COUNTED,
 ) -> Iterator[tuple[Amount, Decimal, Decimal]]:  # fmt: skip

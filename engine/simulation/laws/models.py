@@ -1,0 +1,25 @@
+"""What models cost is what is counted. What a model sees first-hand is in `engine.simulation.model_watch`."""
+
+from decimal import Decimal
+from typing import Any
+
+from engine.core import events
+from engine.core.values import NO_USAGE, Usage
+from engine.simulation.laws.registry import law
+from engine.simulation.shadow_ledger import ShadowLedger
+
+
+@law(events.AttemptDone, events.AttemptFailed, events.AttemptCancelled, events.AttemptPreempted)
+def models_are_paid_for_exactly(books: ShadowLedger, event: Any) -> str | None:
+    """When an attempt ends, what its models have taken is counted: failed calls and cut off ones too, none twice."""
+    key = (event.task_id, event.attempt)
+    charged = books.models.charged.get(key)
+    if charged is None or key in books.models.besides:
+        return None
+    reported = books.models.reported.get(key, NO_USAGE).plus(event.usage)
+    said, taken = _figures(reported), _figures(charged)
+    return None if said == taken else f"{event.task_id}, attempt {event.attempt} counts {said}; its models took {taken}"
+
+
+def _figures(usage: Usage) -> tuple[int, int, Decimal]:
+    return usage.tokens_in or 0, usage.tokens_out or 0, usage.cost_usd or Decimal(0)

@@ -1,0 +1,25 @@
+"""What models have cost, in the ledger: as the journal says it, and as those who answered say it."""
+
+from typing import Any
+
+from engine.core.values import NO_USAGE, Usage
+from engine.simulation.ledger import Ledger
+
+
+class ModelLedger(Ledger):
+    """Usage of attempts that a model plays, by task and number."""
+
+    def __init__(self) -> None:
+        self.reported: dict[tuple[str, int], Usage] = {}
+        """What events have said so far."""
+        self.charged: dict[tuple[str, int], Usage] = {}
+        """What the models have taken; told by them."""
+        self.besides: set[tuple[str, int]] = set()
+        """Attempts in which other code than that of a model has spent something: before a swap, or after."""
+
+    def take(self, event: Any) -> None:
+        """Add what an event says."""
+        usage, attempt = getattr(event, "usage", None), getattr(event, "attempt", None)
+        if usage is not None and attempt is not None and event.task_id:
+            key = (event.task_id, attempt)
+            self.reported[key] = self.reported.get(key, NO_USAGE).plus(usage)

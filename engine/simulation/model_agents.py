@@ -1,0 +1,163 @@
+"""Agents of a simulation that a model plays: their real loop, on models whose answers are drawn (`models.py`)."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from engine.core.commands import SupervisorSpec
+from engine.core.fact import JsonValue, changed
+from engine.core.spec import AgentSpec
+from engine.core.values import preview
+from engine.errors import BoundElsewhere, Unusable
+from engine.runtimes.code import Code
+from engine.runtimes.model.kinds import options_of
+from engine.runtimes.model.lookup import NamedModel
+from engine.runtimes.model.runtime import ModelRuntime
+from engine.runtimes.model.turn import Turns
+from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.gate import Gate
+from engine.runtimes.toolbox.kit import Kit
+from engine.runtimes.tools import tool
+from engine.runtimes.work import Work
+from engine.simulation.crew import each_spec
+from engine.simulation.models import FIRST, MISHAPS, SPARE, models_of
+from engine.simulation.playing import AT, Playing
+
+if TYPE_CHECKING:
+    from engine.simulation.world import World
+
+TYPES = ("ReactAgent", "ReactAgent", "ReactAgent", "MemoryAgent", "SimpleAgent")
+MAY = ("ask_human", "remember", "recall", "list_workers", "create_agent")
+LONGEST_S = 120.0
+LEADERLESS = 0.3
+"""Share of the teams in which no model is made to lead."""
+
+
+def modelled(spec: AgentSpec) -> AgentSpec:
+    """Return the spec of a simulated agent as one that a model plays; of half of them, by what they are called."""
+    number = crc32(f"{spec.name} {spec.specialties} {spec.weight}".encode())
+    if number % 2 or spec.is_played_by_model:
+        return spec
+    agent_type = TYPES[number // 2 % len(TYPES)]
+    is_simple = agent_type == "SimpleAgent"
+    return changed(
+        spec,
+        agent_type=agent_type,
+        model=[FIRST, SPARE] if number // 10 % 2 else FIRST,
+        tools=(),
+        mcp=(),
+        may=() if is_simple else MAY[: number // 20 % (len(MAY) + 1)],
+        approve={"send": "always"} if number // 120 % 5 == 0 and not is_simple else {},
+        output=None,
+        run=None,
+        run_in=None,
+        options={} if is_simple else {"turns": 4, "tools_at_once": 2, "result_chars": 1_000},
+    )
+
+
+def with_models(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
+    """Return a drawn team in which models play half of the agents, and one of those mostly leads."""
+    found = each_spec(team, modelled)
+    options = changed(found.options, models=models_of(draw))
+    leads = [one.name for one in found.members if isinstance(one, AgentSpec) and one.agent_type == "ReactAgent"]
+    if not leads or draw.random() < LEADERLESS:
+        return changed(found, options=options)
+    return changed(found, mode="delegate", options=changed(options, lead=leads[0], settings={}))
+
+
+class SimulatedModelAgent(ModelRuntime):
+    """Play one agent by its real loop."""
+
+    def __init__(
+        self, spec: AgentSpec, code: Code, world: "World", seed: int, *, is_away: Callable[[str], bool]
+    ) -> None:
+        super().__init__(spec, code, options_of(spec))
+        self._world = world
+        self._seed = seed
+        self._is_away = is_away
+        if spec.agent_type != "SimpleAgent":
+            self._kit = Kit(spec, code, _tools())
+
+    async def check(self) -> None:
+        """Find the code, unless it is gone.
+
+        Raises:
+            Unusable: If it is gone.
+        """
+        name = self._spec.name
+        if name in self._world.missing:
+            raise BoundElsewhere(name) if self._is_away(name) else Unusable(f"the code of {name} is gone")
+
+    async def execute(self, work: Work) -> JsonValue:
+        """Do what this agent does with this task at this attempt."""
+        world = self._world
+        world.begins(work)
+        world.models.begins(work)
+        try:
+            token = AT.set(await self._begun(work))
+            try:
+                return await super().execute(work)
+            finally:
+                AT.reset(token)
+        finally:
+            world.ends(work)
+
+    async def _begun(self, work: Work) -> Playing:
+        world, task = self._world, await work.task()
+        world.reads(work, task)
+        key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
+        draw = Random(f"{self._seed} model {key}")
+        share, mishap, turn = draw.random(), draw.choice(MISHAPS), draw.choice([0, 0, 1, 2])
+        wrong = world.goes_wrong(key, share)
+        if wrong:
+            world.went_wrong(key, mishap)
+        spec = self._spec
+        limits = [limit / 10 for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None]
+        return Playing(
+            world=world,
+            work=work,
+            key=key,
+            text=task.text,
+            longest_s=min([LONGEST_S, *(limits if world.plan.given else [])]),
+            turns=self._options.turns,
+            mishap=mishap if wrong else None,
+            wrong_turn=turn,
+        )
+
+    def _turns(self, work: Work, models: Sequence[NamedModel], output: JsonValue) -> Turns:
+        return _SimulatedTurns(work, models, params=self._options.request_params, output=output)
+
+
+class _SimulatedTurns(Turns):
+    """Says for which step a model is asked."""
+
+    async def ask(self, name: str, key: str, **said: Any) -> Any:
+        """Ask, as turns do."""
+        AT.get().step = name, key
+        return await super().ask(name, key, **said)
+
+
+@cache
+def _tools() -> dict[str, FunctionTool]:
+    """Return the tools of all agents: one that must not be called twice, and one that may be."""
+
+    async def send(number: int) -> JsonValue:
+        """Send a number."""
+        at = AT.get()
+        with at.world.models.calls(at):
+            await at.work.sleep(at.seconds(Random(f"{at.key} {number}"), LONGEST_S))
+        if number == 2 and at.world.goes_wrong("a tool", 0.0):
+            raise ConnectionError("the other side is not there")
+        return f"sent {number}"
+
+    @tool(idempotent=True)
+    async def look(at: int) -> JsonValue:
+        """Look at something."""
+        return f"a line of what is there, long enough to be shown in part, number {at}\n" * (30 if at == 1 else 1)
+
+    found = {"send": FunctionTool("send", send, Gate(None)), "look": FunctionTool("look", look, Gate(None))}
+    for one in found.values():
+        one.describe()
+    return found

@@ -1,0 +1,245 @@
+"""Models of a simulation: what they answer is drawn, what they cost is written down.
+
+What one says hangs on the seed, its name, the messages and which attempt asks, and on nothing else. Only who answers is
+simulated: turns at a provider, estimates and everything above are the engine's own.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from hashlib import blake2b
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from engine.core.fact import JsonValue
+from engine.core.model_spec import ModelSpec, Price
+from engine.core.values import NO_USAGE, Usage
+from engine.models.costs import tokens_in, usage_at
+from engine.models.records import Answer, Call, Chunk, ModelError, ModelRequest, Sleeps, ToolSchema
+from engine.models.service import ModelService
+from engine.simulation.playing import AT, Playing
+
+if TYPE_CHECKING:
+    from engine.simulation.world import World
+
+FIRST, SPARE = "sim", "spare"
+"""The models that agents of a drawn team name."""
+LONGEST_S = 60.0
+"""The longest that an answer takes where nothing goes wrong, in seconds."""
+NEXT = (0.8, 0.45, 0.2, 0.1)
+"""How likely an answer calls something, by the turn."""
+UNKNOWN = 0.04
+"""Share of the calls that name a worker or a tool that there is not."""
+RARELY = {"ask_human": 0.12, "create_agent": 0.1, "list_workers": 0.3, "read_result": 0.5}
+"""How likely a tool is called where it is drawn."""
+OFTEN = ("delegate", "delegate", "delegate", "create_plan", "forward_message")
+DEEPEST = 2
+"""How often a delegated text may be delegated on."""
+MOST_TASKS = 60
+"""In a run with so many tasks nobody delegates any more."""
+LONG = "a line of an answer that is too long to be kept in the state itself\n" * 40
+MISHAPS = (
+    "is rate limited",
+    "does not answer",
+    "does not know its key",
+    "breaks off",
+    "refuses",
+    "is cut at its length",
+    "says nothing",
+    "writes junk",
+    "calls the same for ever",
+    "finds the request too long",
+)
+"""What goes wrong with a model in an attempt, in the words a history tells it in."""
+
+
+def models_of(draw: Random) -> Mapping[str, ModelSpec]:
+    """Return what a drawn team says of its models."""
+    price = Price(in_usd=Decimal(3), out_usd=Decimal(15), cached_usd=draw.choice([None, Decimal("0.3")]))
+    return {
+        FIRST: ModelSpec(
+            model="simulated/first",
+            price=price,
+            rpm=draw.choice([None, 2, 20]),
+            tpm=draw.choice([None, 4_000]),
+            context_tokens=draw.choice([None, 1_500, 100_000]),
+        ),
+        SPARE: ModelSpec(model="simulated/spare", price=draw.choice([None, price])),
+    }
+
+
+class SimulatedModels(ModelService):
+    """Answers as it is drawn.
+
+    Args:
+        world: Hears of each request, and what it costs.
+        seed: Decides the answers.
+    """
+
+    def __init__(self, world: "World", seed: int) -> None:
+        super().__init__(_starts_nothing, _trusts)
+        self._world = world
+        self._seed = seed
+
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+        """Answer one request.
+
+        Raises:
+            ModelError: If something goes wrong with it.
+        """
+        at, messages = AT.get(), [one for one in request.messages if one.role != "system"]
+        digest = blake2b(msgspec.json.encode(messages), digest_size=8).hexdigest()
+        draw = Random(f"{self._seed} {request.name} {at.key} {digest}")
+        turn = sum(one.role == "assistant" for one in messages)
+        with self._world.models.asked(at, request, super().estimate(request)):
+            await sleep(at.seconds(draw, LONGEST_S))
+            mishap = at.mishap if turn == at.wrong_turn and request.tools is not None else None
+            if mishap is not None and (request.name == FIRST or draw.random() < 0.6):
+                await self._goes_wrong(mishap, request, draw, sleep)
+            answer = self._answer(request, at, draw, turn, mishap)
+            for piece in (answer.text[:40], answer.text[40:]):
+                if piece:
+                    on_chunk(Chunk("text", piece))
+                    await sleep(at.seconds(draw, 1.0))
+            self._world.models.charged(at, answer.usage)
+            return answer
+
+    def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
+        """Return about what a request costs, and charge one that was cut off."""
+        usage = super().estimate(request, characters_out)
+        if characters_out is not None:
+            self._world.models.charged(AT.get(), usage)
+        return usage
+
+    async def _goes_wrong(self, mishap: str, request: ModelRequest, draw: Random, sleep: Sleeps) -> None:
+        """Fail as a provider does; what is wrong with the answer itself is for `_answer`."""
+        spent = usage_at(request.model.price, tokens_in=tokens_in(request), tokens_out=draw.randrange(20))
+        kinds: dict[str, tuple[str, bool, Usage]] = {
+            "is rate limited": ("rate_limit", True, NO_USAGE),
+            "does not answer": ("timeout", True, NO_USAGE),
+            "does not know its key": ("auth", False, NO_USAGE),
+            "breaks off": ("cut", True, spent),
+            "finds the request too long": ("context", False, NO_USAGE),
+        }
+        if mishap not in kinds:
+            return
+        kind, retryable, usage = kinds[mishap]
+        if kind == "timeout":
+            await sleep(request.model.timeout_s)
+        self._world.models.charged(AT.get(), usage)
+        raise ModelError(
+            f"{request.name} {mishap}",
+            model=request.name,
+            error_type=kind,
+            retryable=retryable,
+            retry_after_s=draw.choice([None, 7.0, 90.0]) if kind == "rate_limit" else None,
+            usage=usage,
+        )
+
+    def _answer(self, request: ModelRequest, at: Playing, draw: Random, turn: int, mishap: str | None) -> Answer:
+        calls: list[Call] = []
+        if request.tools and draw.random() < NEXT[min(turn, len(NEXT) - 1)]:
+            calls = [one for n in range(draw.choice([1, 1, 2, 3])) for one in _call(request, at, draw, f"c{turn}.{n}")]
+        text, finish = draw.choice(["as you like", "done", LONG, "42", '{"found": [1, 2]}']), "stop"
+        if request.output is not None and draw.random() < 0.8:
+            text = json.dumps(_fitting(request.output, draw))
+        if mishap == "calls the same for ever":
+            calls = [Call(id=f"c{turn}", name="look", arguments={"at": 1})]
+            at.wrong_turn += 1  # in the next turn too
+        elif mishap in ("refuses", "is cut at its length", "says nothing"):
+            finish = {"refuses": "refusal", "is cut at its length": "length", "says nothing": "empty"}[mishap]
+            calls, text = [], "" if finish == "empty" else text
+        elif mishap == "writes junk":
+            calls = [Call(id=f"c{turn}", name="send", invalid='{"number": ')]
+        usage = usage_at(request.model.price, tokens_in=tokens_in(request), tokens_out=draw.randrange(1, 400))
+        return Answer(
+            text=text if not calls or draw.random() < 0.3 else "",
+            calls=tuple(calls),
+            thinking=draw.choice([None, "a thought"]),
+            finish="calls" if calls else finish,  # type: ignore[arg-type]
+            model=request.name,
+            provider="simulated",
+            usage=usage,
+        )
+
+
+def _call(request: ModelRequest, at: Playing, draw: Random, call_id: str) -> list[Call]:
+    """Return one call of what there is, or none where it is not to be called now."""
+    tools = {tool.name: tool for tool in request.tools}
+    asks = [name for name in OFTEN if name in tools] if at.may_delegate(MOST_TASKS, DEEPEST) else []
+    rest = [name for name in tools if name not in OFTEN]
+    name = draw.choice(asks or rest) if draw.random() < 0.7 else draw.choice(rest or [""])
+    if not name or draw.random() >= RARELY.get(name, 1.0):
+        return []
+    if draw.random() < UNKNOWN:
+        return [Call(id=call_id, name="no_such_tool", arguments={})]
+    return [Call(id=call_id, name=name, arguments=_arguments(tools[name], at, draw))]
+
+
+def _arguments(tool: ToolSchema, at: Playing, draw: Random) -> JsonValue:
+    about = f"part of {at.text[:40]}, {draw.randrange(10**6)}"
+    workers: Sequence[JsonValue] = _workers(tool)
+
+    def worker() -> JsonValue:
+        return "nobody" if not workers or draw.random() < UNKNOWN else draw.choice(workers)
+
+    def task(name: str, *after: str) -> JsonValue:
+        before: list[JsonValue] = [*after]
+        return {"id": name, "worker": worker(), "instructions": f"{about}, {name}", "after": before}
+
+    said: dict[str, Callable[[], JsonValue]] = {
+        "delegate": lambda: {"worker": worker(), "instructions": about},
+        "forward_message": lambda: {"worker": worker()},
+        "create_plan": lambda: {"tasks": draw.choice([
+            [task("a"), task("b", "a"), task("c", "a"), task("d", "b", "c")],
+            [task("a"), task("b")],
+            [task("a", "b"), task("b", "a")],
+        ])},
+        "ask_human": lambda: {"question": f"{about}?", "options": draw.choice(_OPTIONS)},
+        "remember": lambda: {"text": about, "tags": ["part"], "importance": draw.choice([0.2, 0.9])},
+        "recall": lambda: {"query": "part"},
+        "create_agent": lambda: {"name": draw.choice(["ivy", "jon"]), "instructions": "Help."},
+        "read_result": lambda: {"result": draw.choice(_names(tool, "result") or ["none"]), "start": 100},
+        "send": lambda: {"number": draw.randrange(3)},
+        "look": lambda: {"at": draw.randrange(3)},
+    }  # fmt: skip
+    return said.get(tool.name, dict)()
+
+
+_OPTIONS: Sequence[JsonValue] = ([], ["yes", "no"])
+
+
+def _workers(tool: ToolSchema) -> Sequence[Any]:
+    if tool.name == "create_plan":
+        tasks: Any = tool.parameters["properties"]
+        return tasks["tasks"]["items"]["properties"]["worker"].get("enum", [])  # type: ignore[no-any-return]
+    return _names(tool, "worker")
+
+
+def _names(tool: ToolSchema, of: str) -> Sequence[Any]:
+    properties: Any = tool.parameters.get("properties", {})
+    return properties.get(of, {}).get("enum", [])  # type: ignore[no-any-return]
+
+
+def _fitting(schema: Any, draw: Random) -> JsonValue:
+    """Return what fits a schema of the engine's own: an object of numbers, texts and choices."""
+    if "enum" in schema:
+        return draw.choice(schema["enum"])  # type: ignore[no-any-return]
+    kinds: dict[str, Callable[[], JsonValue]] = {
+        "object": lambda: {name: _fitting(one, draw) for name, one in schema.get("properties", {}).items()},
+        "array": list,
+        "number": lambda: draw.choice([0.2, 0.7, 0.95]),
+        "integer": lambda: 1,
+        "boolean": lambda: draw.random() < 0.6,
+    }
+    return kinds.get(schema.get("type", "string"), lambda: "good enough")()
+
+
+def _starts_nothing(function: Callable[..., Any], /, *args: object) -> None:
+    """Start no process: nobody is asked outside."""
+
+
+async def _trusts(reference: str) -> None:
+    """Let every address pass: none is reached."""
