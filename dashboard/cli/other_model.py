@@ -3,7 +3,6 @@
 What was recorded since is laid beside what it was, step by step. Rule: the database itself is read and never changed.
 """
 
-import json
 from pathlib import Path
 
 import click
@@ -15,6 +14,7 @@ from dashboard.cli.steps import step_item
 from dashboard.process import bound_engine
 from dashboard.views.amounts import counted
 from dashboard.views.names import readable
+from dashboard.views.steps import compact
 from engine.comparing import Pair, side_by_side
 from engine.core.commands import Command, Resume, SwapAgent
 from engine.core.errors import Refused
@@ -119,7 +119,7 @@ def _shown(run_id: str, pairs: list[Pair], outputs: list[str | None], model: str
         for pair in pairs
     ]
     differ = sum(not pair.is_same for pair in pairs)
-    was, now = map(_line, outputs)
+    was, now = map(in_line, outputs)
     rows.append(("" if outputs[0] == outputs[1] else "≠", run_id, "output", was, now))
     head = f"{run_id} with {model}: {counted(differ, 'step')} of {len(pairs)} differ"
     return [head, *Table(("", "TASK", "STEP", "WAS", f"WITH {model}"), rows).lines()]
@@ -131,10 +131,10 @@ def _said(step: Step | None) -> str:
         return "nothing"
     output = step.output
     if step.what != "model" or not isinstance(output, dict):
-        return _line(output)
+        return in_line(output)
     calls = output.get("calls")
     called = [_call(one) for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
-    return _line(" ".join([str(output.get("text") or ""), *called]).strip())
+    return in_line(" ".join([str(output.get("text") or ""), *called]).strip())
 
 
 def _call(call: dict[str, JsonValue]) -> str:
@@ -143,5 +143,6 @@ def _call(call: dict[str, JsonValue]) -> str:
     return f"→ {call.get('name')}({', '.join(values)})"
 
 
-def _line(value: JsonValue) -> str:
-    return "nothing" if value is None else preview(value if isinstance(value, str) else json.dumps(value), _SHOWN)
+def in_line(value: JsonValue, most: int = _SHOWN) -> str:
+    """Return the beginning of a value, in one line."""
+    return "nothing" if value is None else preview(compact(value), most)

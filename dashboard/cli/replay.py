@@ -3,7 +3,6 @@
 With `--with-model` it goes on from a step, in a file of its own: see `other_model.py`.
 """
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,12 +10,10 @@ import anyio
 import click
 
 from dashboard.cli.database import database_of
-from dashboard.cli.other_model import gone_on_with
+from dashboard.cli.other_model import gone_on_with, in_line
 from dashboard.cli.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
 from dashboard.cli.trust import trust_list
 from dashboard.views.amounts import counted
-from engine.core.fact import JsonValue
-from engine.core.values import preview
 from engine.errors import UnknownRun, Unusable
 from engine.replaying import OUTPUT, PLAN, Replay
 from engine.replaying import replay as replayed
@@ -62,10 +59,6 @@ def _shown(found: Replay) -> list[str]:
         return [f"✓ {found.run_id} comes to the same: {steps} answered from the journal"]
     one = found.differs
     where = {OUTPUT: f"the output of {one.task_id}", PLAN: f"the plan of {one.task_id}"}
-    table = Table(("WAS", "NOW"), [(_line(one.was), _line(one.now))])
+    table = Table(("WAS", "NOW"), [(in_line(one.was, _SHOWN), in_line(one.now, _SHOWN))])
     told = where.get(one.step, f"step {one.step} of {one.task_id}")
     return [f"{found.run_id} differs at {told} ({steps} answered from the journal)", *table.lines()]
-
-
-def _line(value: JsonValue) -> str:
-    return "nothing" if value is None else preview(value if isinstance(value, str) else json.dumps(value), _SHOWN)

@@ -13,6 +13,7 @@ from dashboard.cli.items import Item
 from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, say
 from dashboard.cli.times import seq_of
 from dashboard.views.amounts import counted, duration
+from dashboard.views.steps import compact
 from engine.core.errors import Refused
 from engine.core.fact import JsonValue
 from engine.core.values import preview
@@ -38,8 +39,8 @@ def steps(ctx: click.Context, task: str) -> None:
 
     def shown() -> Table:
         rows = [
-            (one.attempt, one.step, one.what, one.model or "", preview(_json(one.output), _SHOWN), one.usage.tokens_in,
-             one.usage.tokens_out, one.usage.cost_usd, duration(one.duration_ms))
+            (one.attempt, one.step, one.what, one.model or "", preview(compact(one.output), _SHOWN),
+             one.usage.tokens_in, one.usage.tokens_out, one.usage.cost_usd, duration(one.duration_ms))
             for one in found
         ]  # fmt: skip
         columns = ("TRY", "STEP", "WHAT", "MODEL", "OUTPUT", "IN", "OUT", "USD", "TOOK")
@@ -56,10 +57,6 @@ def step_item(step: Step) -> Item:
     spent = {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "tokens_cached": usage.tokens_cached}
     said = {name: getattr(step, name) for name in names}
     return {**said, **spent, "cost_usd": cost, "duration_ms": step.duration_ms}
-
-
-def _json(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @click.command("fork")

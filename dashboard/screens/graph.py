@@ -1,11 +1,8 @@
 """The network and the execution graph of a run, drawn: who gives work to whom, and where it flows now."""
 
-from collections.abc import Iterable
-
 from textual.binding import Binding
-from textual.widget import Widget
 
-from dashboard.frame.frame import Frame
+from dashboard.frame.board_screen import BoardScreen
 from dashboard.places import pages
 from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
@@ -29,7 +26,7 @@ FULL_SIZE = 4
 """Rows of a box where the graph need not fit."""
 
 
-class GraphScreen(Frame):
+class GraphScreen(BoardScreen):
     """Boxes in layers, edges lit by their last hand-over."""
 
     PLACE = "graph"
@@ -64,14 +61,6 @@ class GraphScreen(Frame):
         self._next_ms = 0
         self._flows: dict[tuple[str, str], int] = {}
         self._drawing = Drawing([])
-
-    def body(self) -> Iterable[Widget]:
-        yield Board(id="body")
-
-    @property
-    def board(self) -> Board:
-        """The pane."""
-        return self.query_one("#body", Board)
 
     def show(self, glimpse: Glimpse) -> None:
         width, height = self.board.size
@@ -150,10 +139,8 @@ class GraphScreen(Frame):
     def no_target(self) -> str:
         return "choose a box first"
 
-    def _again(self) -> None:
-        """Show it anew at once."""
+    def forget(self) -> None:
         self._made = ()
-        self.look(self.deck.glimpse)
 
     def action_walk(self, way: str) -> None:
         """Go along an edge, or to the box above or below."""
@@ -176,12 +163,12 @@ class GraphScreen(Frame):
     def action_fit(self) -> None:
         """Fit all into the screen, or show large boxes around the cursor."""
         self._fit = not self._fit
-        self._again()
+        self.again()
 
     def action_idle(self) -> None:
         """Show those at rest, or fold them."""
         self._idle = not self._idle
-        self._again()
+        self.again()
 
     def action_turn(self) -> None:
         """Show the team instead of a run, or a run instead of the team."""
@@ -189,7 +176,7 @@ class GraphScreen(Frame):
             self.deck.say("no run is open: n gives the team a request", "muted")
             return
         self._subject, self._selected, self._chain = "" if self._subject == TEAM else TEAM, None, None
-        self._again()
+        self.again()
 
     def action_run_beside(self, by: int) -> None:
         """Show the next open run, or the one before."""
@@ -199,12 +186,12 @@ class GraphScreen(Frame):
             return
         now = self._subject if self._subject in runs else shown.id
         self._subject, self._selected, self._chain = runs[(runs.index(now) + by) % len(runs)], None, None
-        self._again()
+        self.again()
 
     def action_chain(self) -> None:
         """Show only what leads to the node under the cursor and what it leads to; or all again."""
         self._chain = self._selected if self._chain is None else None
-        self._again()
+        self.again()
 
     def on_board_pressed(self, event: Board.Pressed) -> None:
         """Put the cursor on the box; a double click opens it."""
@@ -218,9 +205,6 @@ class GraphScreen(Frame):
 
     def on_board_turned(self, event: Board.Turned) -> None:
         self.action_walk("down" if event.by > 0 else "up")
-
-    def on_board_resized(self) -> None:
-        self.look(self.deck.glimpse)
 
     def action_back(self) -> None:
         """Take the chain off, then as on every screen."""

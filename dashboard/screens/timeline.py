@@ -1,14 +1,12 @@
 """Who was at work when, over the whole journal: a lane an agent, with swaps, failures and questions in it."""
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar
 
 from textual.binding import Binding
-from textual.widget import Widget
 
 from dashboard.feed import entries_of
-from dashboard.frame.frame import Frame
+from dashboard.frame.board_screen import BoardScreen
 from dashboard.timelines import History
 from dashboard.views.amounts import percent
 from dashboard.views.event_log import Entry
@@ -38,7 +36,7 @@ TITLES = 400
 """Attempts whose titles are looked up."""
 
 
-class TimelineScreen(Frame):
+class TimelineScreen(BoardScreen):
     """A lane an agent over the time of the journal; bars of what is at work grow."""
 
     PLACE = "timeline"
@@ -78,17 +76,9 @@ class TimelineScreen(Frame):
         self._told_of: tuple[str, int, int] = ("", 0, 0)
         self._telling = False
 
-    def body(self) -> Iterable[Widget]:
-        yield Board(id="body")
-
-    @property
-    def board(self) -> Board:
-        """The pane."""
-        return self.query_one("#body", Board)
-
     @cached_property
     def _history(self) -> History:
-        return History(self.deck, self._again)
+        return History(self.deck, self.again)
 
     def on_unmount(self) -> None:
         self._history.leave()
@@ -199,10 +189,8 @@ class TimelineScreen(Frame):
     def target(self) -> Target | None:
         return target_of(self.state, self._rows[self._lane].id) if self._rows else None
 
-    def _again(self) -> None:
+    def forget(self) -> None:
         self._next_ms = 0
-        if self.is_attached:
-            self.look(self.deck.glimpse)
 
     def _column(self) -> int:
         """Return the column under the cursor."""
@@ -235,7 +223,7 @@ class TimelineScreen(Frame):
             self._end_ms = self._cursor_ms + self._span_ms // 2
             if self._end_ms >= self._history.lanes.last_ms:
                 self._end_ms = None
-        self._again()
+        self.again()
 
     def _lane_text(self) -> str:
         """Return the bar under the cursor as it is drawn."""
@@ -246,7 +234,7 @@ class TimelineScreen(Frame):
     def action_lane(self, by: int) -> None:
         """Go to another lane."""
         self._lane = max(0, min(self._lane + by, len(self._rows) - 1))
-        self._again()
+        self.again()
 
     def action_zoom(self, by: float) -> None:
         """Show half of the time around the cursor, or twice as much."""
@@ -261,22 +249,22 @@ class TimelineScreen(Frame):
         else:
             end = lanes.at(self._cursor_ms) + self._span_ms // 2
             self._end_ms = None if end >= whole else lanes.moment(end)
-        self._again()
+        self.again()
 
     def action_all(self) -> None:
         """Show all the time that there is."""
         self._span_ms = self._end_ms = None
-        self._again()
+        self.again()
 
     def action_unfold(self) -> None:
         """Let idle time be as long as it was, or fold it."""
         self._unfolded = not self._unfolded
-        self._again()
+        self.again()
 
     def action_newest(self) -> None:
         """Go on with the newest event."""
         self._cursor_ms = self._end_ms = None
-        self._again()
+        self.again()
 
     def action_open(self) -> None:
         """Open the task nearest to the cursor; of an ended run, the event."""
@@ -311,15 +299,12 @@ class TimelineScreen(Frame):
         if 0 <= x < len(drawn.axis.columns) and event.y < len(drawn.lines):
             column = drawn.axis.columns[x]
             self._cursor_ms = self._shown().moment((column.begin + column.end) // 2)
-        self._again()
+        self.again()
         if event.again:
             self.action_open()
 
     def on_board_turned(self, event: Board.Turned) -> None:
         self.action_lane(event.by)
-
-    def on_board_resized(self) -> None:
-        self._again()
 
     def filter(self, needle: str) -> None:
         self._next_ms = 0

@@ -1,6 +1,5 @@
 """One object on a page of its own: an agent, a task, a run, an event, as paragraphs."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -14,7 +13,7 @@ from dashboard.views.limits import limit_lines
 from dashboard.views.names import Texts, pretty
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
-from dashboard.views.steps import latest_steps, live_cells, step_cells
+from dashboard.views.steps import compact, latest_steps, live_cells, step_cells
 from dashboard.views.swaps import spec_lines
 from dashboard.views.work import circuit_words, progress, why
 from engine.core.events import Event
@@ -274,15 +273,11 @@ def described(found: Any, history: History, *, now_ms: int) -> list[Cell]:
     """An object of the state that has no page of its own: each field that says anything, and its events."""
     fields = msgspec.to_builtins(found, str_keys=True, enc_hook=str)
     cells = [
-        labelled(name.removesuffix("_id").replace("_", " ")[:11], _said(value))
+        labelled(name.removesuffix("_id").replace("_", " ")[:11], compact(value))
         for name, value in fields.items()
         if value not in (None, "", [], {}, False)
     ]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
-
-
-def _said(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:

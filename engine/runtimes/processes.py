@@ -19,6 +19,7 @@ from anyio.abc import Process
 from engine.core.fact import JsonValue
 from engine.errors import CallFailed, ProcessDied
 from engine.references import Origin
+from engine.runtimes.programs.attending import signal_name
 
 PROGRAM = Path(__file__).with_name("child.py")
 TAIL_BYTES = 4000
@@ -173,7 +174,7 @@ class _Child:
             await self._errors_read.wait()
             await self.process.wait()
         code = self.process.returncode
-        how = "ended" if code is None else f"was killed by {_signal_name(-code)}" if code < 0 else f"exited with {code}"
+        how = "ended" if code is None else f"was killed by {signal_name(-code)}" if code < 0 else f"exited with {code}"
         said = next((line.strip() for line in reversed(self._errors.decode(errors="replace").splitlines()) if line), "")
         return f"its process {how}" + (f"; it last said: {said}" if said else "")
 
@@ -185,13 +186,6 @@ def _request(origin: Origin) -> dict[str, Any]:
         path.insert(0, str(origin.folder))
     sources = {name: list(source) for name, source in (origin.sources or {}).items()}
     return {"reference": origin.reference, "folder": str(origin.folder), "sources": sources, "path": path}
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _ignore(done: int, total: int, note: str) -> None:

@@ -1,0 +1,32 @@
+"""A screen whose body is one drawing with things at places: graphs and timelines."""
+
+from collections.abc import Iterable
+
+from textual.widget import Widget
+
+from dashboard.frame.frame import Frame
+from dashboard.widgets.board import Board
+
+
+class BoardScreen(Frame):
+    """Shows what a subclass draws on its board."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Board(id="body")
+
+    @property
+    def board(self) -> Board:
+        """The pane."""
+        return self.query_one("#body", Board)
+
+    def on_board_resized(self) -> None:
+        self.again()
+
+    def again(self) -> None:
+        """Draw at once, also where the next drawing is not due yet."""
+        self.forget()
+        if self.is_attached:
+            self.look(self.deck.glimpse)
+
+    def forget(self) -> None:
+        """Forget what was drawn, so that the next look draws it anew."""
