@@ -7,6 +7,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
@@ -69,6 +70,7 @@ class RunScreen(PanelsScreen):
         super().__init__(key)
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = self._graph_ms = 0
+        self._ended: EndedRun | None = None
         self._written = ""
         """The report as it was written, or what there is of it."""
 
@@ -162,20 +164,34 @@ class RunScreen(PanelsScreen):
         self.report.show(safe(as_markdown(self._written)) or "*it put out nothing*")
 
     def _show_graph(self, glimpse: Glimpse, run: Run | None) -> None:
-        """Show the graph of an open run below its report, where there is room."""
+        """Show the graph of the run below its report, where there is room."""
         pane = self.query_one("#graph", Lines)
-        pane.display = run is not None and not self.is_stacked and self.size.height >= TALL
-        if run is None or not pane.display or not pane.size.width or not glimpse.due(self._graph_ms):
+        has_room = not self.is_stacked and self.size.height >= TALL
+        sight = self._sight(glimpse, run) if has_room else None
+        pane.display = sight is not None
+        if sight is None or not pane.size.width or not glimpse.due(self._graph_ms):
             return
         self._graph_ms = glimpse.wall_ms + GRAPH_MS
-        sight = Sight(
-            state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
-            activity=glimpse.activity,
-        )  # fmt: skip
         width, height = pane.size
-        lines = graph_lines(sight, subject=run.id, width=width - 1, height=height)
+        lines = graph_lines(sight, subject=self._key, width=width - 1, height=height)
         edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
         pane.show(edged)
+
+    def _sight(self, glimpse: Glimpse, run: Run | None) -> Sight | None:
+        """Return the team to draw the graph of: as it is, or as it was when the run ended."""
+        if run is not None:
+            return Sight(
+                state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
+                activity=glimpse.activity,
+            )  # fmt: skip
+        if self._ended is None:
+            self._ended = EndedRun(self.deck, self._draw_again)
+        return self._ended.sight(self._key, glimpse)
+
+    def _draw_again(self) -> None:
+        if self.is_attached:
+            self.look(self.deck.glimpse)
+            self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def _asked(self, run: Run) -> str:
         """Return what stands there instead of a report: what was asked for."""

@@ -3,6 +3,7 @@
 from textual.binding import Binding
 
 from dashboard.frame.board_screen import BoardScreen
+from dashboard.frame.ended_run import EndedRun
 from dashboard.places import pages
 from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
@@ -31,7 +32,8 @@ class GraphScreen(BoardScreen):
 
     PLACE = "graph"
     KEYS = (
-        ("←→↑↓", "walk"), ("enter", "open"), ("f", "fit"), ("i", "idle"), ("t", "run or team"), (".", "chain"),
+        ("←→↑↓", "walk"), ("enter", "open"), ("f", "fit"), ("i", "idle"), ("t", "run or team"), ("<>", "other run"),
+        (".", "chain"),
         "strategy", "swap",
     )  # fmt: skip
     BINDINGS = [
@@ -51,7 +53,8 @@ class GraphScreen(BoardScreen):
     def __init__(self) -> None:
         super().__init__()
         self._subject = ""
-        """The id of a run, `team`, or empty: whatever run is at work."""
+        """The id of a run, open or ended, `team`, or empty: whatever run is at work."""
+        self._ended: EndedRun | None = None
         self._selected: str | None = None
         self._fit, self._idle = True, False
         self._chain: str | None = None
@@ -66,10 +69,7 @@ class GraphScreen(BoardScreen):
         width, height = self.board.size
         if not (width and height):
             return
-        sight = Sight(
-            state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
-            activity=glimpse.activity, idle=self._idle,
-        )  # fmt: skip
+        sight = self._sight(glimpse)
         told = HEIGHT if height >= TALL else 0
         room = height - 1 - told
         self._make(glimpse, sight)
@@ -86,6 +86,15 @@ class GraphScreen(BoardScreen):
             lines += details(sight, self._graph, node, width=width) if node is not None else [Line()] * told
         self.board.show(lines)
 
+    def _sight(self, glimpse: Glimpse) -> Sight:
+        """Return the team as it is; where an ended run is shown, as it was then."""
+        if self._ended is None:
+            self._ended = EndedRun(self.deck, self.again)
+        return self._ended.sight(self._subject, glimpse) or Sight(
+            state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
+            activity=glimpse.activity, idle=self._idle,
+        )  # fmt: skip
+
     def _make(self, glimpse: Glimpse, sight: Sight) -> None:
         """Make the graph of the team as it is now; a large one less often."""
         state = sight.state
@@ -99,7 +108,7 @@ class GraphScreen(BoardScreen):
             flows = self._flows.items()
             kept = {ends: at for ends, at in flows if known.issuperset(ends) and at <= sight.now_ms}
             self._flows = kept | hand_overs(state)
-        if self._subject != TEAM and self._subject not in state.runs:
+        if self._subject != TEAM and self._subject not in self._runs():
             self._subject = ""
         graph = graph_of(sight, self._subject, self._flows)
         if self.needle:
@@ -172,20 +181,26 @@ class GraphScreen(BoardScreen):
 
     def action_turn(self) -> None:
         """Show the team instead of a run, or a run instead of the team."""
-        if self._subject == TEAM and not self.state.runs:
-            self.deck.say("no run is open: n gives the team a request", "muted")
+        runs, shown = self._runs(), run_to_show(self.state)
+        is_run = self._subject in runs or (not self._subject and shown is not None)
+        if not is_run and not runs:
+            self.deck.say("there was no run yet: n gives the team a request", "muted")
             return
-        self._subject, self._selected, self._chain = "" if self._subject == TEAM else TEAM, None, None
-        self.again()
+        self._turn_to(TEAM if is_run else "" if shown is not None else runs[-1])
 
     def action_run_beside(self, by: int) -> None:
-        """Show the next open run, or the one before."""
-        runs = [*self.state.runs]
-        shown = run_to_show(self.state)
-        if not runs or shown is None:
-            return
-        now = self._subject if self._subject in runs else shown.id
-        self._subject, self._selected, self._chain = runs[(runs.index(now) + by) % len(runs)], None, None
+        """Show the next run, or the one before; those that have ended come before those that are open."""
+        runs, shown = self._runs(), run_to_show(self.state)
+        if runs:
+            now = self._subject if self._subject in runs else shown.id if shown is not None else runs[-1]
+            self._turn_to(runs[(runs.index(now) + by) % len(runs)])
+
+    def _runs(self) -> list[str]:
+        """Return the runs that can be shown: those that ended and are remembered, then the open ones."""
+        return [*(one.id for one in self.state.finished), *self.state.runs]
+
+    def _turn_to(self, subject: str) -> None:
+        self._subject, self._selected, self._chain = subject, None, None
         self.again()
 
     def action_chain(self) -> None:

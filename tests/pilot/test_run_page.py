@@ -6,6 +6,8 @@ import pytest
 from textual.widgets import Markdown
 
 from dashboard.pages.run import RunScreen
+from dashboard.widgets.board import Board
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.commands import Submit
 from tests.pilot.engines import until
@@ -41,6 +43,18 @@ async def test_a_finished_run_shows_its_report_rendered_and_its_tasks_from_the_j
         assert {"MarkdownH1", "MarkdownTable", "MarkdownOrderedList"} <= set(blocks)
         assert "\x1b" not in page.report.text
         await until(hand.pilot, lambda: "writer" in panel(hand, "at_work").whole)
+
+
+async def test_the_graph_of_a_run_that_has_ended_is_drawn_from_the_journal(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished(), size=(160, 50)) as hand:
+        await hand.press("7", "enter")
+        page = hand.app.screen
+        await until(hand.pilot, lambda: "writer" in page.query_one("#graph", Lines).text)
+        await hand.press("escape", "2", "t")
+        board = hand.app.screen.query_one(Board)
+        await until(hand.pilot, lambda: "RUN r1" in board.text and "writer" in board.text)
+        await hand.press("t")
+        await until(hand.pilot, lambda: "RUN r1" not in board.text)
 
 
 async def test_tab_goes_through_the_panes_and_enter_opens_the_task_under_the_cursor(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from dashboard.views.graph.subject import TEAM
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import walked
 from engine.core.commands import Submit, SupervisorSpec
+from engine.core.signals import PlannedItem
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import talking
 from tests.pilot.trouble import trouble
+from tests.story import attempt, done, submitted
 from tests.world import World, agent, team_world
 
 HOSTILE = "\x1b[31mred\x1b]0;owned\x07 \u202e[bold] 日本"
@@ -51,6 +53,29 @@ def test_a_run_shows_who_works_for_whom_and_what_comes_next() -> None:
     }  # fmt: skip
     planner = next(node for node in found.nodes if node.name == "planner")
     assert (planner.figure, planner.glyph) == ("15/30", "◔")
+
+
+def test_a_plan_that_an_agent_wrote_is_drawn_task_by_task_below_it() -> None:
+    work = team_world(agent("ada"), agent("bob"), agent("cyd"), agent("dan"), max_parallel=1)
+    submitted(work)
+    facts = PlannedItem(title="facts", target="bob", input="find")
+    work.plan(attempt(work, "ada"), facts, PlannedItem(title="text", target="cyd", input="write", after=[0]))
+
+    found = graph(work, "r1")
+
+    assert {("ada", "facts"), ("facts", "text")} <= names(found)
+    assert ("ada", "bob") not in names(found)
+
+
+def test_a_run_that_has_ended_says_where_its_tasks_are_read_from() -> None:
+    work = team_world(agent("ada"))
+    submitted(work)
+    done(work, "ada", "out")
+    for key in list(work.joins):
+        work.join(key)
+
+    assert work.state.runs == {}
+    assert "journal" in graph(work, "r1").empty[0]
 
 
 def test_the_network_leads_over_those_that_hand_work_out() -> None:

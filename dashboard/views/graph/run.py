@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
+from engine.core.queries.plans import plans_of
 from engine.core.queries.tree import above_of
 from engine.core.state import Run, State, Task, TaskStatus
 
@@ -48,7 +49,7 @@ def run_graph(sight: Sight, run: Run) -> Graph:
     building = _Building(sight, asked)
     root = state.tasks.get(run.root_id)
     if root is not None:
-        _graph_below(building, root)
+        _graph_below(building, root.children)
     folded = _rest(building)
     drawn = {node.name for node in building.nodes.values()}
     folded += [
@@ -72,22 +73,20 @@ def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:
     return own is not None and any(one.id == above_id for one in above_of(state, own))
 
 
-def _graph_below(building: _Building, group: Task) -> tuple[list[str], list[str]]:
-    """Add the nodes of a graph; return where work enters it and where it leaves."""
+def _graph_below(building: _Building, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Add the nodes of a graph or of a plan; return where work enters it and where it leaves."""
     state, now_ms = building.sight.state, building.sight.now_ms
-    children = [state.tasks[one] for one in group.children if one in state.tasks]
+    children = [state.tasks[one] for one in task_ids if one in state.tasks]
     ends: dict[str, tuple[str, list[str]]] = {}
     for task in children:
         building.nodes[task.id] = of_work(building.sight, task, building.asked)
         ends[task.id] = (task.id, [task.id])
         if task.kind == "group" and _is_unfolded(building, task):
-            entries, exits = _graph_below(building, task)
-            for entry in entries:
-                building.flow(task.id, entry).add(_began_ms(state.tasks[entry]), now_ms)
-            ends[task.id] = (task.id, exits or [task.id])
+            ends[task.id] = (task.id, _led(building, task, task.children) or [task.id])
         elif task.kind == "agent" and task.children and _is_unfolded(building, task):
-            workers = _handed_out(building, task.id, task.children)
-            ends[task.id] = (task.id, workers or [task.id])
+            planned = dict.fromkeys(one for plan in plans_of(state, task) for one in plan.tasks)
+            workers = _handed_out(building, task.id, [one for one in task.children if one not in planned])
+            ends[task.id] = (task.id, [*workers, *_led(building, task, planned)] or [task.id])
     followed = set[str]()
     for task in children:
         for before_id in task.after:
@@ -98,6 +97,14 @@ def _graph_below(building: _Building, group: Task) -> tuple[list[str], list[str]
     entries = [task.id for task in children if not any(one in ends for one in task.after)]
     exits = [exit_ for task in children if task.id not in followed for exit_ in ends[task.id][1]]
     return entries, exits
+
+
+def _led(building: _Building, lead: Task, task_ids: Iterable[str]) -> list[str]:
+    """Add the nodes below a group or a lead's plan, with the edges to those that begin; return where work leaves."""
+    entries, exits = _graph_below(building, task_ids)
+    for entry in entries:
+        building.flow(lead.id, entry).add(_began_ms(building.sight.state.tasks[entry]), building.sight.now_ms)
+    return exits
 
 
 def _is_unfolded(building: _Building, task: Task) -> bool:

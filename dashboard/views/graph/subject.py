@@ -33,5 +33,10 @@ def graph_of(
     run = state.runs.get(subject) if subject else run_to_show(state)
     if run is not None:
         return run_graph(sight, run)
+    if (ended := state.summary(subject)) is not None:
+        return Graph(
+            title=f"RUN {ended.id} {ended.title}", is_run=True,
+            empty=("its tasks are read from the journal …", "of a run that was imported they are not there"),
+        )  # fmt: skip
     below = subject if subject in state.supervisors else None
     return team_graph(sight, flows, below=below, opened=opened, folded=folded)

@@ -1,0 +1,48 @@
+"""The team as it was when a run ended, read from the journal: the state has forgotten the tasks of that run since."""
+
+from collections.abc import Callable
+
+from dashboard.deck import Deck
+from dashboard.views.digest import digest
+from dashboard.views.graph.model import COOL_MS
+from dashboard.views.graph.nodes import Sight
+from dashboard.views.header import Glimpse
+from engine.core.state import RunSummary, State
+from store import Reader
+
+
+class EndedRun:
+    """Keeps the last run that it was asked about.
+
+    Args:
+        deck: Reads the file.
+        ready: Called when what was asked for has been read.
+    """
+
+    def __init__(self, deck: Deck, ready: Callable[[], None]) -> None:
+        self._deck, self._ready = deck, ready
+        self._run_id = ""
+        self._sight: Sight | None = None
+
+    def sight(self, run_id: str, glimpse: Glimpse) -> Sight | None:
+        """Return the team just before a run ended, all its work unfolded; None while it is read, and without one."""
+        ended = glimpse.state.summary(run_id)
+        if ended is None:
+            return None
+        if run_id != self._run_id:
+            self._run_id, self._sight = run_id, None
+            self._read(ended)
+        return self._sight
+
+    def _read(self, ended: RunSummary) -> None:
+        from engine.folding import folded_from  # only who looks back needs it
+
+        def read(reader: Reader) -> State:
+            return folded_from(reader, ended.seq - 1)
+
+        def then(state: State) -> None:
+            if ended.id == self._run_id and ended.id in state.runs:  # one that was imported ended in another file
+                self._sight = Sight(state=state, counts=digest(state), now_ms=ended.ended_ms + COOL_MS, idle=True)
+                self._ready()
+
+        self._deck.read(read, then)
