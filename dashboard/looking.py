@@ -24,7 +24,7 @@ def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bo
         return _look_back(playback, past, situation)
     state = State() if situation.opening else feed.state
     counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
-    feed.activity.sample_queue(situation.now_ms, counts.waiting)
+    feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return Glimpse(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
 
 
@@ -32,5 +32,5 @@ def _look_back(playback: Playback, past: Moment, now: Situation) -> Glimpse:
     """Leave out what is known only of the present: the live file, and which engine holds the database."""
     then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=0.0, behind=0, opening=False)
     counts = digest(playback.state)
-    playback.activity.sample_queue(past.at_ms, counts.waiting)
+    playback.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
     return Glimpse(playback.state, counts, {}, then, playback.names, playback.activity, playback.recent, past)

@@ -26,6 +26,14 @@ def _at(at: Acting, said: Spoken) -> None:
         at.deck.goto_time(found)
 
 
+def _back_here(at: Acting, _said: Spoken) -> None:
+    seq = at.looked_at()
+    if seq.isdigit():
+        at.deck.goto_seq(int(seq))
+    else:
+        at.warn("choose an event: b shows the team as it was after it; :at goes to any moment")
+
+
 def _fork(at: Acting, said: Spoken) -> None:
     if not at.state.seq:
         at.warn("nothing has happened yet that a fork could go on from")
@@ -78,6 +86,10 @@ MOMENTS = (
     Action(name="faster", key="right_parenthesis", does=partial(_faster, 1)),
     Action(
         name="at", does=_at, arguments="TIME|SEQ", says="go to a time or an event: 13:59:10, 10m, 812",
+    ),
+    Action(
+        name="back here", key="b", does=_back_here, label="back here",
+        told="go back to the moment of the event under the cursor",
     ),
     Action(
         name="fork", key="F", does=_fork, arguments="[NEW.db]",

@@ -27,6 +27,16 @@ def _retry(at: Acting, said: Spoken) -> None:
         at.warn(f"{target.said} cannot be retried; a task or a finished run can")
 
 
+def _replay(at: Acting, said: Spoken) -> None:
+    target = at.asked(said.word())
+    if target is None or not at.deck.at_hand("it may import the code of agents; in a shell: quarterdeck replay RUN"):
+        return
+    if at.state.summary(target.id) is not None:
+        at.deck.open("replay", target.id)
+    else:
+        at.warn(f"{target.said} cannot be replayed; a run that has ended can")
+
+
 def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
     """Ask for what runs and tasks that have not ended have."""
     target = at.asked(said.word())
@@ -164,6 +174,11 @@ WORK = (
     Action(
         name="retry", key="r", does=_retry, writes=True, of=open_work, arguments="[RUN|TASK]",
         told="retry a failed task; submit a finished run again", says="retry failed work",
+    ),
+    Action(
+        name="replay", key="w", does=_replay, of=lambda state, before: [run.id for run in state.finished],
+        arguments="[RUN]", told="walk through a finished run again, without any call",
+        says="walk through a finished run again",
     ),
     Action(
         name="priority", key="P", does=partial(_ask_for, PRIORITY, "priority"), writes=True,

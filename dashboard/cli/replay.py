@@ -13,9 +13,9 @@ from dashboard.cli.database import database_of
 from dashboard.cli.other_model import gone_on_with, in_line
 from dashboard.cli.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
 from dashboard.cli.trust import trust_list
-from dashboard.views.amounts import counted
+from dashboard.replayed import replay_words
 from engine.errors import UnknownRun, Unusable
-from engine.replaying import OUTPUT, PLAN, Replay
+from engine.replaying import Replay
 from engine.replaying import replay as replayed
 
 _SHOWN = 70
@@ -54,11 +54,6 @@ def replay(
 
 
 def _shown(found: Replay) -> list[str]:
-    steps = counted(found.steps, "recorded step")
-    if found.differs is None:
-        return [f"✓ {found.run_id} comes to the same: {steps} answered from the journal"]
     one = found.differs
-    where = {OUTPUT: f"the output of {one.task_id}", PLAN: f"the plan of {one.task_id}"}
-    table = Table(("WAS", "NOW"), [(in_line(one.was, _SHOWN), in_line(one.now, _SHOWN))])
-    told = where.get(one.step, f"step {one.step} of {one.task_id}")
-    return [f"{found.run_id} differs at {told} ({steps} answered from the journal)", *table.lines()]
+    table = () if one is None else Table(("WAS", "NOW"), [(in_line(one.was, _SHOWN), in_line(one.now, _SHOWN))]).lines()
+    return [replay_words(found), *table]

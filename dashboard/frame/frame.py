@@ -25,6 +25,7 @@ from dashboard.views.strip import strip
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.picks import Picks
 from dashboard.widgets.prompt import Prompt, Purpose
 from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
@@ -125,6 +126,8 @@ class Frame(Acting):
         return [(key, does) for key, does in own if not (self.deck.readonly and key in BY_KEY and BY_KEY[key].writes)]
 
     def looked_at(self, *, whole: bool = False) -> str:
+        if isinstance(self.focused, Picks) and self.focused.chosen.startswith("event:"):
+            return self.focused.chosen.removeprefix("event:")
         table = self._table()
         return (table.selected or "") if table is not None else self.selected_key()
 

@@ -16,7 +16,7 @@ from store import Reader, Record
 class EventScreen(PageScreen):
     """The event with a seq."""
 
-    KEYS = (("esc", "back"), ("↑↓", "scroll"))
+    KEYS = (("esc", "back"), ("↑↓", "scroll"), "back here", ("y", "JSON"), ("Y", "copy"))
 
     def __init__(self, key: str) -> None:
         super().__init__(key)

@@ -46,7 +46,7 @@ class RunScreen(PanelsScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
         ("esc", "back"), ("tab", "pane"), ("enter", "task"), "strategy", "deadline", "cancel", ("o", "report"),
-        ("Y", "copy"), ("f", "follow"), "priority", "retry",
+        ("Y", "copy"), ("f", "follow"), "priority", "retry", "replay",
     )  # fmt: skip
     FIRST, GROWING = "at_work", "draft"
     BINDINGS = [Binding("o", "whole", "report over all", show=False)]

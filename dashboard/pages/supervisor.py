@@ -16,7 +16,6 @@ from dashboard.views.lines import indented
 from dashboard.views.meters import Meters
 from dashboard.views.network import ORDERS, Folding, Measures, network
 from dashboard.views.progress import Progress, Progresses
-from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import Cell
 from dashboard.views.sorting import DOWN, UP, Sorting
 from dashboard.views.supervisor_pane import facts, figures_line, supervisor_side
@@ -61,7 +60,7 @@ class SupervisorScreen(PageScreen):
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
-        self._meters, self._progresses, self._queues = Meters(), Progresses(), QueueHistory()
+        self._meters, self._progresses = Meters(), Progresses()
         self._graph = GraphSlot()
         self._sorting = Sorting("declared")
         self._switched_ms = -1
@@ -87,7 +86,6 @@ class SupervisorScreen(PageScreen):
     def show(self, glimpse: Glimpse) -> None:
         self.set_class(self.size.width >= PANE_FROM, "-beside")
         state, now_ms = glimpse.state, glimpse.now_ms
-        self._queues.look(glimpse.counts.waiting_of, now_ms)
         self._meters.look(glimpse.activity, state, now_ms, anew=glimpse.past is not None)
         progress = self._progresses.of(glimpse)
         measures = Measures(
@@ -131,7 +129,7 @@ class SupervisorScreen(PageScreen):
         oldest = oldest_in_queue(glimpse.state, self._key) if glimpse.counts.waiting_of[self._key] else ""
         seen = Seen(
             glimpse.state, glimpse.counts, glimpse.live, glimpse.names, glimpse.activity, glimpse.now_ms,
-            self._queues.of(self._key), oldest, is_metered(glimpse.state),
+            glimpse.activity.queues.of(self._key), oldest, is_metered(glimpse.state),
         )  # fmt: skip
         room = self.size.width - 2
         head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor)]

@@ -33,7 +33,7 @@ class TaskScreen(PanelsScreen):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
         ("esc", "back"), ("tab", "pane"), ("enter", "open or unfold"), "steer", "priority", "deadline", "reassign",
-        "cancel", "retry", ("p", "prompt"), ("f", "hold"),
+        "cancel", "retry", ("p", "prompt"), ("f", "hold"), "back here",
     )  # fmt: skip
     FIRST, PROMPT = "steps", "asked"
     BINDINGS = [PROMPT_KEY]

@@ -26,7 +26,7 @@ class EventsScreen(Frame):
     """Follows the newest event; scrolls back to the first."""
 
     PLACE = "events"
-    KEYS = (("enter", "open"), ("↑↓", "scroll"), ("G", "newest"), ("g", "first"), ("/", "filter"))
+    KEYS = (("enter", "open"), ("↑↓", "scroll"), ("G", "newest"), ("g", "first"), ("/", "filter"), "back here")
     BINDINGS = [Binding("f", "follow", "follow", show=False)]
 
     def __init__(self) -> None:

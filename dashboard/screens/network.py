@@ -18,7 +18,6 @@ from dashboard.views.lines import BLANK, Line, Span, hairline, indented
 from dashboard.views.meters import Meters
 from dashboard.views.network import HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
 from dashboard.views.progress import Progress, Progresses
-from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import Cell, Listing
 from dashboard.views.sections import framed
 from dashboard.views.supervisor_pane import supervisor_pane
@@ -61,7 +60,7 @@ class NetworkScreen(TableScreen):
         super().__init__()
         self._opened: set[str] = set()
         self._active_ms: dict[str, int] = {}
-        self._meters, self._progresses, self._queues, self._tail = Meters(), Progresses(), QueueHistory(), Tail()
+        self._meters, self._progresses, self._tail = Meters(), Progresses(), Tail()
         self._graph, self._pane_graph = GraphSlot(), GraphSlot()
         self._wants_pane = True
         self._arranged: Arrangement | None = None
@@ -94,7 +93,6 @@ class NetworkScreen(TableScreen):
         )
 
     def show(self, glimpse: Glimpse) -> None:
-        self._queues.look(glimpse.counts.waiting_of, glimpse.now_ms)
         self._arrange()
         super().show(glimpse)
         self._arrange()
@@ -170,7 +168,7 @@ class NetworkScreen(TableScreen):
             self._oldest = (glimpse.now_ms // 1000, key, oldest)
         return Seen(
             glimpse.state, glimpse.counts, glimpse.live, glimpse.names, glimpse.activity, glimpse.now_ms,
-            self._queues.of(key), oldest, is_metered(glimpse.state),
+            glimpse.activity.queues.of(key), oldest, is_metered(glimpse.state),
         )  # fmt: skip
 
     def on_resize(self, event: events.Resize) -> None:

@@ -6,9 +6,10 @@ lie on the clock and samples are whole slots: a bar keeps its shape while it mov
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from dashboard.views.queues import QueueHistory
 from engine.core.events import (
     AgentPaused,
     AgentSwapped,
@@ -147,6 +148,7 @@ class Activity:
         """When a supervisor last got another strategy."""
         self.queued: deque[tuple[int, int]] = deque(maxlen=SLOTS)
         """Times and lengths of all queues together, as they were looked at."""
+        self.queues = QueueHistory()
         self._tracks: dict[str, Track] = {}
         self._open: dict[str, tuple[str, bool]] = {}
         """Attempts under way by task: the agent, and whether it is parked."""
@@ -285,8 +287,9 @@ class Activity:
             return
         self.marks.append(Marked(event.at_ms, _MARKS[type(event)], subject))
 
-    def sample_queue(self, at_ms: int, waiting: int) -> None:
-        """Keep how long all queues are together, once a slot."""
+    def sample_queues(self, at_ms: int, waiting: int, waiting_of: Mapping[str, int]) -> None:
+        """Keep how long all queues are together, once a slot, and each of them once a second."""
+        self.queues.look(waiting_of, at_ms)
         if not self.queued or at_ms // SLOT_MS > self.queued[-1][0] // SLOT_MS:
             self.queued.append((at_ms, waiting))
 

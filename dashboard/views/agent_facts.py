@@ -131,7 +131,7 @@ def _of_model(state: State, agent: Agent, task: Task | None, steps: Sequence[Ent
     usage, spec = agent.usage, state.spec_of(agent)
     out = [[Span("in ", "muted"), Span(_amount(usage.tokens_in), "strong")]]
     out.append([Span("out ", "muted"), Span(_amount(usage.tokens_out), "strong"), *_pace(steps)])
-    out += _context(state, agent, steps)
+    out += context_of(state, agent, steps)
     limit = spec.limits.cost_usd if spec.limits is not None else None
     cost = [Span("cost ", "muted"), Span(money(usage), "strong")]
     if limit and usage.cost_usd is not None:
@@ -156,7 +156,7 @@ def _pace(steps: Sequence[Entry]) -> list[Span]:
     return [Span(f" {spark([0.0, *paces], min(8, 1 + len(paces) // 2))}", "plot-high"), Span(f" {paces[-1]:,.0f}/s")]
 
 
-def _context(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[Span]]:
+def context_of(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[Span]]:
     """Return how full the context of the model was in the last turn."""
     turns = [one.event for one in steps if isinstance(one.event, StepRecorded) and one.event.what == "model"]
     held = (turns[-1].usage.tokens_in or 0) + (turns[-1].usage.tokens_out or 0) if turns else 0

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import engine.core.events as on
 from dashboard.views.activity import Activity
+from dashboard.views.agent_facts import context_of
 from dashboard.views.amounts import ago, count, duration, elapsed, median, money, percent
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_task
 from dashboard.views.limits import limit_lines
-from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, spread
+from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, fit_spans, spread
 from dashboard.views.names import Names
 from dashboard.views.plots import axis_top, meter, plot, spark
 from dashboard.views.sections import EDGE, Section, framed, height_of, wrapped
@@ -64,7 +65,7 @@ def agent_pane(
     room = width - EDGE
     head = [_title(seen, agent, room), *_about(seen.state, agent, room)][: 2 if height < 20 else 3]
     now = _now(seen, agent, room)
-    tokens = [_tokens(seen, agent, room)] if seen.metered else []
+    tokens = [_tokens(seen, agent, entries, room)] if seen.metered else []
     times = _times(agent, entries, room, 0 if height < 24 else 3 if height < 30 else 5 if height < 44 else 7)
     ended = _ended(seen, entries, room, max(2, height // 6 if height < 44 else height // 5))
     left = height - len(head) - height_of([*now, *tokens, *times, *ended]) - 1
@@ -153,7 +154,7 @@ def _queue(seen: Seen, agent: Agent, room: int) -> list[Line]:
     return [spread([*left, drawn], [Span(waits, "muted")], room, key=seen.oldest)]
 
 
-def _tokens(seen: Seen, agent: Agent, room: int) -> Section:
+def _tokens(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int) -> Section:
     usage = agent.usage
     spans = [
         Span("in ", "muted"), Span(count(usage.tokens_in), "strong"),
@@ -161,7 +162,8 @@ def _tokens(seen: Seen, agent: Agent, room: int) -> Section:
     ]  # fmt: skip
     if usage.tokens_cached:
         spans += [Span("  cached ", "muted"), Span(count(usage.tokens_cached))]
-    return Section("TOKENS", [spread(spans, [], room)], money(usage))
+    context = [Line(fit_spans(part, room)) for part in context_of(seen.state, agent, entries[::-1])]
+    return Section("TOKENS", [spread(spans, [], room), *context], money(usage))
 
 
 def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:

@@ -4,7 +4,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from dashboard.views.amounts import duration
-from engine.core.state import Run
+from engine.core.state import Run, State
 
 FEWEST = 8
 """Tasks that have to have ended before anything is said."""
@@ -12,15 +12,23 @@ NARROWEST, WIDEST = 0.15, 0.6
 """Of the middle: how far the ends of the range are from it."""
 
 
+MOST_NODES = 200
+"""Nodes of a graph that are looked at."""
+
+
 class Range(NamedTuple):
     """From the shortest to the longest time that is likely, in milliseconds."""
 
     low_ms: float
     high_ms: float
+    is_open: bool = False
+    """Whether it may well take longer: more tasks are still to come."""
 
     @property
     def text(self) -> str:
-        """Such as `32–50 s`, `2–4 min`, or `1 min 10 s – 2 min 05 s` where the units differ."""
+        """Such as `32–50 s`, `2–4 min`, `1 min 10 s – 2 min 05 s` where the units differ, or `≥ 32 s`."""
+        if self.is_open:
+            return f"≥ {Range(self.low_ms, self.low_ms).text}"
         for unit_ms, unit, upto in ((1_000, "s", 120), (60_000, "min", 120), (3_600_000, "h", 1_000_000)):
             low, high = self.low_ms / unit_ms, self.high_ms / unit_ms
             if high <= upto and (low >= 1 or unit == "s"):
@@ -29,15 +37,30 @@ class Range(NamedTuple):
         return f"{duration(self.low_ms)} – {duration(self.high_ms)}"
 
 
-def time_left(run: Run, now_ms: int) -> Range | None:
+def time_left(state: State, run: Run, now_ms: int) -> Range | None:
     """Return how long an open run may still take, from how many of its tasks ended in its time; None if unclear.
 
-    The ends of the range are two standard deviations of a Poisson count away from the middle. Tasks that come later are
-    not known, so that a run whose agents hand out work in the end takes longer.
+    The ends of the range are two standard deviations of a Poisson count away from the middle. While more tasks may
+    come, only the lower end is known.
     """
     left = run.total - run.ended
     if run.ended < FEWEST or left <= 0 or run.paused or run.suspended or run.after:
         return None
     a_task_ms = max(0, now_ms - run.started_ms) / run.ended
     off = max(NARROWEST, min(WIDEST, 2 / sqrt(run.ended)))
-    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off))
+    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off), may_grow(state, run))
+
+
+def may_grow(state: State, run: Run) -> bool:
+    """Tell whether more tasks may come: a lead has handed out work and is not done, or a graph is not planned yet."""
+    todo, looked_at = [run.root_id], 0
+    while todo and looked_at < MOST_NODES:
+        task = state.tasks.get(todo.pop())
+        looked_at += 1
+        if task is None or task.ended:
+            continue
+        is_lead, is_planned = task.kind == "agent" and bool(task.children), bool(task.children)
+        if is_lead or (task.kind == "group" and not is_planned):
+            return True
+        todo += task.children[:MOST_NODES]
+    return False

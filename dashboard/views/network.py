@@ -161,8 +161,8 @@ def _columns(
     name = min(max(widest, NAME_LEAST), NAME_MOST, max(NAME_LEAST, measures.width // 4))
     lane = measures.lane
     last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
-    now = Column("NOW", 12, grow=1, most=84, calm=True)
-    queue = Column("QUEUE", 5, right=True, drop=5)
+    now = Column("NOW", 14 if metered else 18, grow=1, most=84, calm=True)
+    queue = Column("QUEUE", 5, right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
         Column("AGENT", name),

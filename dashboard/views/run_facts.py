@@ -23,7 +23,7 @@ def run_facts(
     """Return the facts of an open run, or of one that has ended and is remembered."""
     run, ended = state.runs.get(run_id), state.summary(run_id)
     if run is not None:
-        lines = [_head(state, run, width, now_ms, working), _far(run, width, now_ms)]
+        lines = [_head(state, run, width, now_ms, working), _far(state, run, width, now_ms)]
         return [*lines, *_stages(stages, run.strategy, width, now_ms), *_alerts(state, run, width, now_ms)]
     if ended is not None:
         return [_head(state, ended, width, now_ms, working), _came_to(ended, width), *_error(ended, width)]
@@ -46,9 +46,9 @@ def _head(state: State, run: Run | RunSummary, width: int, now_ms: int, working:
     return spread(left, (*right, Span(" ")), width)
 
 
-def _far(run: Run, width: int, now_ms: int) -> Line:
+def _far(state: State, run: Run, width: int, now_ms: int) -> Line:
     share = run.ended / run.total if run.total else 0.0
-    left = time_left(run, now_ms)
+    left = time_left(state, run, now_ms)
     told = [
         Span(f" {percent(share)}", "strong"),
         Span(f"  {run.ended:,}/{run.total:,}"),
@@ -56,7 +56,7 @@ def _far(run: Run, width: int, now_ms: int) -> Line:
     ]
     if is_known(run.usage):
         told.append(Span(f"  {money(run.usage)}", "strong"))
-    told.append(Span(f"   {left.text} to go " if left is not None else " "))
+    told.append(Span(f"   {left.text.replace('≥', 'at least')} to go " if left is not None else " "))
     return spread((Span(" "), *meter(share, max(4, width - cells(told) - 2))), told, width)
 
 

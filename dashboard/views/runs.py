@@ -111,7 +111,7 @@ def _supervisor(state: State, supervisor_id: str) -> Cell:
 
 
 def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:
-    mark, left = of_run(run, working=working), time_left(run, now_ms)
+    mark, left = of_run(run, working=working), time_left(state, run, now_ms)
     return (
         Cell(run.title, "strong"),
         Cell(run.id, "muted"),

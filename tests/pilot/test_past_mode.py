@@ -56,6 +56,19 @@ async def test_a_moment_of_the_past_is_the_state_after_its_event_and_says_so(tmp
         assert f"seq {AT}, live +{hand.work.state.seq - AT:,}" in text
 
 
+async def test_b_goes_back_to_the_event_under_the_cursor_from_a_list_and_from_its_page(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("6")
+        await until(hand.pilot, lambda: hand.table.selected == str(hand.work.state.seq))
+        await hand.press("k", "b")
+        await until(hand.pilot, arrived(hand.app, hand.work.state.seq - 1))
+        await hand.press("L", "1", "b")
+        assert "choose an event" in hand.said
+        hand.app.open("event", str(AT))
+        await hand.press("b")
+        await until(hand.pilot, arrived(hand.app, AT))
+
+
 async def test_keys_go_by_marks_events_and_minutes_and_back_to_live(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         last = hand.work.state.seq

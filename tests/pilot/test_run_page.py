@@ -8,6 +8,7 @@ from textual.widgets import Markdown
 from dashboard.pages.run import RunScreen
 from dashboard.widgets.board import Board
 from dashboard.widgets.lines import Lines
+from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
 from engine.core.commands import Submit
 from tests.pilot.engines import until
@@ -55,6 +56,19 @@ async def test_the_graph_of_a_run_that_has_ended_is_drawn_from_the_journal(tmp_p
         await until(hand.pilot, lambda: "RUN r1" in board.text and "writer" in board.text)
         await hand.press("t")
         await until(hand.pilot, lambda: "RUN r1" not in board.text)
+
+
+async def test_a_run_that_has_ended_is_replayed_on_a_page_and_an_open_one_is_not(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished()) as hand:
+        await hand.press("7", "w")
+        page = hand.app.screen
+        await until(hand.pilot, lambda: "r1 comes to the same" in page.query_one(Pane).text)
+        assert "quarterdeck replay r1 --db" in page.query_one(Pane).text
+        assert "--with-model" in hand.app.screen.copied()[1]
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path / "other", work=trouble()) as hand:
+        await hand.press("7", "j", "w")
+        assert "cannot be replayed; a run that has ended can" in hand.said
 
 
 async def test_tab_goes_through_the_panes_and_enter_opens_the_task_under_the_cursor(tmp_path: Path) -> None:

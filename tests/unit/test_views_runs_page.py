@@ -3,13 +3,16 @@
 import pytest
 
 from dashboard.views.digest import digest
-from dashboard.views.forecast import Range, time_left
+from dashboard.views.forecast import Range, may_grow, time_left
 from dashboard.views.lines import Line, cells
 from dashboard.views.run_facts import run_facts
 from dashboard.views.run_work import at_work_lines, census, waiting_lines
 from engine.core.entities.work import Run
-from tests.pilot.scene import NOW_MS
+from engine.core.state import State
+from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.trouble import trouble
+from tests.story import submitted
+from tests.world import agent, team_world
 
 
 def text(lines: list[Line]) -> list[str]:
@@ -24,7 +27,7 @@ def run_with(*, total: int, ended: int, seconds: int) -> Run:
 
 
 def test_a_run_says_how_long_it_may_take_as_a_range_that_narrows() -> None:
-    early, late = (time_left(run_with(total=2 * n, ended=n, seconds=n), NOW_MS) for n in (16, 1_600))
+    early, late = (time_left(State(), run_with(total=2 * n, ended=n, seconds=n), NOW_MS) for n in (16, 1_600))
 
     assert early is not None
     assert late is not None
@@ -33,9 +36,22 @@ def test_a_run_says_how_long_it_may_take_as_a_range_that_narrows() -> None:
     assert late.text == "23–31 min"
 
 
+def test_while_more_tasks_may_come_only_the_least_is_said() -> None:
+    state = audit().state
+    run = state.runs["r1"]
+    left = time_left(state, run, NOW_MS)
+
+    assert left is not None
+    assert left.text.startswith("≥ ")
+    assert "at least" in text(run_facts(state, "r1", (), width=120, now_ms=NOW_MS))[1]
+    plain = team_world(agent("ada"), agent("bob"))
+    submitted(plain)
+    assert not may_grow(plain.state, plain.state.runs["r1"])
+
+
 @pytest.mark.parametrize(("total", "ended"), [(100, 3), (50, 50), (0, 0)])
 def test_where_nothing_can_be_said_nothing_is(total: int, ended: int) -> None:
-    assert time_left(run_with(total=total, ended=ended, seconds=60), NOW_MS) is None
+    assert time_left(State(), run_with(total=total, ended=ended, seconds=60), NOW_MS) is None
 
 
 @pytest.mark.parametrize(
