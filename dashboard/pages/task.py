@@ -8,15 +8,14 @@ from textual.widget import Widget
 
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.views.agent_says import happened, says
-from dashboard.views.drafts import as_markdown
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
 from dashboard.views.lines import BLANK, Line, Span, hairline
 from dashboard.views.prompt import prompt_lines, prompt_of
-from dashboard.views.prose import prose
 from dashboard.views.step_table import live_lines, step_lines, steps_among
 from dashboard.views.task_facts import attempt_lines, child_lines, gone_facts, task_facts
+from dashboard.views.values import output_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.state import Task
@@ -106,7 +105,7 @@ class TaskScreen(PanelsScreen):
             return
         asked = self.texts.of(task.input) if task is not None else glimpse.names.of(self._key)
         right = "p shows the prompt as sent" if self.parts else ""
-        pane.fill("ASKED", prose(as_markdown(asked), pane.wide), right=right)
+        pane.fill("ASKED", output_lines(asked, pane.wide), right=right)
 
     def _show_says(self, glimpse: Glimpse, task: Task | None) -> None:
         pane = self.panel("says")
@@ -116,7 +115,7 @@ class TaskScreen(PanelsScreen):
         )  # fmt: skip
         lines, title = said.lines, said.title
         if task is not None and task.ended and task.output is not None:
-            lines = prose(as_markdown(self.texts.of(task.output)), pane.wide)
+            lines = output_lines(self.texts.of(task.output), pane.wide)
         if not said.grows:
             title, pane.follows = "OUTPUT", False
         right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""

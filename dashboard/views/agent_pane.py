@@ -19,12 +19,17 @@ from dashboard.views.sections import EDGE, Section, framed, height_of, wrapped
 from dashboard.views.steps import CURSOR, calls_of
 from dashboard.views.swaps import written
 from dashboard.views.tail import one_line
+from dashboard.views.values import value_lines, value_spans
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State, Task
 
 ATTEMPTS = 3
 """Attempts of an agent that are shown; those that were begun first."""
+EARLIER = 2
+"""Earlier outputs that are shown above the newest one, a line each."""
+LAID_OUT_FROM = 4
+"""Lines from which on the newest output is laid out."""
 BARS_FROM = 60
 """Cells from which on a task that has ended gets a bar of its time."""
 
@@ -182,9 +187,11 @@ def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height:
             live.append(spread(left, [Span(elapsed(seen.now_ms - since_ms), "muted")], room, key=task_id))
     before: list[Line] = []
     for entry in entries:
-        if len(before) + len(live) >= height:
+        still = height - len(before) - len(live)
+        if still <= 0:
             break
-        before[:0] = _written(entry, seen.names, room, newest=not before and not live)
+        newest = not before and not live
+        before[:0] = _written(entry, seen.names, room, newest=newest, most=max(1, still - EARLIER) if newest else 1)
     lines = [*before, *live][-height:]
     spoken = streaming or any(isinstance(one.event, on.StepRecorded) for one in islice(entries, 40))
     title = "SAYS" if spoken else "OUTPUT"
@@ -196,12 +203,11 @@ def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height:
     ]
 
 
-def _written(entry: Entry, names: Names, room: int, *, newest: bool) -> list[Line]:
+def _written(entry: Entry, names: Names, room: int, *, newest: bool, most: int) -> list[Line]:
     event, key = entry.event, f"event:{entry.seq}"
     tone = "" if newest else "muted"
     if isinstance(event, on.AttemptDone):
-        name = names.work(event).rpartition("/")[2]
-        return [spread([Span(f"{name}: ", tone), Span(one_line(event.output, 2 * room), tone)], [], room, key=key)]
+        return _output(event, names, room, key, most)
     if isinstance(event, on.AttemptFailed):
         name = cut_path(names.work(event), max(8, room // 2))
         return [spread([Span(f"✕ {name}: ", "error"), Span(event.error, "error")], [], room, key=key)]
@@ -210,6 +216,25 @@ def _written(entry: Entry, names: Names, room: int, *, newest: bool) -> list[Lin
     if isinstance(event, on.ModelFailed):
         return [spread([Span(f"✕ {event.model}: {event.error}", "error")], [], room, key=key)]
     return []
+
+
+def _output(event: on.AttemptDone, names: Names, room: int, key: str, most: int) -> list[Line]:
+    """What it put out, laid out below its title; in one line where there is room for one."""
+    whole = names.work(event)
+    title = cut_path(whole, room if most >= LAID_OUT_FROM else max(8, room // 2))
+    if most < LAID_OUT_FROM or event.output is None:
+        said = value_spans(event.output, room, without=whole)
+        return [
+            spread(
+                [Span(f"{title}: ", "muted"), *(Span(text, tone or "muted") for text, tone in said)], [], room, key=key
+            )
+        ]
+    if isinstance(event.output, str):
+        laid = [Line((Span(one),)) for one in wrapped(event.output, room, most - 1)]
+    else:
+        laid = value_lines(event.output, room - 2, most=most - 1)
+    head = Line((Span(title, "strong"),), key)
+    return [head, *(Line((Span("  "), *line.spans), key) for line in laid)]
 
 
 def _step(event: on.StepRecorded, room: int, key: str, tone: str) -> list[Line]:

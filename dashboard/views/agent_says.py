@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from dashboard.views.amounts import clock
 from dashboard.views.digest import Digest
-from dashboard.views.drafts import as_markdown
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import BLANK, Line, Span, cut
-from dashboard.views.names import Names, readable
+from dashboard.views.names import Names
 from dashboard.views.prose import growing, paragraph, prose
 from dashboard.views.sentences import sentence
 from dashboard.views.step_table import is_step
+from dashboard.views.values import output_lines
 from dashboard.views.work import progress, why
 from engine.core.events import AttemptDone, StepRecorded
 from engine.core.state import State, Task
@@ -64,7 +64,7 @@ def _said(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Lin
         if getattr(event, "task_id", None) != task_id:
             continue
         if isinstance(event, AttemptDone) and event.output is not None:
-            return prose(as_markdown(readable(event.output)), width)
+            return output_lines(event.output, width)
         if isinstance(event, StepRecorded) and event.what == "model" and isinstance(event.output, dict):
             text = str(event.output.get("text") or event.output.get("thinking") or "")
             return prose(text, width) if text else []
