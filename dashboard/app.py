@@ -7,7 +7,6 @@ operator asks for becomes a command in the inbox, and its outcome one line. Scre
 import gc
 import time
 from collections.abc import Callable
-from itertools import takewhile
 from pathlib import Path
 
 from rich.text import Text
@@ -24,6 +23,7 @@ from dashboard.deck import Deck, Looking
 from dashboard.feed import Feed
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
+from dashboard.guide import Guide
 from dashboard.looking import look
 from dashboard.palette import Everything
 from dashboard.places import HOME, part_of, places
@@ -31,8 +31,9 @@ from dashboard.settings import Settings
 from dashboard.terminal import Terminal
 from dashboard.theme import DARK, THEMES
 from dashboard.views.header import Glimpse
-from dashboard.views.news import News, Tips
+from dashboard.views.news import News
 from dashboard.views.place import Place
+from dashboard.views.tips import DISMISS
 from dashboard.visiting import visit
 from engine.strategies_plugins import installed_strategies
 
@@ -79,6 +80,7 @@ class QuarterdeckApp(Deck):
         Binding("comma", "step_past(-1)", "event before", show=False, priority=True),
         Binding("full_stop", "step_past(1)", "next event", show=False, priority=True),
         Binding("p", "play_past", "play", show=False, priority=True),
+        Binding(DISMISS, "dismiss_tip", "another suggestion", show=False),
     ]
 
     def __init__(
@@ -101,8 +103,7 @@ class QuarterdeckApp(Deck):
         self._terminal = Terminal(self._tell_terminal, self.settings.call)
         self._interrupted_s = -INTERRUPT_S
         self._ask_engine = ask_engine
-        self._tips = Tips() if tips else None
-        self._tipped_seq: int | None = None
+        self._guide = Guide() if tips else None
         self._shows_defects = debug
         self._opens_at = place
         self._news = News()
@@ -158,10 +159,8 @@ class QuarterdeckApp(Deck):
             if news is not None and not in_past:
                 self.say(news.text, news.tone)
         feed = self.feed
-        if self._tips is not None and not feed.opening:
-            engine = feed.engine
-            pid = engine.pid if engine is not None and engine.alive else None
-            self.tip = self._tips.of(self._happened(), now_ms, pid=pid)
+        if self._guide is not None:
+            self.tip = self._guide.look(self, now_ms)
         self._stale |= moved if in_past else changed or feed.live != self.glimpse.live
         drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at())
         if drawn != self._drawn or (self._stale and self._may_look):
@@ -191,17 +190,20 @@ class QuarterdeckApp(Deck):
     def action_play_past(self) -> None:
         self.play()
 
+    def action_dismiss_tip(self) -> None:
+        """Let the suggestion that is shown go."""
+        if self._guide is not None:
+            self._guide.dismiss(self._clock())
+
+    async def on_event(self, event: events.Event) -> None:
+        if self._guide is not None and isinstance(event, events.Key | events.MouseDown):
+            self._guide.touched(self._clock())
+        await super().on_event(event)
+
     def _stands_at(self) -> tuple[int, int]:
         """Return what is shown at once when it differs: the moment that somebody went to, and how fast it plays."""
         past = self.playback.moment(0, 0)
         return (-1, 0) if past is None else (-2 if past.speed else past.seq, past.speed)
-
-    def _happened(self) -> set[str]:
-        """Return the kinds of the events that were folded since the last call; none at the first."""
-        since, self._tipped_seq = self._tipped_seq, self.feed.state.seq
-        if since is None:
-            return set()
-        return {str(entry.event.type) for entry in takewhile(lambda one: one.seq > since, reversed(self.feed.recent))}
 
     def show(self) -> None:
         """Let every screen that can be seen look at the team."""

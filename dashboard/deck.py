@@ -42,7 +42,7 @@ class Deck(TimeTravel):
     in_browser = False
     """Whether the operator sits in a browser, who has no paths, programs, trust or engines of this machine to use."""
     tip: Cell | None = None
-    """Hint about what to try next, shown while there is no message."""
+    """What to try next, empty where there is nothing now; None where nothing is ever suggested."""
 
     def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__(db, feed)

@@ -42,6 +42,8 @@ class TimeTravel(App[int]):
         self._summaries = Summaries()
         self._summed_ms, self._summed_seq, self._summing = 0, -1, False
         self._told_trouble: str | None = None
+        self.acts: set[str] = set()
+        """What was done in this session that the journal does not tell."""
 
     def _past_came(self) -> None:
         """Called in the thread that builds past moments."""
@@ -172,6 +174,7 @@ class TimeTravel(App[int]):
         from engine.forking import fork  # only who forks needs it
 
         def told(made: "Fork") -> None:
+            self.acts.add("fork")
             self.say(forked(made.path, at_seq=made.at_seq, runs=made.runs, tasks=made.tasks), "busy")
 
         self.say("… forking", "muted")

@@ -17,7 +17,7 @@ from dashboard.cli.progress import Progress
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
 from dashboard.cli.trust import allow
-from dashboard.cli.up import Launched, launch
+from dashboard.cli.up import Launched, is_loaded, launch
 from dashboard.process import is_alive
 from engine.core.commands import Submit
 from engine.folding import folded
@@ -25,8 +25,13 @@ from engine.teamfile import parse_team
 from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
-PACKAGES = 15
-"""Further packages that are audited one after the other while somebody watches."""
+WITHIN_S = {
+    "mapper": 40, "librarian": 40, "metrician": 170, "hazard_lead": 170, "duplicate_finder": 170, "doc_checker": 170,
+}  # fmt: skip
+"""Seconds that each lead has where somebody watches: three to five minutes in all, on any machine."""
+ASKS = "metrician"
+GIVES_UP, ESCALATES = "[{retry: 1}, failover]", "[{retry: 1}, failover, {escalate: {after_s: 60, default: reject}}]"
+"""What happens to a file that no parser takes, and what where somebody watches; of the first agent that has it."""
 LINE_EVERY_S = 2.0
 
 
@@ -62,12 +67,10 @@ def demo(
         db = made_data_folder() / "demo" / f"{named}.db"
         db.parent.mkdir(exist_ok=True, mode=0o700)
     check_database(db)
-    launched = _launched(db, chosen, stdlib=stdlib, model=model)
     looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
+    launched = _launched(db, chosen, stdlib=stdlib, model=model, looking=looking)
     try:
         run_id = _run_to_watch(launched, looking=looking)
-        if looking and stdlib and launched.started:
-            _queue_packages(db, chosen, run_id)
     except KeyboardInterrupt:  # before there is a screen that could ask
         say_how_to_reopen(db)
         raise
@@ -90,13 +93,27 @@ def crew_file() -> Path:
     return Path(dashboard.demo.__file__).resolve().with_name("crew.yaml")
 
 
-def crew_text(model: str | None) -> str:
-    """Return the team file of the crew, with an editor that a model plays where one is named."""
+def crew_text(model: str | None, *, watched: bool = False, timed: bool = False) -> str:
+    """Return the team file of the crew.
+
+    Args:
+        model: An editor that this model plays sums the report up.
+        watched: Somebody looks on: the crew asks about what it cannot decide.
+        timed: The crew has so many minutes and takes a sample of the files, whatever the machine.
+    """
     text = crew_file().read_text(encoding="utf-8")
-    if model is None:
-        return text
-    asks = 'run: "dashboard.demo.leads:writer"\n'
-    return text.replace(asks, f"{asks}    options: {{editor: editor}}\n{_EDITOR.format(model=json.dumps(model))}", 1)
+    if model is not None:
+        asks = 'run: "dashboard.demo.leads:writer"\n'
+        text = text.replace(
+            asks, f"{asks}    options: {{editor: editor}}\n{_EDITOR.format(model=json.dumps(model))}", 1
+        )
+    for lead, within_s in WITHIN_S.items():
+        options = [f"within_s: {within_s}"] if timed else []
+        options += ["asks: true"] if watched and lead == ASKS else []
+        if options:
+            runs = f'run: "dashboard.demo.leads:{lead}"\n'
+            text = text.replace(runs, f"{runs}        options: {{{', '.join(options)}}}\n", 1)
+    return text.replace(GIVES_UP, ESCALATES, 1) if watched else text
 
 
 _EDITOR = """\
@@ -123,7 +140,7 @@ def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{path_digest(folder)}"
 
 
-def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None) -> Launched:
+def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, looking: bool) -> Launched:
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if stdlib and not is_alive(db):
         # Comes with the crew's workers, which only the making of this folder needs here.
@@ -131,13 +148,17 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None) -> Lau
 
         say("copying a part of Python's library to read …")
         try:
-            stdlib_folder(folder)
+            stdlib_folder(folder, whole=looking)
         except FolderTaken as error:
             fail("folder_taken", str(error))
-    file = parse_team(crew_text(model), crew_file())
-    code = TeamCode(file)
+    texts = [crew_text(model, watched=watched, timed=watched and stdlib) for watched in (looking, not looking)]
+    files = [parse_team(text, crew_file()) for text in texts]
+    code = TeamCode(files[0])
     allow(code)
-    return launch(db, file.load_command(folder=folder), code.digests)
+    commands = [file.load_command(folder=folder) for file in files]
+    # A crew that is up stays as it is, whether somebody looked on when it was started or not.
+    known = [one for one in commands if is_loaded(folded(db), one, code.digests)] if is_alive(db) else []
+    return launch(db, (known or commands)[0], code.digests)
 
 
 def _run_to_watch(launched: Launched, *, looking: bool) -> str:
@@ -148,11 +169,3 @@ def _run_to_watch(launched: Launched, *, looking: bool) -> str:
     if looking and state.finished and not launched.started:
         return state.finished[-1].id
     return submit(launched.db, Submit(request=REQUEST))[0]
-
-
-def _queue_packages(db: Path, folder: Path, run_id: str) -> None:
-    """Let the crew go on with the largest packages one by one, so that there is something to change for a while."""
-    packages = [found for found in folder.iterdir() if found.is_dir() and found.name != "odd"]
-    packages.sort(key=lambda found: -sum(1 for _ in found.rglob("*.py")))
-    for package in packages[:PACKAGES]:
-        run_id = submit(db, Submit(request=f"audit {package.name}", after=[run_id]))[0]

@@ -20,6 +20,15 @@ There is no team here yet.
   quarterdeck init          write a small team file of your own in this folder
   quarterdeck up team.yaml  start the team of a file"""
 
+INVITATION = (
+    "a team of your own:",
+    "  quarterdeck init my-team                      a small team of functions to start from",
+    "  quarterdeck init my-team --template research  one that a model leads",
+    "  quarterdeck up my-team/team.yaml              start it, and look at it as you did here",
+    "  what there is to know: README.md and docs/operating.md; each command: quarterdeck --help",
+)
+"""Said when the demo is left."""
+
 
 def open_room(ctx: click.Context, *, readonly: bool, place: str | None = None) -> int:
     """Open the dashboard and return its exit status once it is closed."""
@@ -58,6 +67,8 @@ def open_dashboard(
         fail("no_place", str(error))
     finally:
         say_how_to_reopen(db)
+        if demo:
+            say(*INVITATION)
 
 
 def say_how_to_reopen(db: Path) -> None:

@@ -78,6 +78,7 @@ def hot_spots(found: Section) -> str:
             lambda row: f"{_at(row)} {code(row['function'])}({code(row['name'])})",
         ),
         *_listed("Read as Latin-1, because the declared encoding does not fit", found["guessed"]),
+        *_listed("Left out as generated", found.get("generated", ())),
     ]  # fmt: skip
     head = ("Where", "Function", "Complexity", "Cognitive", "Nesting", "Lines")
     note = (
@@ -106,14 +107,32 @@ def copies(found: Section) -> str:
     rows = [
         (row["tokens"], *(code("{}:{}-{}".format(*row[side])) for side in ("left", "right"))) for row in found["items"]
     ]
+    nearly = _nearly_alike(found["alike"]) if found.get("alike") else ""
     if not rows:
-        return f"No passage of 100 tokens or more stands twice in {count(found['files'], 'file')}.\n"
+        return f"No passage of 100 tokens or more stands twice in {count(found['files'], 'file')}.\n{nearly}"
     stand = "stands" if found["copies"] == 1 else "stand"
     lead = (
         f"{count(found['copies'], 'passage')} of 100 tokens or more {stand} in two places, "
         f"{found['copied_lines']:,} lines in all ({found['compared']:,} pairs of files compared).\n\n"
     )
-    return lead + table(("Tokens", "Here", "And here"), rows)
+    return lead + table(("Tokens", "Here", "And here"), rows) + nearly
+
+
+def _nearly_alike(found: Section) -> str:
+    """Functions that could be one, the most alike first."""
+    rows = [
+        (
+            f"{row['share']:.0%}",
+            *(f"{code(name)} {place(file, line)}" for file, name, line in (row["left"], row["right"])),
+        )
+        for row in found["items"]
+    ]
+    head = f"\n### Nearly alike\n\n{count(found['pairs'], 'pair')} of functions compared, as many as there was time for"
+    if not rows:
+        return f"{head}; none are nearly alike.\n"
+    return f"{head}. Candidates for one function with a parameter more:\n\n" + table(
+        ("Alike", "Here", "And here"), rows
+    )
 
 
 def dependencies(found: Section) -> str:
@@ -222,7 +241,7 @@ def failures(sections: list[Section]) -> str:
             by_file.setdefault((failure["file"], reason), []).append(found["section"])
     rows = [(place(file), prose(error), ", ".join(names)) for (file, error), names in sorted(by_file.items())]
     cut = [
-        f"**{found['section']}** was cancelled before it had seen every file."
+        f"**{found['section']}** ended before it had seen every file: time was up, or it was cancelled."
         for found in sections
         if found.get("cut_short")
     ]

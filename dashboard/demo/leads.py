@@ -5,13 +5,15 @@ changed since are different work anyway.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import anyio.to_thread
 
-from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, parse, scan
+from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, likeness, parse, scan
+from dashboard.demo.gathering import Clock, Gathered, gather, in_order, together
+from dashboard.demo.generated import generated_among
+from dashboard.demo.markdown import count
 from dashboard.demo.report import report, sections_in, with_summary
 from dashboard.demo.scan import CODE, language_of
 from dashboard.demo.source import SourceRefused, read_bytes
@@ -25,78 +27,35 @@ FOR_THE_EDITOR = 20_000
 """How many characters of a report an editor gets to sum up: about 5,000 tokens."""
 
 _NOT_TEXT = frozenset(("SVG", "CSV", "Notebook", "other"))
-WAVE = 48
-"""Items handed out at once: enough to keep every worker busy, few enough that cancelling is quick."""
+ASK_S = 120.0
+"""How long a person has to answer."""
+LEAVE_OUT, MEASURE = "leave them out", "measure them too"
 MAX_ITEMS = 1_200
 """Items a lead makes of one folder at most; larger folders get larger items."""
 
 
-@dataclass(slots=True)
-class Gathered:
-    """What came back from all items of one kind."""
-
-    entries: list[dict[str, Any]] = field(default_factory=list)
-    failures: list[dict[str, str]] = field(default_factory=list)
-    """`{"file", "error"}` each, from failed items and from failed files of items that came back."""
-    items: int = 0
-    cut_short: bool = False
-    """Cancelled before every item was handed out."""
-
-
-async def survey_of(task: Task) -> tuple[Target, Listing]:
+async def survey_of(task: Task, ctx: Context) -> tuple[Target, Listing, Clock]:
     """Resolve the request and list the files, off the loop; raises RequestRefused if it names nothing in the folder."""
 
     def survey() -> tuple[Target, Listing]:
         target = target_of(str(task.request), str(task.folder))
         return target, walk(target.folder, target.under)
 
-    return await anyio.to_thread.run_sync(survey)
+    return *await anyio.to_thread.run_sync(survey), await Clock.begun(ctx)
 
 
-async def gather(
-    ctx: Context, capability: str, items: Sequence[dict[str, Any]], *, failed_as: Callable[[dict[str, Any]], str]
+async def gather_files(
+    ctx: Context, capability: str, target: Target, names: Sequence[str], *, batch: int, clock: Clock
 ) -> Gathered:
-    """Hand items to the agents of a capability, in waves, and collect what comes back.
-
-    A result with "entries" adds each of them, another counts as one entry. `failed_as` names the file to blame when an
-    item fails as a whole.
-    """
-    gathered = Gathered()
-    for at in range(0, len(items), WAVE):
-        if ctx.cancelled:
-            gathered.cut_short = True
-            break
-        wave = items[at : at + WAVE]
-        results = await ctx.map(capability, wave, return_failures=True)
-        for item, result in zip(wave, results, strict=True):
-            _sort_in(gathered, result, failed_as(item))
-        gathered.items += len(wave)
-        ctx.progress(gathered.items, len(items))
-    return gathered
-
-
-def _sort_in(gathered: Gathered, result: Any, file: str) -> None:
-    """A failed item comes back in its place as an error with `reason`; a result is a mapping."""
-    if not isinstance(result, Mapping):
-        # What a worker raises begins with the file; without it, the same reason from several leads is one line.
-        reason = str(getattr(result, "reason", result)).removeprefix(f"{file}: ")
-        gathered.failures.append({"file": file, "error": reason})
-    elif "entries" in result:
-        gathered.entries += result["entries"]
-        gathered.failures += result["failures"]
-    else:
-        gathered.entries.append(dict(result))
-
-
-async def gather_files(ctx: Context, capability: str, target: Target, names: Sequence[str], *, batch: int) -> Gathered:
-    """`gather` for plain files, `batch` in an item, or more where that would make more than MAX_ITEMS."""
-    size = max(batch, -(-len(names) // MAX_ITEMS))
+    """`gather` for plain files, `batch` in an item, or more where all of them would make more than MAX_ITEMS."""
+    names = in_order(ctx, names)
+    size = batch if clock.from_s is not None else max(batch, -(-len(names) // MAX_ITEMS))
     items = []
     for at in range(0, len(names), size):
-        files = list(names[at : at + size])
+        files = names[at : at + size]
         title = f"{files[0]} and {len(files) - 1} more" if len(files) > 1 else files[0]
         items.append({"title": title, "folder": target.folder_text, "files": files})
-    return await gather(ctx, capability, items, failed_as=lambda item: item["title"])
+    return await gather(ctx, capability, items, failed_as=lambda item: item["title"], clock=clock, total=len(items))
 
 
 def section(name: str, gathered: Gathered, found: dict[str, Any]) -> dict[str, Any]:
@@ -113,9 +72,9 @@ def section(name: str, gathered: Gathered, found: dict[str, Any]) -> dict[str, A
 
 async def mapper(task: Task, ctx: Context) -> dict[str, Any]:
     """What is here: files, languages, sizes, odd encodings, and what was skipped and why."""
-    target, listing = await survey_of(task)
+    target, listing, clock = await survey_of(task, ctx)
     ctx.emit(f"{len(listing.files)} files to read, {len(listing.skipped)} entries skipped\n")
-    found = await gather_files(ctx, "scan", target, listing.names(), batch=8)
+    found = await gather_files(ctx, "scan", target, listing.names(), batch=8, clock=clock)
     summary = await anyio.to_thread.run_sync(lambda: scan.summary(found.entries, folders=len(listing.folders)))
     reasons = dict(Counter(each.reason for each in listing.skipped))
     items = [{"name": each.name, "reason": each.reason} for each in listing.skipped[:SHOWN_SKIPPED]]
@@ -132,8 +91,8 @@ def historian(task: Task, ctx: BlockingContext) -> dict[str, Any]:
 
 async def librarian(task: Task, ctx: Context) -> dict[str, Any]:
     """Dependencies and licences: what is declared, what is imported, how modules hang together."""
-    target, listing = await survey_of(task)
-    found = await gather_files(ctx, "imports", target, listing.names(".py"), batch=12)
+    target, listing, clock = await survey_of(task, ctx)
+    found = await gather_files(ctx, "imports", target, listing.names(".py"), batch=12, clock=clock)
     summary = await anyio.to_thread.run_sync(imports.summary, found.entries)
     manifests = [name for name in listing.names() if dependencies.is_manifest(name)]
     declared = await anyio.to_thread.run_sync(dependencies.declared_in, target.folder_text, manifests)
@@ -155,45 +114,88 @@ def _licences(target: Target, listing: Listing) -> list[dict[str, str]]:
 
 
 async def metrician(task: Task, ctx: Context) -> dict[str, Any]:
-    """Metrics of every Python file, one file an item, so that one bad file fails alone."""
-    target, listing = await survey_of(task)
-    found = await gather_files(ctx, "parse", target, listing.names(".py"), batch=1)
-    return section("metrics", found, await anyio.to_thread.run_sync(parse.summary, found.entries))
+    """Metrics of every Python file, one file an item, so that one bad file fails alone.
+
+    With the option `asks` a person is asked about generated files; meanwhile the others are measured.
+    """
+    target, listing, clock = await survey_of(task, ctx)
+    names = listing.names(".py")
+    made = await ctx.step("look for generated files", generated_among, target.folder_text, [*names])
+    asks = bool(made and task.options.get("asks"))
+    answer = "" if asks else MEASURE
+    found = Gathered()
+
+    async def ask() -> None:
+        nonlocal answer
+        answer = await ctx.ask(_about_generated(made), [LEAVE_OUT, MEASURE], LEAVE_OUT, ASK_S) if asks else MEASURE
+
+    async def measure() -> None:
+        found.add(
+            await gather_files(
+                ctx, "parse", target, [n for n in names if not asks or n not in made], batch=1, clock=clock
+            )
+        )
+
+    await together(ask, measure)
+    if asks and answer == MEASURE:
+        found.add(await gather_files(ctx, "parse", target, made, batch=1, clock=clock))
+    left_out = [] if answer == MEASURE else made
+    measured = await anyio.to_thread.run_sync(parse.summary, found.entries)
+    return section("metrics", found, {**measured, "generated": left_out})
+
+
+def _about_generated(names: Sequence[str]) -> str:
+    shown = f"{names[0]}, …" if len(names) > 1 else names[0]
+    verb = "looks" if len(names) == 1 else "look"
+    return f"{count(len(names), 'file')} {verb} generated ({shown}). Measure them too?"
 
 
 async def hazard_lead(task: Task, ctx: Context) -> dict[str, Any]:
     """Hazards in code and credentials in any text."""
-    target, listing = await survey_of(task)
+    target, listing, clock = await survey_of(task, ctx)
     names = [
         name
         for name in listing.names()
         if language_of(name) not in _NOT_TEXT or name.rpartition("/")[2].startswith(".env")
     ]
-    found = await gather_files(ctx, "hazards", target, names, batch=5)
+    found = await gather_files(ctx, "hazards", target, names, batch=5, clock=clock)
     return section("hazards", found, await anyio.to_thread.run_sync(hazards.summary, found.entries))
 
 
 async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
     """Copied passages: fingerprints of every file first, then the suspicious pairs token by token."""
-    target, listing = await survey_of(task)
+    target, listing, clock = await survey_of(task, ctx)
     names = [name for name in listing.names() if language_of(name) in CODE]
-    found = await gather_files(ctx, "fingerprints", target, names, batch=5)
+    found = await gather_files(ctx, "fingerprints", target, names, batch=5, clock=clock)
     pairs = await anyio.to_thread.run_sync(fingerprints.suspects, found.entries)
     ctx.emit(f"{len(pairs)} pairs of files look alike\n")
     items = [{"title": f"{pair['left']} ~ {pair['right']}", "folder": target.folder_text, **pair} for pair in pairs]
-    judged = await gather(ctx, "compare", items, failed_as=lambda item: item["left"])
+    judged = await gather(ctx, "compare", items, failed_as=lambda item: item["left"], clock=clock, total=len(items))
     summary = await anyio.to_thread.run_sync(fingerprints.summary, found.entries, judged.entries)
     found.failures += judged.failures
     found.items += judged.items
     found.cut_short |= judged.cut_short
+    if "within_s" in task.options:
+        summary["alike"] = await _alike(ctx, target, listing.names(".py"), clock)
     return section("duplicates", found, summary)
+
+
+async def _alike(ctx: Context, target: Target, names: Sequence[str], clock: Clock) -> dict[str, Any]:
+    """Compare functions of all files with each other for as long as there is time: nobody has time for all pairs."""
+    blocks = likeness.blocks_of(in_order(ctx, names))
+    items = (
+        {"title": f"{left[0]} × {right[0]}", "folder": target.folder_text, "lefts": left, "rights": right}
+        for left, right in likeness.pairs_of(blocks)
+    )
+    compared = await gather(ctx, "compare", items, failed_as=lambda item: str(item["title"]), clock=clock)
+    return await anyio.to_thread.run_sync(likeness.summary, compared.entries)
 
 
 async def doc_checker(task: Task, ctx: Context) -> dict[str, Any]:
     """Documentation: readme, dead links, docstrings that are missing or lie."""
-    target, listing = await survey_of(task)
+    target, listing, clock = await survey_of(task, ctx)
     names = listing.names(".py", *documentation.PROSE)
-    found = await gather_files(ctx, "documentation", target, names, batch=8)
+    found = await gather_files(ctx, "documentation", target, names, batch=8, clock=clock)
     everything = listing.names()
     summary = await anyio.to_thread.run_sync(lambda: documentation.summary(found.entries, names=everything))
     return section("documentation", found, summary)

@@ -94,6 +94,8 @@ _LEFT_OUT = frozenset(
 )
 _LAST = ("distutils", "idlelib", "test", "turtledemo", "encodings")
 _MIN_FILES, _MAX_FILES = 200, 700
+MOST_FILES = 1_500
+"""Files that are copied at most."""
 
 
 class FolderTaken(Exception):
@@ -104,7 +106,7 @@ class FolderTaken(Exception):
 
 
 def stdlib_folder(
-    target: Path, *, processes: int | None = None, clock: Callable[[], float] = time.perf_counter
+    target: Path, *, processes: int | None = None, clock: Callable[[], float] = time.perf_counter, whole: bool = False
 ) -> Path:
     """Make the folder that the demo audits; blocking, a few seconds.
 
@@ -112,6 +114,7 @@ def stdlib_folder(
         target: Where; made anew if an earlier demo made it.
         processes: Worker processes that will share the work; the engine's number of them if not given.
         clock: Seconds; tells how fast this machine is.
+        whole: Take all of the library, up to MOST_FILES, whatever the machine.
 
     Returns:
         `target`, holding the slice of the library at its top and the odd files in `odd/`.
@@ -122,8 +125,10 @@ def stdlib_folder(
     _claim(target)
     library = Path(sysconfig.get_path("stdlib"))
     shared = processes or max(1, (os.cpu_count() or 2) - 1)
-    budget = bytes_for(AUDIT_S, processes=shared, bytes_per_s=probe_speed(library, clock))
-    taken = list(slice_of(library, budget))
+    if whole:
+        taken = list(slice_of(library, None))
+    else:
+        taken = list(slice_of(library, bytes_for(AUDIT_S, processes=shared, bytes_per_s=probe_speed(library, clock))))
     for name in taken:
         copy = target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -163,15 +168,17 @@ def bytes_for(audit_s: float, *, processes: int, bytes_per_s: float) -> int:
     return int(audit_s * processes * bytes_per_s / COST_RATIO)
 
 
-def slice_of(library: Path, budget_bytes: int) -> Iterator[str]:
-    """Names of files below the library, whole packages in a fixed order, until the budget is spent.
+def slice_of(library: Path, budget_bytes: int | None) -> Iterator[str]:
+    """Names of files below the library, whole packages in a fixed order, until the budget is spent; None has no end.
 
-    At least 200 and at most 700 files, however fast or slow the machine: hundreds of tasks, and a folder that is
-    still made in a moment.
+    At least 200 and at most 700 files (without a budget MOST_FILES), however fast or slow the machine: hundreds of
+    tasks, and a folder that is still made in a moment.
     """
     spent = 0
     for at, (name, size_bytes) in enumerate(_ordered(library)):
-        if at >= _MAX_FILES or (at >= _MIN_FILES and spent >= budget_bytes):
+        if at >= (MOST_FILES if budget_bytes is None else _MAX_FILES):
+            return
+        if budget_bytes is not None and at >= _MIN_FILES and spent >= budget_bytes:
             return
         spent += size_bytes
         yield name

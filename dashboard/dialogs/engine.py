@@ -107,7 +107,10 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         runs = len(glimpse.state.runs)
         told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
         back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
-        self.told("told").show([Cell(told), Cell(back, "accent", "come back with  ")])
+        lines = [Cell(told), Cell(back, "accent", "come back with  ")]
+        if self.deck.tip is not None:
+            lines.append(Cell("quarterdeck init my-team", "accent", "a team of yours "))
+        self.told("told").show(lines)
         self.told("would").show_any([])
         self.offer(
             (

@@ -19,9 +19,11 @@ from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import Glimpse
+from dashboard.views.lines import Span, spread
 from dashboard.views.past import play_keys
 from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
+from dashboard.views.tips import DISMISS
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
@@ -72,6 +74,7 @@ class Frame(Acting):
         yield Lines(id="strip")
         yield Tabs(id="tabs")
         yield from self.body()
+        yield Lines(id="tip")
         yield Scrubber(id="time")
         yield Keys(id="keys")
         yield Prompt(self._completed, self._prompt_typed)
@@ -94,6 +97,7 @@ class Frame(Acting):
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.set_class(glimpse.past is not None, "-past")
         self.query_one("#time", Scrubber).show_time(glimpse, self.deck.spans, self._said(glimpse))
+        self._show_tip()
         self.query_one("#keys", Keys).show(_told(self._keys_now(glimpse)), _told([(":", "command"), ("?", "keys")]))
 
     def _show_strip(self, glimpse: Glimpse) -> bool:
@@ -103,6 +107,14 @@ class Frame(Acting):
             drawn = strip(glimpse.state, glimpse.counts, glimpse.activity, now_ms=glimpse.now_ms, width=self.size.width)
             below.show([drawn])
         return below.display
+
+    def _show_tip(self) -> None:
+        """Show what to try now; where things are suggested their line is always there, so that rows hold still."""
+        line, tip = self.query_one("#tip", Lines), self.deck.tip
+        line.display = tip is not None
+        if tip is not None:
+            told = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
+            line.show([spread(told, [Span(f"{DISMISS} lets it go ", "faint")] if told else [], self.size.width)])
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only where there is room for it."""
@@ -115,7 +127,7 @@ class Frame(Acting):
             return Cell(self._advice(prompt.text), "muted")
         if prompt.is_open and prompt.purpose == "filter" and (said := self._filter_advice(prompt.text)).text:
             return said
-        return self.deck.message or glimpse.banner or (self.deck.tip if glimpse.past is None else None)
+        return self.deck.message or glimpse.banner
 
     def _keys_now(self, glimpse: Glimpse) -> list[tuple[str, str]]:
         return [*self.keys(), TIME_KEYS] if glimpse.past is None else [*play_keys(glimpse.past.speed)]

@@ -119,7 +119,7 @@ class TaskScreen(PanelsScreen):
         if not said.grows:
             title, pane.follows = "OUTPUT", False
         right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
-        pane.fill(title, lines or [_none("nothing yet")], right=right)
+        pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
         task = glimpse.state.tasks.get(self._key)

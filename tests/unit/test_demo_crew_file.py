@@ -69,7 +69,7 @@ def test_every_capability_that_a_lead_asks_for_has_workers_beside_it() -> None:
         offered = {s for agent in team["agents"] if agent.get("run_in") for s in agent["specialties"]}
         for agent in team["agents"]:
             assert asked.get(agent["run"].partition(":")[2], set()) <= offered, agent["name"]
-    assert sum(map(len, asked.values())) == 7
+    assert sum(map(len, asked.values())) == 8
 
 
 def test_two_capabilities_have_a_fast_and_a_thorough_agent() -> None:

@@ -1,36 +1,184 @@
-"""Suggestions in the demo: each once, gone when it is done."""
+"""Suggestions in the demo: each once, only while it applies, gone when it is done or dismissed."""
 
-from dashboard.views.news import SHOWN_MS, TIPS, Tips
+from dataclasses import replace
+
+from dashboard.views.tips import (
+    KILL_FROM_MS,
+    KNOWN,
+    PAUSE_MS,
+    REQUEST_FROM_MS,
+    SERVE_FROM_MS,
+    SHOWN_MS,
+    Seen,
+    Swap,
+    Tips,
+    slow_agent,
+)
+from engine.core.commands import Submit, SupervisorSpec
+from engine.core.signals import AttemptSucceeded
+from engine.core.state import Agent, Escalation, State
+from tests.world import World, agent, team_world
+
+PID = 4711
 
 
-def shown(tips: Tips, *happened: str, now_ms: int = 0, pid: int | None = 7) -> str:
-    cell = tips.of(set(happened), now_ms, pid=pid)
-    return cell.text if cell is not None else ""
+def crew() -> World:
+    """A survey, then an inspection with a slow and a fast parser, then a writer, on one request."""
+    parsers = [agent("slow", "parse", timeout_s=9.0), agent("fast", "parse")]
+    work = team_world(
+        SupervisorSpec(name="survey", mode="parallel", members=[agent("mapper", "map")]),
+        SupervisorSpec(name="inspection", mode="parallel", members=[agent("lead", "lead"), *parsers]),
+        agent("writer", "write"),
+    )
+    work.order(Submit(request="audit", supervisor="chief"))
+    return work
 
 
-def test_the_first_tip_stays_until_it_is_done_and_then_the_next_is_shown() -> None:
-    tips = Tips()
+def inspected(*, slow_ms: int = 90, fast_ms: int = 15) -> World:
+    """The inspection at work; both parsers have done some files, and the slow one is at another."""
+    work = crew()
+    work.succeed(next(iter(work.started)))
+    lead = next(key for key, started in work.started.items() if started.agent == "lead")
+    work.ask(lead, "parse", [f"{number}.py" for number in range(4 * KNOWN)])
+    while min(len(named(work, name).durations_ms) for name in ("slow", "fast")) < KNOWN:
+        key, started = next((key, one) for key, one in work.started.items() if one.agent in ("slow", "fast"))
+        took_ms = slow_ms if started.agent == "slow" else fast_ms
+        generation = work._over(key)
+        work.say(
+            AttemptSucceeded(task_id=key[0], attempt=key[1], output={}, duration_ms=took_ms, generation=generation)
+        )
+    return work
 
-    assert shown(tips) == shown(tips, "attempt_done", now_ms=SHOWN_MS - 1) == TIPS[0].words
-    assert shown(tips, "agent_swapped") == TIPS[1].words
+
+def named(work: World, name: str) -> Agent:
+    return next(one for one in work.state.agents.values() if one.name == name)
 
 
-def test_each_tip_is_shown_once_and_then_there_is_none() -> None:
-    tips = Tips()
+def seen(state: State | None = None, *done: str, at_ms: int = 0, **said: object) -> Seen:
+    return replace(Seen(state or crew().state, at_ms, 0, done, PID), **said)  # type: ignore[arg-type]
 
-    seen = [shown(tips, now_ms=turn * SHOWN_MS) for turn in range(len(TIPS) + 1)]
 
-    assert seen == [*(tip.words.format(pid=7) for tip in TIPS), ""]
+def every_tip(state: State, at_ms: int = 0, **said: object) -> list[str]:
+    """Dismiss one after the other, and return what each suggested."""
+    tips, found = Tips(), []
+    while text := tips.of(seen(state, at_ms=at_ms, **said)).text:
+        found.append(text)
+        tips.dismiss(at_ms)
+        at_ms += PAUSE_MS
+    return found
+
+
+def test_a_tip_stays_until_it_is_done_and_after_a_pause_the_next_one_comes() -> None:
+    tips, state = Tips(), crew().state
+
+    first = tips.of(seen(state)).text
+    assert first == tips.of(seen(state, at_ms=SHOWN_MS - 1)).text
+    assert "enter" in first
+
+    assert tips.of(seen(state, "agent", at_ms=5_000)).text == ""
+    assert tips.of(seen(state, "agent", at_ms=5_000 + PAUSE_MS)).text.startswith("S on chief")
+
+
+def test_a_tip_that_nobody_follows_makes_way_and_does_not_come_again() -> None:
+    tips, state = Tips(), crew().state
+
+    shown = [tips.of(seen(state, at_ms=at_ms)).text for at_ms in range(0, 20 * SHOWN_MS, 1_000)]
+
+    kept = [text for place, text in enumerate(shown) if text and text != (shown[place - 1] if place else "")]
+    assert len(kept) == len(set(kept)) >= 5
 
 
 def test_what_was_done_before_its_turn_is_not_suggested() -> None:
     tips = Tips()
-    shown(tips, "strategy_switched", "run_submitted")
 
-    seen = {shown(tips, now_ms=turn * SHOWN_MS) for turn in range(len(TIPS))}
-
-    assert not any(words.startswith(("S on", "n:")) for words in seen)
+    assert tips.of(seen(None, "agent", "strategy_switched")).text.startswith("2:")
 
 
-def test_without_an_engine_nothing_is_suggested() -> None:
-    assert shown(Tips(), pid=None) == ""
+def test_undo_is_suggested_only_where_something_can_be_taken_back_and_then_at_once() -> None:
+    tips, state = Tips(), crew().state
+    assert not any("take" in text for text in every_tip(state))
+
+    tips.of(seen(state))
+    swap = Swap("slow", 90.0, 14.0)
+
+    assert tips.of(seen(state, undoable=True)).text == "u: take that change back"
+    told = "slow took 90 ms a task and takes 14 ms now · u takes the swap back"
+    assert tips.of(seen(state, undoable=True, swap=swap)).text == told
+    assert tips.of(seen(state, "command_undone", at_ms=1, undoable=True)).text == ""
+
+
+def test_the_slowest_of_two_agents_that_can_do_the_same_is_worth_a_swap_while_it_works() -> None:
+    work = inspected()
+
+    pair = slow_agent(work.state)
+    assert pair is not None
+    assert [one.name for one in pair] == ["slow", "fast"]
+    assert any("h on slow" in text and "90 ms" in text for text in every_tip(work.state))
+
+    assert slow_agent(inspected(slow_ms=20, fast_ms=15).state) is None
+
+
+def test_a_team_whose_turn_has_come_needs_no_other_strategy() -> None:
+    assert any("parallel_then_synthesis" in text for text in every_tip(crew().state))
+    assert not any("parallel_then_synthesis" in text for text in every_tip(inspected().state))
+
+
+def asked(kind: str, number: int = 1) -> Escalation:
+    return Escalation(
+        id=f"e{number}", kind=kind, subject="t1", run_id="r1", question="Read them?", options=["yes"], default=None,
+        due_ms=None, asked_ms=0,
+    )  # fmt: skip
+
+
+def test_a_question_comes_before_everything_and_goes_with_its_answer() -> None:
+    tips, work = Tips(), crew()
+    tips.of(seen(work.state))
+
+    work.state.escalations["e1"] = asked("ask")
+    assert tips.of(seen(work.state, at_ms=1)).text == "! then enter: an agent asks you: Read them?"
+
+    del work.state.escalations["e1"]
+    assert tips.of(seen(work.state, at_ms=2)).text == ""
+
+
+def test_of_several_failures_it_says_that_one_answer_is_enough() -> None:
+    work = crew()
+    work.state.escalations.update({"e1": asked("failure"), "e2": asked("failure", 2)})
+
+    assert "2 failed tasks you decide about, ctrl+a" in Tips().of(seen(work.state)).text
+
+
+def test_in_the_past_only_what_can_be_done_there_is_suggested() -> None:
+    tips = Tips()
+    tips.of(seen())
+
+    assert tips.of(seen(in_past=True)).text.startswith("F forks here")
+    assert tips.of(seen(None, "fork", at_ms=1, in_past=True)).text == ""
+
+
+def test_going_back_is_suggested_once_something_failed() -> None:
+    assert not any("[ goes back" in text for text in every_tip(crew().state))
+    assert any("[ goes back" in text for text in every_tip(crew().state, done=("attempt_failed",)))
+
+
+def test_the_engine_is_named_by_its_process_and_nothing_is_suggested_without_one() -> None:
+    late_ms = max(KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS)
+
+    words = " ".join(every_tip(crew().state, late_ms))
+    assert f"kill -9 {PID} in another terminal, then E" in words
+    assert "quarterdeck serve" in words
+    assert "n: give" in words
+
+    assert every_tip(crew().state, late_ms, pid=None) == []
+
+
+def test_a_run_that_is_done_has_a_report_and_whoever_has_seen_it_is_invited() -> None:
+    work = crew()
+    work.settle()
+    assert work.state.finished
+
+    tips = Tips()
+    assert "the report is ready" in tips.of(seen(work.state, at_ms=work.now_ms)).text
+    assert tips.of(seen(work.state, "report", "agent", "run_submitted", at_ms=work.now_ms)).text == ""
+    after = seen(work.state, "report", "agent", "run_submitted", at_ms=work.now_ms + PAUSE_MS)
+    assert "quarterdeck init my-team" in tips.of(after).text

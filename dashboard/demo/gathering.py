@@ -1,0 +1,146 @@
+"""Handing the items of a lead to the workers of a capability, in waves, and collecting what comes back.
+
+A lead may have only so much time (option `within_s`): then it takes the files in an order in which any part of them is
+a sample, and what it did not come to is said in its section.
+"""
+
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice, zip_longest
+from typing import Any
+
+import anyio
+
+from engine.runtimes.context import Context
+
+WAVE = 24
+"""Items handed out at once: few enough that cancelling is quick."""
+TIMED_WAVE = 6
+"""The same where time is short: all that is under way is waited for when it is over."""
+LANES = 2
+"""Waves that are under way at once: enough to keep every worker busy, also while one waits for a last item."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What came back from all items of one kind."""
+
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[dict[str, str]] = field(default_factory=list)
+    """`{"file", "error"}` each, from failed items and from failed files of items that came back."""
+    items: int = 0
+    cut_short: bool = False
+    """Cancelled, or out of time, before every item was handed out."""
+
+    def add(self, other: "Gathered") -> None:
+        """Take in what came back for other items."""
+        self.entries += other.entries
+        self.failures += other.failures
+        self.items += other.items
+        self.cut_short |= other.cut_short
+
+
+@dataclass(slots=True)
+class Clock:
+    """How much of its time a lead has left; what it read is a recorded step, so that a restart repeats no decision."""
+
+    ctx: Context
+    from_s: float | None = None
+    """When the lead began; None where it has all the time in the world."""
+
+    @classmethod
+    async def begun(cls, ctx: Context) -> "Clock":
+        """Begin; without the option `within_s` there is no end."""
+        return cls(ctx, float(await ctx.step("begin", time.time)) if "within_s" in ctx.task.options else None)
+
+    async def is_over(self, wave: str) -> bool:
+        """Whether a wave comes too late."""
+        if self.from_s is None:
+            return False
+        now_s = await self.ctx.step("clock", _now_s, wave)
+        within_s: Any = self.ctx.task.options["within_s"]
+        return float(now_s) - self.from_s >= float(within_s)
+
+
+def _now_s(_wave: str) -> float:
+    return round(time.time(), 3)
+
+
+async def gather(
+    ctx: Context, capability: str, items: Iterable[dict[str, Any]], *, failed_as: Callable[[dict[str, Any]], str],
+    clock: Clock, total: int | None = None,
+) -> Gathered:  # fmt: skip
+    """Hand items to the agents of a capability, in waves, and collect what comes back in the order of the items.
+
+    A result with "entries" adds each of them, another counts as one entry. `failed_as` names the file to blame when an
+    item fails as a whole. No wave begins when the time of `clock` is over; `total` is how many items there are, where
+    that is known.
+    """
+    waves = enumerate(_waves(items, WAVE if clock.from_s is None else TIMED_WAVE))
+    came: dict[int, tuple[list[dict[str, Any]], list[Any]]] = {}
+    cut_short = False
+
+    async def lane() -> None:
+        nonlocal cut_short
+        for number, wave in waves:
+            if ctx.cancelled or await clock.is_over(f"{capability} {number}"):
+                cut_short = True
+                return
+            came[number] = (wave, await ctx.map(capability, wave, return_failures=True))
+            ctx.progress(sum(len(wave) for wave, _ in came.values()), total or 0)
+
+    await together(*[lane] * LANES)
+    gathered = Gathered(cut_short=cut_short)
+    for _, (wave, results) in sorted(came.items()):
+        for item, result in zip(wave, results, strict=True):
+            _sort_in(gathered, result, failed_as(item))
+        gathered.items += len(wave)
+    return gathered
+
+
+def _waves(items: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    left = iter(items)
+    while wave := list(islice(left, size)):
+        yield wave
+
+
+async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Do several things at once; of errors the first one is raised, as if it had been alone."""
+    try:
+        async with anyio.create_task_group() as group:
+            for part in parts:
+                group.start_soon(part)
+    except BaseExceptionGroup as errors:
+        first: BaseException = errors
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
+
+
+def in_order(ctx: Context, names: Sequence[str]) -> list[str]:
+    """Return names as they are; where there is not time for all of them, in an order in which any part is a sample.
+
+    Each folder has its turn, so that a small one is not missed beside a large one.
+    """
+    if "within_s" not in ctx.task.options:
+        return list(names)
+    folders: dict[str, list[str]] = {}
+    for name in sorted(names, key=lambda name: sha256(name.encode()).digest()):
+        folders.setdefault(name.rpartition("/")[0].partition("/")[0], []).append(name)
+    turns = zip_longest(*(files for _, files in sorted(folders.items())))
+    return [name for turn in turns for name in turn if name is not None]
+
+
+def _sort_in(gathered: Gathered, result: Any, file: str) -> None:
+    """A failed item comes back in its place as an error with `reason`; a result is a mapping."""
+    if not isinstance(result, Mapping):
+        # What a worker raises begins with the file; without it, the same reason from several leads is one line.
+        reason = str(getattr(result, "reason", result)).removeprefix(f"{file}: ")
+        gathered.failures.append({"file": file, "error": reason})
+    elif "entries" in result:
+        gathered.entries += result["entries"]
+        gathered.failures += result["failures"]
+    else:
+        gathered.entries.append(dict(result))

@@ -1,0 +1,258 @@
+"""Suggestions of what to try, for whoever sees the demo for the first time.
+
+Each is shown once, while it applies to the team as it is now, and goes when it was done, when its time is over or when
+a key dismisses it. Pure: what was done comes as words, kinds of events and acts of the operator.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dashboard.views.amounts import counted, duration, median
+from dashboard.views.rows import Cell
+from engine.core.state import Agent, Escalation, RunStatus, State
+
+DISMISS = "T"
+"""The key that lets a tip go."""
+SHOWN_MS = 30_000
+"""A tip that nobody follows makes way for the next one after so long."""
+PAUSE_MS = 3_000
+"""The line stays empty for so long between two tips."""
+GRACE_MS = 2_000
+"""A tip stays although it does not apply for so long."""
+KNOWN = 5
+"""Tasks that an agent must have done before its times say something."""
+SLOWER = 2.0
+"""How many times as long as another one an agent takes that is worth a swap."""
+KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS = 60_000, 90_000, 120_000
+"""How long after the demo was opened these are suggested, in milliseconds."""
+
+
+class Swap(NamedTuple):
+    """What a swap came to."""
+
+    name: str
+    before_ms: float | None
+    """What a task of the agent took before; None where it had done none."""
+    now_ms: float | None
+    """What it takes since; None until a few have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The team as a tip sees it."""
+
+    state: State
+    now_ms: int
+    since_ms: int
+    """When the demo was opened."""
+    done: Collection[str] = ()
+    """Kinds of events since then, and what the operator did: places and pages by name, `past`, `fork`, `report`."""
+    pid: int | None = None
+    """The engine's process; None where none is at work."""
+    in_past: bool = False
+    undoable: bool = False
+    """Whether something of this session can be taken back."""
+    swap: Swap | None = None
+    """The last swap; None where none was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """One thing to try."""
+
+    name: str
+    words: Callable[[Seen], str]
+    """What to try; empty where it does not apply now."""
+    done_by: frozenset[str] = frozenset()
+    urgent: bool = False
+    """Takes the place of another tip, and stays as long as it applies."""
+
+
+def slow_agent(state: State) -> tuple[Agent, Agent] | None:
+    """Return the agent that is slowest beside another one that can do the same, and that one."""
+    known = [agent for agent in state.agents.values() if len(agent.durations_ms) >= KNOWN]
+    found: tuple[float, Agent, Agent] | None = None
+    for slow in known:
+        for fast in known:
+            times = _ms(slow) / max(1.0, _ms(fast))
+            if times < SLOWER or slow.spec == fast.spec or not _alike(state, slow, fast):
+                continue
+            if found is None or times > found[0]:
+                found = times, slow, fast
+    return (found[1], found[2]) if found is not None else None
+
+
+def _alike(state: State, one: Agent, other: Agent) -> bool:
+    return bool(set(state.spec_of(one).specialties) & set(state.spec_of(other).specialties))
+
+
+def _ms(agent: Agent) -> float:
+    return median(agent.durations_ms) or 0.0
+
+
+def _look(seen: Seen) -> str:
+    return "↑ ↓ and enter look into an agent; esc comes back" if seen.state.agents else ""
+
+
+def _strategy(seen: Seen) -> str:
+    """A supervisor that lets its members take turns, of which the next could begin now."""
+    state = seen.state
+    for run in state.runs.values():
+        root, group = state.supervisors.get(run.supervisor_id), state.tasks.get(run.root_id)
+        if root is None or group is None or run.strategy != "sequential":
+            continue
+        teams = [state.tasks[one] for one in group.children if one in state.tasks and state.tasks[one].kind == "group"]
+        if len(teams) >= 2 and not teams[0].ended and teams[1].started_ms is None:
+            return f"S on {root.name}, then parallel_then_synthesis: {teams[1].title} begins beside {teams[0].title}"
+    return ""
+
+
+def _swap(seen: Seen) -> str:
+    pair = slow_agent(seen.state)
+    if pair is None:
+        return ""
+    slow, fast = pair
+    if not slow.running and not any(queue.ready and slow.id in queue.agents for queue in seen.state.queues.values()):
+        return ""
+    return (
+        f"h on {slow.name}: a task takes {duration(_ms(slow))}, with {fast.name} {duration(_ms(fast))}; "
+        "swap it while it works"
+    )
+
+
+def _undo(seen: Seen) -> str:
+    if not seen.undoable:
+        return ""
+    if seen.swap is None or seen.swap.before_ms is None or seen.swap.now_ms is None:
+        return "u: take that change back"
+    before, now = duration(seen.swap.before_ms), duration(seen.swap.now_ms)
+    return f"{seen.swap.name} took {before} a task and takes {now} now · u takes the swap back"
+
+
+def _question(seen: Seen) -> str:
+    asked = _asked(seen.state, "ask")
+    return f"! then enter: an agent asks you: {asked[0].question}" if asked else ""
+
+
+def _failures(seen: Seen) -> str:
+    asked = _asked(seen.state, "failure")
+    if not asked:
+        return ""
+    alike = ", ctrl+a for all that are alike" if len(asked) > 1 else ""
+    return f"! then enter: {counted(len(asked), 'failed task')} you decide about{alike}"
+
+
+def _asked(state: State, kind: str) -> list[Escalation]:
+    return [one for one in state.escalations.values() if one.kind == kind]
+
+
+def _past(seen: Seen) -> str:
+    if "task_failed" not in seen.done and "attempt_failed" not in seen.done:
+        return ""
+    return "[ goes back to what failed; then , and . step through what happened; L comes back"
+
+
+def _fork(seen: Seen) -> str:
+    return "F forks here: another team, from this moment on · L comes back to live" if seen.in_past else ""
+
+
+def _kill(seen: Seen) -> str:
+    if seen.pid is None or not seen.state.runs or seen.now_ms - seen.since_ms < KILL_FROM_MS:
+        return ""
+    return f"kill -9 {seen.pid} in another terminal, then E: nothing that is done is lost"
+
+
+def _graph(seen: Seen) -> str:
+    return "2: the graph of the run, lit where work flows" if seen.state.runs else ""
+
+
+def _waits(seen: Seen) -> str:
+    return "5: every task, and why each one waits" if seen.state.runs else ""
+
+
+def _serve(seen: Seen) -> str:
+    late = seen.now_ms - seen.since_ms >= SERVE_FROM_MS
+    return "quarterdeck serve in another terminal: this room in your browser" if late else ""
+
+
+def _request(seen: Seen) -> str:
+    late = seen.now_ms - seen.since_ms >= REQUEST_FROM_MS or seen.state.finished
+    return "n: give the crew a request of your own, such as audit json" if late and seen.state.roots else ""
+
+
+def _report(seen: Seen) -> str:
+    done = any(run.status is RunStatus.DONE and run.ended_ms >= seen.since_ms for run in seen.state.finished)
+    return "the report is ready: 7, then enter" if done else ""
+
+
+def _invitation(seen: Seen) -> str:
+    if "report" not in seen.done:
+        return ""
+    return "your own team: quarterdeck init my-team · any program can be an agent · q leaves"
+
+
+TIPS = (
+    Tip("question", _question, frozenset({"escalation_answered"}), urgent=True),
+    Tip("failures", _failures, urgent=True),
+    Tip("fork", _fork, frozenset({"fork"}), urgent=True),
+    Tip("undo", _undo, frozenset({"command_undone", "swap_rolled_back"}), urgent=True),
+    Tip("report", _report, frozenset({"report"}), urgent=True),
+    Tip("look", _look, frozenset({"agent", "task", "supervisor"})),
+    Tip("strategy", _strategy, frozenset({"strategy_switched"})),
+    Tip("swap", _swap, frozenset({"agent_swapped"})),
+    Tip("past", _past, frozenset({"past"})),
+    Tip("kill", _kill, frozenset({"engine_started"})),
+    Tip("graph", _graph, frozenset({"graph"})),
+    Tip("waits", _waits, frozenset({"tasks"})),
+    Tip("serve", _serve),
+    Tip("request", _request, frozenset({"run_submitted"})),
+    Tip("invitation", _invitation),
+)
+
+
+@dataclass(slots=True)
+class Tips:
+    """Chooses the tip of the moment; what was shown, done or dismissed does not come again."""
+
+    left: list[Tip] = field(default_factory=lambda: list(TIPS))
+    shown: Tip | None = None
+    _text: str = ""
+    _since_ms: int = 0
+    _applied_ms: int = 0
+    _quiet_until_ms: int = 0
+
+    def of(self, seen: Seen) -> Cell:
+        """Return the tip to show; an empty one where nothing is to be said."""
+        self.left = [tip for tip in self.left if tip.done_by.isdisjoint(seen.done)]
+        if self.shown is not None and not self._stays(self.shown, seen):
+            self.dismiss(seen.now_ms)
+        wanted = next((tip for tip in self.left if _applies(tip, seen)), None)
+        if wanted is not None and wanted is not self.shown:
+            interrupts = wanted.urgent and not (self.shown is not None and self.shown.urgent)
+            if interrupts or (self.shown is None and seen.now_ms >= self._quiet_until_ms):
+                self.shown, self._since_ms = wanted, seen.now_ms
+        if self.shown is None:
+            return Cell("")
+        if _applies(self.shown, seen):
+            self._text, self._applied_ms = self.shown.words(seen), seen.now_ms
+        return Cell(self._text, "", "try  ")
+
+    def dismiss(self, now_ms: int) -> None:
+        """Let the tip that is shown go."""
+        if self.shown in self.left:
+            self.left.remove(self.shown)
+        self.shown, self._quiet_until_ms = None, now_ms + PAUSE_MS
+
+    def _stays(self, tip: Tip, seen: Seen) -> bool:
+        """Tell whether the tip is neither done nor over; one that is not urgent may apply off and on."""
+        over = seen.now_ms - self._since_ms >= SHOWN_MS and not tip.urgent and tip is not TIPS[-1]
+        grace_ms = 0 if tip.urgent or seen.in_past else GRACE_MS
+        return tip in self.left and not over and (_applies(tip, seen) or seen.now_ms - self._applied_ms < grace_ms)
+
+
+def _applies(tip: Tip, seen: Seen) -> bool:
+    """Tell whether a tip applies now: in the past only what is done there, and nothing while no engine is at work."""
+    if seen.in_past != (tip.name == "fork") or (seen.pid is None and tip.name not in ("fork", "report", "invitation")):
+        return False
+    return bool(tip.words(seen))
