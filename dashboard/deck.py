@@ -121,11 +121,16 @@ class Deck(TimeTravel):
             self.next_path = path
             self.exit(0)
 
-    def order(self, command: Command | None) -> None:
-        """Send a command, and say what became of it."""
+    def order(self, command: Command | None, then: "Callable[[Outcome], None] | None" = None) -> None:
+        """Send a command, say what became of it, and go on here with that."""
         if command is not None and self.may():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
-            told = partial(self._told, command)
+
+            def told(outcome: Outcome) -> None:
+                self._told(command, outcome)
+                if then is not None:
+                    then(outcome)
+
             self.aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ")
 
     def _client(self) -> Client:

@@ -52,7 +52,7 @@ def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
     return [labelled("now", able or "nothing is named"), Cell(told, "muted")]
 
 
-def _able(agent_id: str, text: str) -> Command | None:
+def _able(agent_id: str, text: str, _now_ms: int) -> Command | None:
     add, remove = _signed(words_of(text))
     return ChangeCapabilities(agent=at(agent_id), add=add, remove=remove) if add or remove else None
 
@@ -109,7 +109,7 @@ def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cel
     return lines
 
 
-def _settings(supervisor_id: str, text: str) -> Command | None:
+def _settings(supervisor_id: str, text: str, _now_ms: int) -> Command | None:
     said = settings_of(_joined(words_of(text)))
     said = {key.removeprefix("--").replace("-", "_").removesuffix("_s"): value for key, value in said.items()}
     unknown = next((key for key in said if key not in SETTINGS), None)
@@ -230,7 +230,8 @@ def _request(on: Acting, said: Spoken) -> None:
     if request is not None:
         on.deck.order(Submit(request=request))
     else:
-        on.ask(dialogs.RequestDialog(receiver(on.state, on.target())))
+        dialog = dialogs.RequestDialog(receiver(on.state, on.target()))
+        on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
 
 
 def _add(on: Acting, said: Spoken) -> None:

@@ -8,7 +8,7 @@ from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, ope
 from dashboard.views.amounts import moment, remaining
 from dashboard.views.inbox import question_of
 from dashboard.views.rows import Cell, labelled
-from dashboard.views.typed import Line, Mistyped, length_s
+from dashboard.views.typed import Line, Mistyped, due_in_s
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.limits.budget import deadline_of
 from engine.core.options import DEFAULT_PRIORITY
@@ -57,7 +57,7 @@ def _priority_now(state: State, target_id: str, _now_ms: int) -> Sequence[Cell]:
     return [labelled("now", f"{now}; {DEFAULT_PRIORITY} is usual"), Cell(told, "muted")]
 
 
-def _priority(target_id: str, text: str) -> Command | None:
+def _priority(target_id: str, text: str, _now_ms: int) -> Command | None:
     text = text.strip()
     if not text:
         return None
@@ -75,8 +75,8 @@ def _deadline_now(state: State, target_id: str, now_ms: int) -> Sequence[Cell]:
     return [labelled("now", now), Cell(told, "muted")]
 
 
-def _deadline(target_id: str, text: str) -> Command | None:
-    return SetDeadline(target=target_id, deadline_s=length_s(text)) if text.strip() else None
+def _deadline(target_id: str, text: str, now_ms: int) -> Command | None:
+    return SetDeadline(target=target_id, deadline_s=due_in_s(text, now_ms)) if text.strip() else None
 
 
 PRIORITY = Line(
@@ -84,7 +84,7 @@ PRIORITY = Line(
 )
 DEADLINE = Line(
     title="Deadline of {}",
-    placeholder="from now on: 90s, 5m, 2h; none takes it away",
+    placeholder="90s, 5m, 2h from now on, or 14:30; none takes it away",
     about=_deadline_now,
     meant=_deadline,
 )
@@ -96,7 +96,7 @@ def _heard_by(state: State, target_id: str, _now_ms: int) -> Sequence[Cell]:
     return [Cell(told, "muted"), *(labelled("not heard", text) for text in waiting.values())]
 
 
-def _message(target_id: str, text: str) -> Command | None:
+def _message(target_id: str, text: str, _now_ms: int) -> Command | None:
     return Steer(target=at_id(target_id), text=text.strip()) if text.strip() else None
 
 
@@ -188,7 +188,7 @@ WORK = (
     Action(
         name="deadline", key="D", does=partial(_ask_for, DEADLINE, "deadline"), writes=True,
         of=open_work, then=one_of("none"), arguments="[RUN|TASK] [TIME|none]",
-        says="set when work has to end: 90s, 5m, 2h",
+        says="set when work has to end: 90s, 5m, 2h, 14:30",
     ),
     Action(
         name="reassign", key="a", does=_reassign, writes=True, of=_tasks, then=agents,

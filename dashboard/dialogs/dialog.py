@@ -96,7 +96,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         found = rehearsed(glimpse.state, command, glimpse.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
         lines = [labelled("would do", found.summary, "busy")] if found.summary else []
-        self.told("would").show([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
+        self.told("would").show_any([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
         return found
 
     def title_line(self) -> str:

@@ -38,7 +38,7 @@ class LineDialog(Dialog):
         self.told("told").show(self._line.about(glimpse.state, self._subject_id, glimpse.now_ms))
         self.told("would").show([])
         try:
-            command = self._line.meant(self._subject_id, self.query_one(Input).value)
+            command = self._line.meant(self._subject_id, self.query_one(Input).value, glimpse.now_ms)
         except Mistyped as error:
             self.problem(str(error))
             return
@@ -47,7 +47,7 @@ class LineDialog(Dialog):
             self.rehearse(command)
 
     def meant(self) -> Answer:
-        command = self._line.meant(self._subject_id, self.query_one(Input).value)
+        command = self._line.meant(self._subject_id, self.query_one(Input).value, self.deck.glimpse.now_ms)
         if command is None:
             raise Mistyped(f"write {self._line.placeholder}")
         return command

@@ -1,4 +1,4 @@
-"""A new request for the team: what is to be done, and where it matters how urgent, by when, and for how much."""
+"""A new request for the team: what is to be done, and where it matters who, how urgent, by when and how."""
 
 from collections.abc import Iterable
 
@@ -6,15 +6,31 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
+from dashboard.client import Outcome
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views.header import Glimpse
-from dashboard.views.members import categories, how_it_goes, priorities
+from dashboard.views.members import (
+    categories,
+    conversations,
+    has_conversations,
+    how_it_goes,
+    modes,
+    priorities,
+    receivers,
+)
+from dashboard.views.outcomes import rehearsed
 from dashboard.views.rows import Cell
-from dashboard.views.typed import Mistyped, length_s, limits_of
+from dashboard.views.said import command_line
+from dashboard.views.typed import Mistyped, due_in_s, limits_of
+from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Field, Picker
-from engine.core.commands import Submit
+from engine.core.commands import Submit, SwitchStrategy
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.targets import at
+from engine.core.queries.targets import at, word_for
+from engine.core.shown import args_of
+
+_UNWRITTEN = "…"
+"""Stands for the request while nothing is written, to check the rest."""
 
 
 class RequestDialog(Dialog):
@@ -25,53 +41,135 @@ class RequestDialog(Dialog):
     def __init__(self, supervisor_id: str | None) -> None:
         super().__init__()
         self._supervisor_id = supervisor_id
+        self._mode = ""
+        """The strategy of this run alone, once it was sent; empty for that of its supervisor."""
 
     def title_line(self) -> str:
         supervisor = self.state.supervisors.get(self._supervisor_id or "")
         return f"A request for {supervisor.name}" if supervisor is not None else "A request for the team"
 
     def inside(self) -> Iterable[Widget]:
-        yield Input(placeholder="what should be done?", id="request")
-        priority = Picker("priority", id="priority")
-        priority.add_class("-first")
-        yield priority
+        yield Input(placeholder="what should be done?  enter sends it as it is", id="request")
+        first = Picker("to", id="to")
+        first.add_class("-first")
+        yield first
+        yield Picker("priority", id="priority")
         yield Picker("category", id="category")
-        yield Field("deadline", id="deadline", placeholder="none; 90s, 5m, 2h from now on")
+        yield Picker("strategy", id="mode")
+        yield Field("deadline", id="deadline", placeholder="none; 90s, 5m, 2h from now on, or 14:30")
+        yield Field("conversation", id="conversation")
         yield Field("limits", id="limits", placeholder="none; tokens=20000 cost_usd=0.5 time_s=60 attempts=9 then=ask")
         yield Field("after", id="after", placeholder="at once; or the runs that must be done before: r3 r4")
         yield Told(id="told")
+        yield Told(id="would")
 
     def begin(self) -> None:
         state = self.state
-        self.query_one("#priority", Picker).offer(priorities(), str(DEFAULT_PRIORITY))
-        found = categories(state, self._supervisor_id)
-        self.query_one("#category", Picker).offer(found)
-        self.query_one("#category", Picker).display = len(found) > 1
+        found = receivers(state)
+        self._picker("to").offer(found, self._supervisor_id)
+        self._picker("to").display = len(found) > 1
+        self._picker("priority").offer(priorities(), str(DEFAULT_PRIORITY))
         self.query_one("#after-field").display = bool(state.runs)
         self.query_one("#request", Input).focus()
         self.look(self.deck.glimpse)
+
+    def _picker(self, name: str) -> Picker:
+        return self.query_one(f"#{name}", Picker)
+
+    def _text(self, name: str) -> str:
+        return self.query_one(f"#{name}", Input).value.strip()
 
     @on(Input.Changed)
     def _typed(self) -> None:
         self.problem("")
 
     def look(self, glimpse: Glimpse) -> None:
-        told = how_it_goes(glimpse.state, self._supervisor_id, self.query_one("#category", Picker).chosen)
+        self._fit(glimpse)
+        self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
+        mode = self._picker("mode").chosen or ""
+        told = how_it_goes(glimpse.state, self._supervisor_id, self._picker("category").chosen, mode)
         self.told("told").show([*told, Cell("its output appears under Runs when it has ended", "muted")])
+        try:
+            command = self._command(self._text("request") or _UNWRITTEN)
+        except Mistyped as error:
+            self.told("would").show_any([])
+            self.problem(str(error))
+            return
+        if refusal := self._refusal_of_mode(mode):
+            self.told("would").show_any([])
+            self.problem(refusal)
+            return
+        self.rehearse(command, "" if command.request == _UNWRITTEN else self._shell(command, mode))
+        if command.request == _UNWRITTEN:
+            self.told("would").show_any([])
+
+    def _shell(self, command: Submit, mode: str) -> str:
+        """Return the same for a shell; one that asks for another strategy is two lines."""
+        line = command_line(command.type, args_of(command))
+        word = word_for(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
+        return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode else line
+
+    def _fit(self, glimpse: Glimpse) -> None:
+        """Offer what the supervisor that is chosen has."""
+        state = glimpse.state
+        self._supervisor_id = self._picker("to").chosen or self._supervisor_id
+        found = categories(state, self._supervisor_id)
+        self._picker("category").offer(found)
+        self._picker("category").display = len(found) > 1
+        self._picker("mode").offer(modes(state, self._supervisor_id))
+        field = self.query_one("#conversation-field")
+        field.display = has_conversations(state, self._supervisor_id)
+        known = ", ".join(conversations(state, self._supervisor_id)[:4])
+        self.query_one("#conversation", Input).placeholder = (
+            f"none; {known} goes on, another name begins one" if known else "none; a name begins one"
+        )
+
+    def _refusal_of_mode(self, mode: str) -> str:
+        """Return why the supervisor could not coordinate this run so; empty where it could."""
+        if not mode or self._supervisor_id is None:
+            return ""
+        glimpse = self.deck.glimpse
+        command = SwitchStrategy(supervisor=at(self._supervisor_id), mode=mode, scope="new")
+        refusal = rehearsed(glimpse.state, command, glimpse.now_ms).refusal
+        return f"strategy {mode}: {refusal}" if refusal else ""
 
     def meant(self) -> Submit:
-        request = self.query_one("#request", Input).value.strip()
+        request, self._mode = self._text("request"), self._picker("mode").chosen or ""
         if not request:
             self.query_one("#request", Input).focus()
             raise Mistyped("write what should be done")
-        priority = int(self.query_one("#priority", Picker).chosen or DEFAULT_PRIORITY)
-        deadline = self.query_one("#deadline", Input).value.strip()
+        if refusal := self._refusal_of_mode(self._mode):
+            raise Mistyped(refusal)
+        return self._command(request)
+
+    def _command(self, request: str) -> Submit:
+        """Return the command that gives a request as everything else stands.
+
+        Raises:
+            Mistyped: If something in it cannot be understood.
+        """
+        priority = int(self._picker("priority").chosen or DEFAULT_PRIORITY)
+        deadline, conversation = self._text("deadline"), self.query_one("#conversation-field")
         return Submit(
             request=request,
             supervisor=at(self._supervisor_id) if self._supervisor_id is not None else None,
             priority=priority if priority != DEFAULT_PRIORITY else None,
-            deadline_s=length_s(deadline) if deadline else None,
-            limits=limits_of(self.query_one("#limits", Input).value),
-            category=self.query_one("#category", Picker).chosen or None,
-            after=self.query_one("#after", Input).value.replace(",", " ").split(),
+            deadline_s=due_in_s(deadline, self.deck.glimpse.now_ms) if deadline else None,
+            limits=limits_of(self._text("limits")),
+            category=self._picker("category").chosen or None,
+            after=self._text("after").replace(",", " ").split(),
+            conversation=(self._text("conversation") or None) if conversation.display else None,
         )
+
+    def after(self, outcome: Outcome) -> None:
+        """Once the run is there, give it the strategy that was chosen: a request itself names none."""
+        run_id = outcome.result.get("run_id")
+        if not self._mode or self._supervisor_id is None or outcome.status == "refused":
+            return
+        if isinstance(run_id, str):
+            supervisor = at(self._supervisor_id)
+            self.deck.order(SwitchStrategy(supervisor=supervisor, mode=self._mode, scope="run", run=run_id))
+        else:
+            self.deck.say(
+                f"queued, without {self._mode}: once an engine has taken it, S on the run sets that", "draining"
+            )

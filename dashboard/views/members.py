@@ -9,6 +9,7 @@ from engine.core.queries.able import is_able
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.tree import below_of, depth_of
 from engine.core.state import Agent, State, Task
+from engine.core.strategies import STRATEGIES
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
@@ -78,13 +79,50 @@ def categories(state: State, supervisor_id: str | None) -> list[Choice]:
     return [found, *(Choice(name, name, f"coordinated by {mode}") for name, mode in strategies.items())]
 
 
-def how_it_goes(state: State, supervisor_id: str | None, category: str | None) -> list[Cell]:
-    """Return who coordinates a request, and how."""
+def receivers(state: State) -> list[Choice]:
+    """Return every supervisor that takes requests, from the top."""
+    return [
+        Choice(one.id, one.name, f"{one.mode}, {counted(len(one.members), 'member')}, level {depth_of(state, one)}")
+        for one in sorted(state.supervisors.values(), key=lambda one: depth_of(state, one))
+        if one.leaving is None
+    ]
+
+
+def modes(state: State, supervisor_id: str | None) -> list[Choice]:
+    """Return the strategies that one run could have; the first leaves it to its supervisor."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    if supervisor is None:
+        return [Choice("", "its own")]
+    others = [one for one in STRATEGIES if one != supervisor.mode]
+    told = "for this run alone: submitted as usual, then rewired at once"
+    return [Choice("", "its own", supervisor.mode), *(Choice(name, name, told) for name in others)]
+
+
+def conversations(state: State, supervisor_id: str | None) -> list[str]:
+    """Return the conversations of a supervisor, the last first."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    return [*reversed(supervisor.conversations)] if supervisor is not None else []
+
+
+def has_conversations(state: State, supervisor_id: str | None) -> bool:
+    """Tell whether somebody under a supervisor would see what a conversation remembers: agents that a model plays."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    if supervisor is None:
+        return False
+    under = [state.agents[one] for each in below_of(state, supervisor) for one in each.members if one in state.agents]
+    return bool(supervisor.conversations) or any(state.spec_of(agent).is_played_by_model for agent in under)
+
+
+def how_it_goes(state: State, supervisor_id: str | None, category: str | None, mode: str = "") -> list[Cell]:
+    """Return who coordinates a request, and how; `mode` is a strategy for this run alone."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return []
-    mode = supervisor.options.strategies.get(category or "", supervisor.mode)
-    lines = [Cell(f"{supervisor.name} coordinates it: {mode}", "muted")]
+    own = supervisor.options.strategies.get(category or "", supervisor.mode)
+    told = f"{supervisor.name} coordinates it: {own}"
+    if mode:
+        told += f", from the outset rewired to {mode}; what has begun by then is kept"
+    lines = [Cell(told, "muted")]
     if supervisor.error is not None:
         lines.append(Cell(f"{supervisor.name} has failed and takes no requests until it is resumed (z)", "error"))
     elif supervisor.paused:

@@ -25,8 +25,8 @@ class Line:
     """What may be typed."""
     about: Callable[[State, str, int], Sequence[Cell]]
     """State, id and the time in ms to how it is now, and what would become of it."""
-    meant: Callable[[str, str], Command | None]
-    """Id and text to what a line means, None of one that says nothing yet; raises `Mistyped`."""
+    meant: Callable[[str, str, int], Command | None]
+    """Id, text and the time in ms to what a line means, None of one that says nothing yet; raises `Mistyped`."""
     does: str = "Set it"
     """What the button says."""
 
@@ -52,6 +52,35 @@ def length_s(text: str) -> float | None:
     if found is None:
         raise Mistyped(f"{text.strip()!r} is no length of time; write 90s, 5m, 2h, or none")
     return float(found[1]) * _UNITS_S[found[2]]
+
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+_DAY_MS = 86_400_000
+
+
+def due_in_s(text: str, now_ms: int) -> float | None:
+    """Return in how many seconds something is due: after a length of time, or at a time of day; None for `none`.
+
+    Args:
+        text: Such as `10m`, `14:30` (today, else tomorrow), `2026-01-31T12:04`, `none`.
+        now_ms: The time of the team, UTC milliseconds.
+
+    Raises:
+        Mistyped: If it is none of these, or lies in the past.
+    """
+    text = text.strip()
+    is_clock, is_day = _CLOCK.fullmatch(text) is not None, "-" in text[1:]
+    try:
+        if not is_clock and not is_day:
+            return length_s(text)
+        due_ms = moment_of(text.zfill(8 if text.count(":") > 1 else 5), now_ms)
+    except Mistyped:
+        raise Mistyped(f"{text!r} is no deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none") from None
+    if is_clock and due_ms <= now_ms:
+        due_ms += _DAY_MS
+    if due_ms <= now_ms:
+        raise Mistyped(f"{text} has passed already; write a time that comes")
+    return round((due_ms - now_ms) / 1000, 3)
 
 
 class Seq(int):

@@ -1,12 +1,13 @@
 """A hand on the keys of a dashboard whose team stands still."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
+from dashboard.client import Outcome
 from dashboard.dialogs.dialog import Dialog
 from dashboard.frame.frame import Frame
 from dashboard.settings import Settings
@@ -26,10 +27,10 @@ class Ordering(QuarterdeckApp):
         self.orders: list[Command] = []
         super().__init__(db, **said)  # type: ignore[arg-type]
 
-    def order(self, command: Command | None) -> None:
+    def order(self, command: Command | None, then: Callable[[Outcome], None] | None = None) -> None:
         if command is not None:
             self.orders.append(command)
-        super().order(command)
+        super().order(command, then)
 
 
 class Hand:

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.commands import HandOver, Submit
+from dashboard.client import Outcome
+from dashboard.dialogs.request import RequestDialog
+from dashboard.widgets.fields import Picker
+from engine.core.commands import HandOver, Submit, SwitchStrategy
 from engine.core.limits import Limits
 from store.records import StandbyInfo
 from tests.pilot.hand import opened
@@ -22,8 +25,11 @@ async def test_a_request_is_sent_as_it_stands(tmp_path: Path) -> None:
 
 async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it_comes_after(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
-        await hand.press("n", *"go", "tab", "left", "left", "tab", "right", "tab", *"5m", "tab")
+        await hand.press("n", *"go", "tab", "tab", "left", "left", "tab", "right", "tab", "tab", *"5m", "tab")
         assert "coordinates it: parallel" in hand.told("told")
+        assert "would do    submitted r5 to chief" in hand.told("would")
+        shell = "quarterdeck run go --supervisor @s1 --priority 3 --deadline 300s --category audit"
+        assert shell in " ".join(hand.told("would").split())
         await hand.press(*"tokens=900 cost_usd=0.5 then=ask", "tab", *"r1 r3", "enter")
         limits = Limits(tokens=900, cost_usd=Decimal("0.5"), then="ask")
         assert hand.ordered == Submit(
@@ -37,13 +43,38 @@ async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it
         )
 
 
-async def test_what_would_be_refused_keeps_the_dialog_open(tmp_path: Path) -> None:
+async def test_a_request_may_go_to_another_supervisor(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
-        await hand.press("n", *"go", "tab", "tab", "tab", "tab", *"tokens=few", "enter")
+        await hand.press("n", *"go", "tab", "right", "right", "enter")
+        assert isinstance(hand.ordered, Submit)
+        assert hand.ordered.supervisor == "@s2"
+
+
+async def test_what_would_be_refused_is_said_as_it_is_typed_and_keeps_the_dialog_open(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n", *["tab"] * 5, *"25:00")
+        assert hand.problem == "'25:00' is no deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none"
+        await hand.press(*["backspace"] * 5, "shift+tab", "left")
+        assert hand.problem.startswith("strategy graph: graph needs its nodes")
+        await hand.press("right", "tab", "tab", *"tokens=few")
         assert hand.problem == "limits: tokens must be a whole number, 1 to 1,000,000,000,000, or None, not 'few'"
-        await hand.press(*["backspace"] * 10, "tab", *"r77", "enter")
+        await hand.press(*["backspace"] * 10, "tab", *"r77")
         assert hand.problem.startswith("would be refused: ")
+        await hand.press("enter")
         assert not hand.app.orders
+
+
+async def test_one_run_may_have_a_strategy_of_its_own(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n", *"go", *["tab"] * 4, "right", "right")
+        mode = hand.app.screen.query_one("#mode", Picker).chosen
+        assert f"from the outset rewired to {mode}" in " ".join(hand.told("told").split())
+        dialog = hand.app.screen
+        assert isinstance(dialog, RequestDialog)
+        await hand.press("enter")
+        assert hand.ordered == Submit(request="go", supervisor="@s1")
+        dialog.after(Outcome(command_id="c", status="applied", result={"run_id": "r5"}))
+        assert hand.ordered == SwitchStrategy(supervisor="@s1", mode=mode, scope="run", run="r5")
 
 
 async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path: Path) -> None:

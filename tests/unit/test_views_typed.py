@@ -1,5 +1,6 @@
 """What a person types into a field, and what it means."""
 
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.amounts import left
-from dashboard.views.typed import Mistyped, length_s, limits_of, settings_line, settings_of, words_of
+from dashboard.views.typed import Mistyped, due_in_s, length_s, limits_of, settings_line, settings_of, words_of
 from engine.core.limits import Limits
 
 WORDS = st.text(st.characters(codec="ascii", min_codepoint=97, max_codepoint=122), min_size=1, max_size=8)
@@ -37,6 +38,30 @@ def test_lengths_of_time_have_units(text: str, seconds: float | None) -> None:
 def test_what_is_no_length_of_time_is_said_with_what_would_be(text: str) -> None:
     with pytest.raises(Mistyped, match="write 90s, 5m, 2h, or none"):
         length_s(text)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("10m", 600), ("12:01", 60), ("12:00:30", 30), ("none", None)])
+def test_a_deadline_is_a_length_or_a_time_of_day(text: str, seconds: float | None) -> None:
+    assert due_in_s(text, _noon_ms()) == seconds
+
+
+def test_a_time_of_day_that_has_passed_is_tomorrows() -> None:
+    assert due_in_s("9:30", _noon_ms()) == 21.5 * 3_600
+
+
+def test_a_day_that_has_passed_is_no_deadline() -> None:
+    with pytest.raises(Mistyped, match="has passed already"):
+        due_in_s("2001-01-31T12:04", _noon_ms())
+
+
+@pytest.mark.parametrize("text", ["soon", "25:00", "12:7", "2026-13-01", "-3"])
+def test_what_is_no_deadline_is_said_with_what_would_be(text: str) -> None:
+    with pytest.raises(Mistyped, match="is no deadline; write 90s, 5m, 2h, 14:30"):
+        due_in_s(text, _noon_ms())
+
+
+def _noon_ms() -> int:
+    return int(datetime(2026, 7, 1, 12, 0).astimezone().timestamp() * 1000)
 
 
 def test_limits_are_pairs() -> None:
