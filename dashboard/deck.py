@@ -4,7 +4,8 @@ It imports none of its users; the screens are listed in `app`. Slow work runs in
 its outcome.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -51,6 +52,8 @@ class Deck(TimeTravel):
         self.readonly = readonly
         self.message: Cell | None = None
         """What takes the words of the time bar; None without a recent message."""
+        self.drafts: dict[str, str] = {}
+        """What was written and not applied yet, by what it is for."""
         self.undoable: list[str] = []
         """Commands of this session that can be taken back, by their ids."""
         self._clock = clock
@@ -211,6 +214,21 @@ class Deck(TimeTravel):
             self.call_from_thread(then, found)
 
         self.run_worker(looking, thread=True)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What names the user's own programs."""
+        return os.environ
+
+    def untrusted(self, references: Sequence[str]) -> list[str]:
+        """Return which of some references this user's list does not allow here; blocks where there are any."""
+        from engine.trust import TrustError, needs_trust, user_list  # only who brings code needs it
+
+        allowed = user_list() if references else None
+        try:
+            return list(references) if allowed is None else needs_trust(allowed, references, self.feed.state, self.path)
+        except TrustError:
+            return list(references)
 
     def allow(self, references: Sequence[str], path: Path, sha256: str) -> bool:
         """Put code on the list of what this user trusts, for this database; say why where that cannot be.

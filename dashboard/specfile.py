@@ -4,6 +4,7 @@ Rule: an agent is checked as in a team file, by the same models and with the sam
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from engine.core.commands import SupervisorSpec
 from engine.core.spec import AgentSpec
-from engine.teamfile import TeamFileError, UnusableTeamFile, known_runtimes, known_strategies, read_team, text_of
+from engine.teamfile import TeamFileError, UnusableTeamFile, known_runtimes, known_strategies, parse_team, text_of
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, read_document
 from engine.teamfile.faults import problems_of
@@ -44,12 +45,22 @@ def read_spec_file(path: Path) -> SpecFile:
     Raises:
         TeamFileError: If it cannot be used; with every fault.
     """
-    text = text_of(path)
+    return read_spec_text(text_of(path), path)
+
+
+def read_spec_text(text: str, path: Path, servers: Iterable[str] = ()) -> SpecFile:
+    """Check a text as `read_spec_file` checks that of the file at `path`, which need not be there.
+
+    Args:
+        text: What stands there.
+        path: For messages.
+        servers: Names of the servers of tools that the team has, so that its agents may name them.
+    """
     document = read_document(text, path)
     if isinstance(document.value, dict) and "supervisor" in document.value:
-        file = read_team(path)
+        file = parse_team(text, path)
         return SpecFile(file.path, file.sha256, [], supervisor_spec(file.team), file.references)
-    team = _as_team(document, path)
+    team = _as_team(document, path, servers)
     return SpecFile(
         path=path.resolve(),
         sha256=hashlib.sha256(text.encode()).hexdigest(),
@@ -59,8 +70,8 @@ def read_spec_file(path: Path) -> SpecFile:
     )
 
 
-def _as_team(document: Document, path: Path) -> TeamDocument:
-    around = _InTeam(document)
+def _as_team(document: Document, path: Path, servers: Iterable[str]) -> TeamDocument:
+    around = _InTeam(document, servers)
     try:
         team = TeamDocument.model_validate(around.value)
     except ValidationError as error:
@@ -70,15 +81,16 @@ def _as_team(document: Document, path: Path) -> TeamDocument:
         raise TeamFileError(path, problems)
     if not team.agents:
         raise UnusableTeamFile(path, "names no agent; write one, such as {name: scout, run: 'crew.scout:survey'}")
-    return team
+    return team.model_copy(update={"mcp": {}})  # its own, which brings nothing
 
 
 class _InTeam(Document):
     """Agents of a file as the agents of a team; lines are those of the file."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, servers: Iterable[str]) -> None:
         agents, self._depth = _agents_in(document.value)
-        super().__init__({**_AROUND, "agents": agents}, {})
+        there = {name: {"argv": [name]} for name in servers}
+        super().__init__({**_AROUND, "mcp": there, "agents": agents}, {})
         self._document = document
 
     def line(self, loc: Loc) -> int:

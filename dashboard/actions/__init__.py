@@ -13,13 +13,14 @@ from dashboard.actions.agents import AGENTS
 from dashboard.actions.looking import LOOKING
 from dashboard.actions.moments import MOMENTS
 from dashboard.actions.room import ROOM
+from dashboard.actions.specs import SPECS
 from dashboard.actions.team import TEAM
 from dashboard.actions.work import WORK
 from dashboard.views.help import COLUMNS, MOVES, NEEDS_YOU, STATES
 from dashboard.views.rows import Cell
 from engine.core.state import State
 
-ACTIONS: tuple[Action, ...] = (*AGENTS, *WORK, *TEAM, *MOMENTS, *LOOKING, *ROOM)
+ACTIONS: tuple[Action, ...] = (*AGENTS, *SPECS, *WORK, *TEAM, *MOMENTS, *LOOKING, *ROOM)
 """In the order of the help."""
 BY_NAME = {action.name: action for action in ACTIONS}
 BY_KEY = {action.key: action for action in ACTIONS if action.key}

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from dashboard.dialogs.dialog import Confirm as Confirm
     from dashboard.dialogs.dialog import ConfirmCancel as ConfirmCancel
     from dashboard.dialogs.dialog import HelpScreen as HelpScreen
+    from dashboard.dialogs.edit import EditDialog as EditDialog
+    from dashboard.dialogs.edit import NewAgentDialog as NewAgentDialog
     from dashboard.dialogs.engine import EngineDialog as EngineDialog
     from dashboard.dialogs.engine import LeadingDialog as LeadingDialog
     from dashboard.dialogs.engine import LeaveDialog as LeaveDialog
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _FILES = {
     "answer": ("AnswerDialog",),
     "dialog": ("Confirm", "ConfirmCancel", "HelpScreen"),
+    "edit": ("EditDialog", "NewAgentDialog"),
     "engine": ("EngineDialog", "LeadingDialog", "LeaveDialog"),
     "files": ("ExportDialog", "ImportDialog"),
     "fork": ("ForkDialog",),

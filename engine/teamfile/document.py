@@ -222,7 +222,7 @@ class _Reading:
             self._refuse_tag(event)
         if event.style or event.tag is not None:
             return str(event.value)
-        return _plain(event.value)
+        return plain_value(event.value)
 
     def _count(self, event: Any, more: int) -> None:
         self._values += more
@@ -236,7 +236,7 @@ class _Reading:
         raise TeamFileError(self._path, [*self._duplicates, Problem(event.start_mark.line + 1, "", text)])
 
 
-def _plain(text: str) -> Any:
+def plain_value(text: str) -> Any:
     """Return what an unquoted word means: the core schema of YAML 1.2, without octal and hexadecimal numbers."""
     if _NULL.fullmatch(text):
         return None

@@ -72,9 +72,11 @@ async def test_one_run_may_have_a_strategy_of_its_own(tmp_path: Path) -> None:
         dialog = hand.app.screen
         assert isinstance(dialog, RequestDialog)
         await hand.press("enter")
-        assert hand.ordered == Submit(request="go", supervisor="@s1")
         dialog.after(Outcome(command_id="c", status="applied", result={"run_id": "r5"}))
-        assert hand.ordered == SwitchStrategy(supervisor="@s1", mode=mode, scope="run", run="r5")
+        assert hand.app.orders == [
+            Submit(request="go", supervisor="@s1"),
+            SwitchStrategy(supervisor="@s1", mode=mode, scope="run", run="r5"),
+        ]
 
 
 async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path: Path) -> None:

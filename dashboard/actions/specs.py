@@ -1,0 +1,35 @@
+"""What an operator writes as YAML: a new agent, another spec for one at work."""
+
+from dashboard import dialogs
+from dashboard.actions.action import Acting, Action, Spoken, agents, supervisors
+
+
+def _edit(on: Acting, said: Spoken) -> None:
+    target = on.asked(said.word())
+    if target is not None and target.kind == "supervisor":
+        on.warn(f"{target.said} has no spec; N makes a new agent under it, o changes its settings")
+        return
+    agent_id = on.asked_agent(said.word()) if target is not None else None
+    if agent_id is not None:
+        dialog = dialogs.EditDialog(agent_id, on.state.agents[agent_id].supervisor_id)
+        on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
+
+
+def _new(on: Acting, said: Spoken) -> None:
+    supervisor_id, _ = on.asked_supervisor(said.word())
+    if supervisor_id is not None:
+        dialog = dialogs.NewAgentDialog(supervisor_id)
+        on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
+
+
+SPECS = (
+    Action(
+        name="edit", key="e", does=_edit, writes=True, of=agents, arguments="[AGENT]",
+        told="edit the spec of an agent as YAML, here or in $EDITOR; a changed one is a swap",
+        says="edit the spec of an agent as YAML",
+    ),
+    Action(
+        name="new-agent", key="N", does=_new, writes=True, of=supervisors, arguments="[SUPERVISOR]",
+        told="write a new agent as YAML, under the supervisor under the cursor", says="write a new agent as YAML",
+    ),
+)  # fmt: skip

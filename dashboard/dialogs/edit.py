@@ -1,0 +1,115 @@
+"""Another spec for an agent at work, and an agent that is not there yet, written as YAML."""
+
+from dashboard.dialogs.dialog import Answer
+from dashboard.dialogs.spec_editor import SpecEditor
+from dashboard.spec_text import lost_in_text, text_of_agent, text_of_new
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Cell, Choice, labelled
+from dashboard.views.swaps import attempt_lines, changes, its_work, mode_lines
+from dashboard.views.typed import Mistyped
+from dashboard.widgets.fields import Picker
+from engine.core.code import references_of
+from engine.core.commands import AddAgent, SwapAgent
+from engine.core.queries.targets import at, word_for
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent
+
+
+class EditDialog(SpecEditor):
+    """Another spec for an agent at work: a swap."""
+
+    DOES = "Swap"
+
+    def __init__(self, agent_id: str, supervisor_id: str) -> None:
+        super().__init__(supervisor_id)
+        self._agent_id = agent_id
+        self._generation = self._opened_on = 0
+        self._begins = ""
+
+    @property
+    def draft_key(self) -> str:
+        return f"edit {self._agent_id}"
+
+    @property
+    def _agent(self) -> Agent | None:
+        return self.state.agents.get(self._agent_id)
+
+    def title_line(self) -> str:
+        agent = self._agent
+        return f"Edit {agent.name} (g{agent.generation} → g{agent.generation + 1})" if agent is not None else "Edit"
+
+    def text_to_begin(self) -> str:
+        agent = self._agent
+        if agent is not None and agent.generation != self._generation:
+            self._generation, self._begins = agent.generation, text_of_agent(self.state, agent)
+        return self._begins
+
+    def notes(self) -> list[Cell]:
+        agent = self._agent
+        self._opened_on = agent.generation if agent is not None else 0
+        lost = lost_in_text(self.state, agent) if agent is not None else []
+        return [Cell(f"YAML has no words for its {', '.join(lost)}: a swap would lose that", "warn")] if lost else []
+
+    def own_references(self) -> list[str]:
+        agent = self._agent
+        own = references_of(self.state.spec_of(agent)) if agent is not None else []
+        return [*own, *super().own_references()]
+
+    def command_of(self, spec: AgentSpec) -> Answer:
+        return SwapAgent(agent=at(self._agent_id), spec=spec, mode=self.query_one("#mode", Picker).chosen or "drain")
+
+    def preview(self, glimpse: Glimpse, spec: AgentSpec) -> list[Cell]:
+        state, agent = glimpse.state, glimpse.state.agents.get(self._agent_id)
+        picker = self.query_one("#mode", Picker)
+        picker.display = agent is not None
+        if agent is None:
+            return []
+        ids = [agent.id]
+        picker.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)])
+        mode = picker.chosen or "drain"
+        told = f"it got another spec meanwhile, g{agent.generation}; ctrl+r begins again with it"
+        cells = [Cell(told, "warn")] if agent.generation != self._opened_on else []
+        cells += changes(state.spec_of(agent), spec) if not self.is_unchanged(spec) else []
+        if spec.name != state.spec_of(agent).name:
+            cells.append(Cell(f"the agent stays {agent.name}; {spec.name} is the name of its spec", "muted"))
+        cells += [labelled("its work", its_work(agent, state)), *attempt_lines(state, ids, mode)]
+        shell = f"quarterdeck swap {word_for(state, agent.id)} --with FILE --mode {mode}"
+        return [*cells, labelled("in a shell", shell, "muted")]
+
+    def is_unchanged(self, spec: AgentSpec) -> bool:
+        agent = self._agent
+        return agent is not None and spec == self.state.spec_of(agent)
+
+    def meant(self) -> Answer:
+        if self._draft.spec is not None and self.is_unchanged(self._draft.spec):
+            raise Mistyped("nothing is changed yet")
+        return super().meant()
+
+
+class NewAgentDialog(SpecEditor):
+    """An agent that is not there yet."""
+
+    DOES = "Add"
+
+    def __init__(self, supervisor_id: str) -> None:
+        super().__init__(supervisor_id)
+        self._begins = ""
+
+    @property
+    def draft_key(self) -> str:
+        return f"new {self._supervisor_id}"
+
+    def title_line(self) -> str:
+        supervisor = self.state.supervisors.get(self._supervisor_id)
+        return f"A new agent under {supervisor.name}" if supervisor is not None else "A new agent"
+
+    def text_to_begin(self) -> str:
+        self._begins = self._begins or text_of_new(self.state, self._supervisor_id)
+        return self._begins
+
+    def command_of(self, spec: AgentSpec) -> Answer:
+        return AddAgent(supervisor=at(self._supervisor_id), spec=spec)
+
+    def preview(self, glimpse: Glimpse, spec: AgentSpec) -> list[Cell]:
+        word = word_for(glimpse.state, self._supervisor_id)
+        return [labelled("in a shell", f"quarterdeck add FILE --under {word}", "muted")]

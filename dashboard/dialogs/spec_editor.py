@@ -1,0 +1,245 @@
+"""Writing YAML: a new agent, or another spec for one at work; checked as it is typed, with what it would do below.
+
+Rule: nothing that is typed is imported. Code that is not trusted yet is named, and trusted by a second confirmation.
+What was written is kept until the engine has applied it: `Deck.drafts`.
+"""
+
+from collections.abc import Iterable
+
+from rich.text import Text
+from textual import on
+from textual.app import SuspendNotSupported
+from textual.binding import Binding
+from textual.containers import Container, Vertical
+from textual.widget import Widget
+from textual.widgets import Button, TextArea
+
+from dashboard.client import Outcome
+from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.external_editor import EditorFailed, edited, editor_of
+from dashboard.spec_text import (
+    NEW,
+    Draft,
+    fault_lines,
+    read_draft,
+    servers_known,
+)
+from dashboard.views.header import Glimpse
+from dashboard.views.outcomes import rehearsed
+from dashboard.views.rows import Cell, labelled
+from dashboard.views.typed import Mistyped
+from dashboard.widgets.fields import Picker
+from dashboard.widgets.yaml_area import YamlArea
+from engine.core.spec import AgentSpec
+
+NO_PROGRAMS = "$EDITOR is a program of this machine; write here"
+CHECK_S, LONG = 0.3, 20_000
+"""How long a long text is left alone before it is read again, in seconds; and from how many characters it is long."""
+
+
+class SpecEditor(Dialog):
+    """Edit the text of one agent; ctrl+s sends it, ctrl+o opens it in $EDITOR, esc keeps it for the next time."""
+
+    BINDINGS = [
+        Binding("ctrl+s", "send", "send", show=False, priority=True),
+        Binding("ctrl+o", "editor", "in $EDITOR", show=False, priority=True),
+        Binding("ctrl+r", "begin_again", "begin again", show=False, priority=True),
+        Binding("ctrl+g", "fault", "to the fault", show=False, priority=True),
+    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
+
+    def __init__(self, supervisor_id: str) -> None:
+        super().__init__()
+        self._supervisor_id = supervisor_id
+        self._asked: list[str] = []
+        """Code that was named and not trusted yet; the same text sent again trusts it."""
+        self._draft = Draft(None)
+        self._read: str | None = None
+
+    @property
+    def draft_key(self) -> str:
+        """Under which the text is kept."""
+        raise NotImplementedError
+
+    def text_to_begin(self) -> str:
+        """Return the text that stands there first."""
+        raise NotImplementedError
+
+    def command_of(self, spec: AgentSpec) -> Answer:
+        """Return the command that gives a spec to the team."""
+        raise NotImplementedError
+
+    def preview(self, glimpse: Glimpse, spec: AgentSpec) -> list[Cell]:
+        """Return what it would change, besides what the engine says of it."""
+        raise NotImplementedError
+
+    def is_unchanged(self, spec: AgentSpec) -> bool:
+        """Tell whether a spec is what the agent has already."""
+        return False
+
+    def own_references(self) -> list[str]:
+        """Return what the team runs already."""
+        return [*self.state.trusted]
+
+    @property
+    def area(self) -> YamlArea:
+        """The editor."""
+        return self.query_one("#yaml", YamlArea)
+
+    def inside(self) -> Iterable[Widget]:
+        with Container(id="columns"):
+            yield YamlArea(self.deck.drafts.get(self.draft_key) or self.text_to_begin(), id="yaml")
+            with Vertical(id="beside"):
+                yield Told(id="note")
+                yield Told(id="faults")
+                yield Picker("mode", id="mode")
+                yield Told(id="would")
+                yield Told(id="preview")
+
+    def buttons(self) -> Iterable[Widget]:
+        yield Button(Text(f"{self.does()}  ctrl+s"), id="confirm", compact=True)
+        if not self.deck.in_browser:
+            yield Button(Text("$EDITOR  ctrl+o"), id="editor", compact=True)
+        yield Button(Text("Back  esc"), id="decline", compact=True)
+
+    def begin(self) -> None:
+        kept = self.draft_key in self.deck.drafts
+        told = [Cell("your text of before; ctrl+r begins again", "paused")] if kept else []
+        self.told("note").show_any(told + self.notes())
+        self.query_one("#mode").display = False
+        self.area.focus()
+        self._check()
+
+    def notes(self) -> list[Cell]:
+        """Return what to know before something is written."""
+        return []
+
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        self._asked = []
+        self._keep()
+        if len(self.area.text) > LONG:
+            self.set_timer(CHECK_S, self._check)
+        else:
+            self._check()
+
+    def _keep(self) -> None:
+        text = self.area.text
+        if text == self.text_to_begin():
+            self.deck.drafts.pop(self.draft_key, None)
+        else:
+            self.deck.drafts[self.draft_key] = text
+
+    def _check(self) -> None:
+        """Read the text as it stands now; nothing happens where it stands as it was read."""
+        if not self.is_attached or self.area.text == self._read:
+            return
+        self._read = self.area.text
+        self._draft = read_draft(self._read, servers_known(self.state, self._supervisor_id))
+        self.area.show_faults(one.line for one in self._draft.problems)
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        spec = self._draft.spec
+        self.told("faults").show_any(fault_lines(self._draft.problems))
+        command = self.command_of(spec) if spec is not None else None
+        if spec is None or command is None:
+            self.told("would").show_any([])
+            self.told("preview").show_any([])
+            self.query_one("#mode").display = False
+            self.problem("")
+            return
+        self.told("preview").show_any([*self._code(), *self.preview(glimpse, spec)])
+        if self.is_unchanged(spec):
+            self.told("would").show_any([Cell("nothing is changed yet", "muted")])
+            self.problem("")
+            return
+        found = rehearsed(glimpse.state, command, glimpse.now_ms)
+        self.told("would").show_any([labelled("would do", found.summary, "busy")] if found.summary else [])
+        self.problem(f"would be refused: {found.refusal}" if found.refusal else self._to_trust())
+
+    def _new_references(self) -> list[str]:
+        own = self.own_references()
+        return [one for one in self._draft.references if one not in own]
+
+    def _code(self) -> list[Cell]:
+        new = self._new_references()
+        return [labelled("runs", ", ".join(new), "draining")] if new else []
+
+    def _to_trust(self) -> str:
+        return f"not trusted yet: {', '.join(self._asked)}; look at that code, then ctrl+s trusts it" * bool(
+            self._asked
+        )
+
+    def action_send(self) -> None:
+        """Send what stands there."""
+        self.confirm()
+
+    def answer(self) -> Answer:
+        self._read = None
+        self._check()
+        if self._draft.problems:
+            self.action_fault()
+            return None
+        return super().answer() if self._may_run() else None
+
+    def meant(self) -> Answer:
+        if self._draft.spec is None:
+            raise Mistyped("there is no agent in the text")
+        return self.command_of(self._draft.spec)
+
+    def _may_run(self) -> bool:
+        """Tell whether its code is trusted; name what is not, and trust that where it was named before."""
+        new = self._new_references()
+        missing = self.deck.untrusted(new)
+        if not missing:
+            return True
+        if self._asked == missing or self.deck.in_browser:
+            trusted = self.deck.allow(new, self.deck.path.resolve(), "")
+            if not trusted and self.deck.message is not None:
+                self.problem(self.deck.message.text)
+            return trusted
+        self._asked = missing
+        self.problem(self._to_trust())
+        return False
+
+    def action_fault(self) -> None:
+        """Put the cursor on the first line with a fault."""
+        if self._draft.problems:
+            line = min(self._draft.problems[0].line, self.area.document.line_count) - 1
+            self.area.focus()
+            self.area.move_cursor((line, len(self.area.document.get_line(line))))
+
+    def action_begin_again(self) -> None:
+        """Put what it was before in place of the text; ctrl+z brings that back."""
+        self.area.put(self.text_to_begin())
+
+    @on(Button.Pressed, "#editor")
+    def action_editor(self) -> None:
+        """Open the text in the user's own editor, and take over what comes back."""
+        if self.deck.in_browser:
+            self.problem(f"not in a browser: {NO_PROGRAMS}")
+            return
+        try:
+            argv = editor_of(self.deck.environment)
+            with self.app.suspend():
+                back = edited(self.area.text, argv, name=NEW.name)
+        except EditorFailed as failed:
+            self.problem(str(failed))
+        except SuspendNotSupported:
+            self.problem(f"this terminal cannot be given to {argv[0]}; write here")
+        else:
+            self.area.put(back)
+        self.app.refresh(layout=True)
+
+    def action_decline(self) -> None:
+        if self.is_current and self.draft_key in self.deck.drafts:
+            self.deck.say("nothing was sent; the text is kept until the dashboard is left", "muted")
+        super().action_decline()
+
+    def after(self, outcome: Outcome) -> None:
+        """Forget the text once it was applied; else say that it is there."""
+        if outcome.status == "applied":
+            self.deck.drafts.pop(self.draft_key, None)
+        elif outcome.status == "refused":
+            self.deck.say(f"refused: {outcome.reason or 'no reason given'}; the text is kept", "error")

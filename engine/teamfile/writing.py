@@ -1,0 +1,145 @@
+"""An agent spec as YAML that the team file's reader turns into the same spec.
+
+Rule: what is written is what a person would write: defaults are left out, short forms are used, long texts stand in
+blocks of lines. What the format has no word for is told by `unsaid`, never dropped in silence.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import yaml
+from pydantic import ValidationError
+
+from engine.core.fact import names
+from engine.core.limits import WARN_AT, Limits
+from engine.core.policies.records import Policy, Retry
+from engine.core.spec import MODEL_TYPES, AgentSpec, Pool
+from engine.teamfile.build import agent_spec
+from engine.teamfile.document import plain_value
+from engine.teamfile.schema import AgentBlock
+
+_AMOUNTS = ("attempts", "time_s", "tokens", "cost_usd")
+_SHORT = {"retry": "retries", "failover": "agents", "escalate": "after_s"}
+"""What may stand alone behind a policy."""
+_LINES = re.compile(r"[^\S\n]$", re.MULTILINE)
+_LONGEST = 10**6
+"""Cells of a line before YAML folds it: never, where somebody is to edit it."""
+
+
+def agent_yaml(spec: AgentSpec) -> str:
+    """Return the YAML of one agent, without the team around it."""
+    node: Any = _Writer(default_flow_style=None, sort_keys=False).represent_data(_block(spec))  # type: ignore[arg-type]
+    node.flow_style = False
+    text = str(yaml.serialize(node, Dumper=yaml.SafeDumper, width=_LONGEST, allow_unicode=True))
+    # They stand in double quotes alone, where YAML has escapes for them.
+    return "".join(one if one.isprintable() or one == "\n" else f"\\U{ord(one):08x}" for one in text)
+
+
+def unsaid(spec: AgentSpec) -> list[str]:
+    """Return the fields of a spec that team files have no word for, and that would be lost in its YAML."""
+    try:
+        again = agent_spec(AgentBlock.model_validate(_block(spec)))
+    except ValidationError as error:  # such as code of a running program, which no file can name
+        return list(dict.fromkeys(str(one["loc"][0]) for one in error.errors()))
+    return [name for name in names(AgentSpec) if getattr(again, name) != getattr(spec, name)]
+
+
+def _block(spec: AgentSpec) -> dict[str, Any]:
+    """Return what a person would write, by the keys of the format in their order."""
+    said = {**_fields(spec), "limits": _limits(spec)}
+    if spec.agent_type == "scripted" and "script" in spec.options:
+        said["script"] = spec.options["script"]
+        said["options"] = {key: value for key, value in spec.options.items() if key != "script"}
+    if said["type"] == _told_by(said):
+        said["type"] = None
+    found = {name: said.get(name) for name in AgentBlock.model_fields}
+    return {name: _plain(value) for name, value in found.items() if name == "name" or not _is_unsaid(name, value)}
+
+
+def _fields(spec: AgentSpec) -> dict[str, Any]:
+    known = {name: getattr(spec, name) for name in names(AgentSpec) if name in AgentBlock.model_fields}
+    chain = [_policy(policy) for policy in spec.on_failure]
+    return {**known, "type": spec.agent_type, "on_failure": chain, "pool": _pool(spec.pool)}
+
+
+def _told_by(said: Mapping[str, Any]) -> str | None:
+    """Return the type that the other keys tell, so that it need not be written."""
+    if said.get("run") is not None:
+        return "function"
+    if said.get("script") is not None:
+        return "scripted"
+    return MODEL_TYPES[0] if said.get("model") is not None or said.get("instructions") else None
+
+
+def _is_unsaid(name: str, value: Any) -> bool:
+    default = AgentBlock.model_fields[name].default
+    return value is None or value == default or (value in ((), [], {}, "") and name != "output")
+
+
+def _policy(policy: Policy) -> Any:
+    """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with all that is not as usual."""
+    usual = type(policy)()
+    own = {name: getattr(policy, name) for name in names(type(policy)) if getattr(policy, name) != getattr(usual, name)}
+    if not own:
+        return {"retry": policy.retries} if isinstance(policy, Retry) else policy.type
+    short = _SHORT.get(policy.type, "")
+    return {policy.type: own[short] if [*own] == [short] else own}
+
+
+def _pool(pool: Pool | None) -> Any:
+    if pool is None:
+        return None
+    usual = Pool(min=pool.min, max=pool.max)
+    return f"{pool.min}..{pool.max}" if pool == usual else {name: getattr(pool, name) for name in names(Pool)}
+
+
+def _limits(spec: AgentSpec) -> dict[str, Any] | None:
+    said = {**_amounts(spec.limits), **({"task": _amounts(spec.task_limits)} if spec.task_limits else {})}
+    return said or None
+
+
+def _amounts(limits: Limits | None) -> dict[str, Any]:
+    if limits is None:
+        return {}
+    found = {name: getattr(limits, name) for name in _AMOUNTS if getattr(limits, name) is not None}
+    return {
+        **found,
+        **({"warn_at": limits.warn_at} if limits.warn_at != WARN_AT else {}),
+        **({"then": limits.then} if limits.then != "stop" else {}),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of plain lists, dicts, texts and numbers."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in names(type(value))}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    if isinstance(value, Decimal):
+        return float(value) if Decimal(str(float(value))) == value else str(value)
+    return value
+
+
+class _Writer(yaml.representer.SafeRepresenter):
+    """Writes texts so that the reader takes them for the same texts."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def text(self, data: str) -> yaml.ScalarNode:
+        style = None
+        if not all(one.isprintable() or one == "\n" for one in data) or plain_value(data) is not data:
+            style = '"'
+        elif "\n" in data:
+            style = "|" if not _LINES.search(data) else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Writer.add_representer(str, _Writer.text)
+
+__all__ = ["agent_yaml", "unsaid"]

@@ -1,0 +1,87 @@
+"""Specs written as YAML in the dashboard: checked as they are typed, shown before they are sent, never lost."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.widgets.yaml_area import YamlArea
+from engine.core.commands import AddAgent, SwapAgent
+from tests.pilot.hand import Hand, opened
+
+pytestmark = pytest.mark.anyio
+SCOUT = ("j", "j", "j", "e")
+
+
+def text(hand: Hand) -> str:
+    return hand.app.screen.query_one(YamlArea).text
+
+
+async def test_a_changed_spec_is_a_swap_that_is_shown_first(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*SCOUT)
+        assert "nothing is changed yet" in hand.told("would")
+        await hand.press("ctrl+s")
+        assert hand.problem == "nothing is changed yet"
+        await hand.press("ctrl+end", *"timeout_s: 9", "enter", *"weight: 2")
+        assert "would do    swapped scout to g2" in hand.told("would")
+        assert "+ timeout s" in hand.told("preview")
+        await hand.press("ctrl+s")
+        assert isinstance(hand.ordered, SwapAgent)
+        assert hand.ordered.spec is not None
+        assert (hand.ordered.spec.name, hand.ordered.spec.timeout_s, hand.ordered.mode) == ("scout", 9.0, "drain")
+
+
+async def test_a_fault_is_named_with_its_line_as_it_is_typed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*SCOUT, "ctrl+end", *"timeout: 9")
+        assert "line 6" in hand.told("faults")
+        assert "timeout_s" in hand.told("faults")
+        await hand.press("ctrl+home", "ctrl+s")
+        assert not hand.app.orders
+        assert hand.app.screen.query_one(YamlArea).cursor_location[0] == 5
+        await hand.press("backspace", "backspace", "backspace", *"_s: 9")
+        assert "line" not in hand.told("faults")
+
+
+async def test_code_that_is_not_trusted_is_named_and_not_run_because_it_was_typed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*SCOUT, "down", "down", "down", "end", *"2")
+        assert "runs        crew:scout2" in hand.told("preview")
+        await hand.press("ctrl+s")
+        assert hand.problem == "not trusted yet: crew:scout2; look at that code, then ctrl+s trusts it"
+        assert not hand.app.orders
+
+
+async def test_a_text_that_was_left_is_there_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*SCOUT, "ctrl+end", *"weight: 2", "escape")
+        assert hand.said == "nothing was sent; the text is kept until the dashboard is left"
+        await hand.press("e")
+        assert text(hand).endswith("weight: 2")
+        assert "ctrl+r begins again" in hand.told("note")
+        await hand.press("ctrl+r")
+        assert "weight" not in text(hand)
+        assert not hand.app.drafts
+
+
+async def test_a_terminal_that_cannot_be_given_away_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with opened(tmp_path) as hand:
+        await hand.press(*SCOUT, "ctrl+o")
+        assert hand.problem == "this terminal cannot be given to true; write here"
+        monkeypatch.delenv("EDITOR")
+        await hand.press("ctrl+o")
+        assert hand.problem.startswith("no $EDITOR is set")
+        hand.app.in_browser = True
+        await hand.press("ctrl+o")
+        assert hand.problem == "not in a browser: $EDITOR is a program of this machine; write here"
+
+
+async def test_a_new_agent_begins_like_the_one_before_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("N")
+        assert "run: crew:writer" in text(hand)
+        await hand.press("ctrl+home", "end", *"2", "ctrl+s")
+        assert isinstance(hand.ordered, AddAgent)
+        assert (hand.ordered.spec and hand.ordered.spec.name, hand.ordered.supervisor) == ("newcomer2", "@s1")

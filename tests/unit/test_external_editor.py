@@ -1,0 +1,69 @@
+"""A text in the user's own editor: what comes back, and what is kept where nothing usable does."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dashboard.external_editor import EditorFailed, edited, editor_of
+
+
+def editor(*lines: str) -> list[str]:
+    """An editor that does these lines of Python with its file, `file`."""
+    return [sys.executable, "-c", "\n".join(["import sys, pathlib", "file = pathlib.Path(sys.argv[1])", *lines])]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_what_the_editor_writes_comes_back_and_its_file_goes(folder: Path) -> None:
+    back = edited("name: a\n", editor("file.write_text(file.read_text() + 'weight: 2\\r\\n')"), name="agent.yaml")
+
+    assert back == "name: a\nweight: 2\n"
+    assert not list(folder.iterdir())
+
+
+def test_an_editor_that_is_not_there_is_one_line(folder: Path) -> None:
+    with pytest.raises(EditorFailed, match=r"^no-such-editor does not run: No such file .*; is \$EDITOR right"):
+        edited("name: a\n", ["no-such-editor"], name="agent.yaml")
+    assert not list(folder.iterdir())
+
+
+def test_an_editor_that_fails_leaves_the_text_as_it_was(folder: Path) -> None:
+    with pytest.raises(EditorFailed, match=r"ended with status 3; the text is as it was$"):
+        edited("name: a\n", editor("sys.exit(3)"), name="agent.yaml")
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("file.write_text('mine'); sys.exit(1)", "ended with status 1"),
+        ("file.write_bytes(bytes([255, 254, 65]))", "not text in UTF-8"),
+        ("file.write_text('a' * 1_000_001)", "larger than 1,000,000 bytes"),
+        ("file.write_bytes(bytes(3))", "not text"),
+    ],
+)
+def test_what_cannot_be_taken_over_stays_in_its_file(does: str, said: str, folder: Path) -> None:
+    with pytest.raises(EditorFailed, match=said) as failed:
+        edited("name: a\n", editor(does), name="agent.yaml")
+
+    (kept,) = folder.rglob("agent.yaml")
+    assert str(kept) in str(failed.value)
+
+
+def test_an_editor_that_removes_its_file_is_said() -> None:
+    with pytest.raises(EditorFailed, match="left no file to read"):
+        edited("name: a\n", editor("file.unlink()"), name="agent.yaml")
+
+
+def test_the_editor_is_what_the_environment_names() -> None:
+    assert editor_of({"EDITOR": "code --wait"}) == ["code", "--wait"]
+    assert editor_of({"EDITOR": "nano", "VISUAL": "vim"}) == ["vim"]
+    with pytest.raises(EditorFailed, match=r"no \$EDITOR is set"):
+        editor_of({})
+    with pytest.raises(EditorFailed, match="quotes do not close"):
+        editor_of({"EDITOR": "vim '"})
