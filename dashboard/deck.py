@@ -18,6 +18,8 @@ from dashboard.feed import Feed
 from dashboard.theme import THEMES
 from dashboard.time_travel import TimeTravel
 from dashboard.views.amounts import size
+from dashboard.views.bulk import Bulk
+from dashboard.views.bulk import spoken as spoken_all
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import NOTHING_TO_UNDO, can_be_undone, spoken
 from dashboard.views.past import REFUSED
@@ -151,6 +153,30 @@ class Deck(TimeTravel):
         said = spoken(
             command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, undoable=undoable
         )
+        self.say(said.text, said.tone)
+
+    def order_all(self, bulk: Bulk, commands: Sequence[Command]) -> None:
+        """Send several commands, and say in one line what became of them."""
+        if commands and self.may():
+            self.say(f"… {len(commands)} changes", "muted")
+            told = partial(self._told_all, bulk, commands)
+            self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ")
+
+    def _send_all(self, commands: Sequence[Command]) -> list[Outcome]:
+        """Runs in a thread; no engine that answers is waited for once."""
+        with self._client() as client:
+            left_s = PATIENCE_S if client.engine_alive() else 0.0
+            found = []
+            for command_id in [client.send(command) for command in commands]:
+                found.append(client.wait(command_id, left_s))
+                left_s = 0.0 if found[-1].status == "pending" else left_s
+        return found
+
+    def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: Sequence[Outcome]) -> None:
+        pairs = zip(commands, outcomes, strict=True)
+        undoable = [one.command_id for command, one in pairs if one.status == "applied" and can_be_undone(command)]
+        self.undoable += undoable
+        said = spoken_all(bulk, outcomes, undoable=bool(undoable))
         self.say(said.text, said.tone)
 
     def undo(self, command_id: str | None = None) -> None:

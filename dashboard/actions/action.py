@@ -80,9 +80,14 @@ class Acting(Looking, Screen[None]):
         """Return what can be copied here, and what that is."""
         return "", ""
 
-    def marked_agents(self) -> list[str]:
-        """Return the agents that were marked, in the order of the rows."""
+    def marked(self) -> list[str]:
+        """Return the keys of the rows that were marked and still stand for something, in the order of marking."""
         return []
+
+    def marked_agents(self) -> list[str]:
+        """Return the agents among them."""
+        agents = self.state.agents
+        return [key for key in self.marked() if key in agents]
 
     def unmark(self) -> None:
         """Take every mark off."""

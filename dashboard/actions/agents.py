@@ -4,6 +4,8 @@ from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, one_of, supervisors
+from dashboard.actions.marked import in_bulk
+from dashboard.views.bulk import pausing
 from dashboard.views.targets import is_in_trouble
 from dashboard.views.typed import Mistyped, settings_of
 from engine.core.commands import Command, Pause, Resume
@@ -59,6 +61,9 @@ def _strategy(at: Acting, said: Spoken) -> None:
 
 def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:
     """Pause, or resume; None pauses what works and resumes what is paused."""
+    if said.word() is None and (marked := at.marked()):
+        in_bulk(at, pausing(at.state, marked, stop))
+        return
     target = at.asked(said.word())
     if target is None:
         return
@@ -99,7 +104,7 @@ AGENTS = (
     ),
     Action(
         name="pause or resume", key="z", label="pause", does=partial(_pause, None), writes=True,
-        told="pause or resume an agent, a supervisor, a run",
+        told="pause or resume an agent, a supervisor, a run, or all that are marked",
     ),
     Action(
         name="pause", does=partial(_pause, True), writes=True, of=_pausable, arguments="[NAME]",

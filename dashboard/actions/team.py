@@ -5,7 +5,9 @@ from pathlib import Path
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
+from dashboard.actions.marked import in_bulk
 from dashboard.views.amounts import counted, duration
+from dashboard.views.bulk import cancelling
 from dashboard.views.limits import limit_lines
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.targets import Target, receiver
@@ -186,6 +188,9 @@ SETTING = Line(title="Settings of {}", placeholder="key=value …", about=_setti
 
 
 def _cancel(on: Acting, said: Spoken) -> None:
+    if said.word() is None and (marked := on.marked()):
+        in_bulk(on, cancelling(on.state, marked))
+        return
     target = on.asked(said.word())
     if target is not None and target.kind in ("agent", "supervisor"):
         _remove_member(on, target)

@@ -5,7 +5,10 @@ from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
+from dashboard.actions.marked import in_bulk
+from dashboard.client import Outcome
 from dashboard.views.amounts import moment, remaining
+from dashboard.views.bulk import retrying
 from dashboard.views.inbox import question_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.typed import Line, Mistyped, due_in_s
@@ -18,6 +21,9 @@ from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
 def _retry(at: Acting, said: Spoken) -> None:
+    if said.word() is None and (marked := at.marked()):
+        in_bulk(at, retrying(at.state, marked))
+        return
     target = at.asked(said.word())
     if target is None:
         return
@@ -131,6 +137,10 @@ def _reassign(at: Acting, said: Spoken) -> None:
 
 def _answer(at: Acting, said: Spoken) -> None:
     name = said.word()
+    marked = [] if name is not None else [one for one in at.marked() if one in at.state.escalations]
+    if marked:
+        _ask_for_answer(at, marked)
+        return
     target = at.target() if name is None else None
     found = question_of(at.state, name or (target.id if target is not None else ""))
     if found is None and name is None and len(at.state.escalations) == 1:
@@ -138,7 +148,24 @@ def _answer(at: Acting, said: Spoken) -> None:
     if found is None:
         at.warn("no question waits for an answer here; 8 shows those there are")
         return
-    at.ask(dialogs.AnswerDialog(found.id, said.word(1), said.option("output") or ""))
+    _ask_for_answer(at, [found.id], said.word(1), said.option("output") or "")
+
+
+def _ask_for_answer(at: Acting, ids: Sequence[str], said: str | None = None, output: str = "") -> None:
+    """Ask for one answer to questions; where another one came first, show that, and what was written."""
+    dialog = dialogs.AnswerDialog(*ids, said=said, output=output)
+
+    def sent(outcome: Outcome) -> None:
+        written = dialog.written
+        if outcome.status == "refused" and written and not at.app.screen.is_modal:
+            _ask_for_answer(at, ids, dialog.answered, written)
+
+    def answered(command: Command | None) -> None:
+        if command is not None:
+            at.unmark()
+        at.deck.order(command, then=sent)
+
+    at.app.push_screen(dialog, answered)
 
 
 def _revoke(at: Acting, said: Spoken) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dashboard.dialogs.answer import AnswerDialog as AnswerDialog
+    from dashboard.dialogs.bulk import BulkDialog as BulkDialog
     from dashboard.dialogs.dialog import Confirm as Confirm
     from dashboard.dialogs.dialog import ConfirmCancel as ConfirmCancel
     from dashboard.dialogs.dialog import HelpScreen as HelpScreen
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _FILES = {
     "answer": ("AnswerDialog",),
+    "bulk": ("BulkDialog",),
     "dialog": ("Confirm", "ConfirmCancel", "HelpScreen"),
     "edit": ("EditDialog", "NewAgentDialog"),
     "engine": ("EngineDialog", "LeadingDialog", "LeaveDialog"),

@@ -1,7 +1,10 @@
-"""Answering a question: its answers as buttons, each with what it means; an editor where one needs an output."""
+"""Answering questions: their answers as buttons, each with what it means; an editor where one needs an output.
+
+Rule: what somebody else has answered meanwhile is said, with who and what, and not sent; what was written stays.
+"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 from textual import on
@@ -11,13 +14,23 @@ from textual.widgets import Button, TextArea
 
 from dashboard.clean import clean
 from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.views.amounts import counted
 from dashboard.views.header import Glimpse
-from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, question_lines, subject_name
+from dashboard.views.inbox import (
+    MEANINGS,
+    WITH_OUTPUT,
+    in_common,
+    question_lines,
+    settled,
+    several_lines,
+    subject_name,
+)
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.widgets.fields import Picker
 from engine.core.commands import Answer
 from engine.core.fact import JsonValue
 from engine.core.queries.questions import alike
+from engine.core.state import Escalation
 
 _KINDS = (
     Choice("text", "text", "as it stands · ctrl+s answers with it"),
@@ -26,35 +39,51 @@ _KINDS = (
 
 
 class AnswerDialog(Dialog):
-    """Choose an answer; the one that would come by itself is marked."""
+    """Choose one answer for all of the questions; the one that would come by itself is marked."""
 
     BINDINGS = [
         Binding("right", "app.focus_next", "next", show=False),
         Binding("left", "app.focus_previous", "previous", show=False),
         Binding("ctrl+s", "confirm_output", "answer with it", show=False),
         Binding("ctrl+a", "answer_alike", "answer all that are alike", show=False, priority=True),
+        Binding("ctrl+y", "copy", "copy what was written", show=False, priority=True),
     ]
 
-    def __init__(self, escalation_id: str, said: str | None = None, output: str = "") -> None:
+    def __init__(self, *ids: str, said: str | None = None, output: str = "") -> None:
         super().__init__()
-        self._escalation_id, self._said, self._output = escalation_id, said, output
-        self._kind = ""
+        self._ids, self._said, self._output = ids, said, output
+        self._opens_editor = bool(output)
+        self._kinds: set[str] = set()
         self._alike = False
         self._options: list[str] = []
+        self.answered: str | None = None
+        """What was answered."""
+
+    @property
+    def written(self) -> str:
+        """What was written as an output."""
+        return self._output
+
+    @property
+    def _draft_key(self) -> str:
+        return f"answer {' '.join(self._ids)}"
+
+    def _open(self) -> list[Escalation]:
+        """Return those that still wait for an answer."""
+        return [one for an_id in self._ids if (one := self.state.escalations.get(an_id)) is not None]
 
     def title_line(self) -> str:
-        state = self.state
-        asked = state.escalations.get(self._escalation_id)
-        return (
-            f"{self._escalation_id}: about {subject_name(state, asked)}" if asked is not None else self._escalation_id
-        )
+        found = self._open()
+        if len(self._ids) > 1:
+            return f"One answer to {counted(len(self._ids), 'question')}"
+        return f"{self._ids[0]}: about {subject_name(self.state, found[0])}" if found else self._ids[0]
 
     def inside(self) -> Iterable[Widget]:
-        asked = self.state.escalations.get(self._escalation_id)
-        if asked is not None:
-            self._kind, self._options = asked.kind, list(asked.options)
+        found = self._open()
+        self._kinds, self._options = {one.kind for one in found}, in_common(found)
         yield Told(id="told")
         yield Told(id="meanings")
+        self._output = self._output or self.deck.drafts.get(self._draft_key, "")
         yield TextArea(self._output, id="output", tab_behavior="focus", show_line_numbers=False, soft_wrap=True)
         yield Picker("output as", id="as")
 
@@ -65,43 +94,88 @@ class AnswerDialog(Dialog):
 
     def begin(self) -> None:
         self.query_one(Picker).offer(_KINDS)
-        self._edit(self._said is not None and (self._kind, self._said) in WITH_OUTPUT)
+        self._edit(self._opens_editor or (self._said is not None and self._needs_output(self._said)))
         wanted = self._options.index(self._said) if self._said in self._options else 0
         if self._options:
             self.query_one(f"#option-{wanted}", Button).focus()
-        if self._said is not None and self._said not in self._options:
+        if self._said is not None and self._options and self._said not in self._options:
             self.problem(f"{self._said!r} is no answer to it; say one of {', '.join(self._options)}")
         self.look(self.deck.glimpse)
 
+    def _needs_output(self, option: str) -> bool:
+        return any((kind, option) in WITH_OUTPUT for kind in self._kinds)
+
     def action_answer_alike(self) -> None:
         """Give the answer to all questions that are alike, or to this one again."""
-        asked = self.state.escalations.get(self._escalation_id)
-        self._alike = not self._alike and asked is not None and len(alike(self.state, asked)) > 1
+        found = self._open()
+        self._alike = not self._alike and len(self._ids) == 1 and bool(found) and len(alike(self.state, found[0])) > 1
         self.look(self.deck.glimpse)
+
+    def action_copy(self) -> None:
+        """Copy what was written."""
+        text = self.query_one(TextArea).text
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.problem("what you wrote is copied")
+
+    def action_decline(self) -> None:
+        if text := self.query_one(TextArea).text:
+            self.deck.drafts[self._draft_key] = text
+        super().action_decline()
 
     def _edit(self, shown: bool) -> None:
         self.query_one("#output").display = shown
         self.query_one(Picker).display = shown
 
     def look(self, glimpse: Glimpse) -> None:
-        asked = glimpse.state.escalations.get(self._escalation_id)
-        if asked is None:
-            self.problem("it was answered meanwhile; esc goes back")
+        found = self._open()
+        if not found:
+            self._show_settled(glimpse)
             return
-        lines = [*question_lines(glimpse.state, asked, glimpse.now_ms)]
-        if self._alike:
-            lines.append(labelled("answers", ", ".join(one.id for one in alike(glimpse.state, asked)), "strong"))
-        self.told("told").show(lines)
+        self.told("told").show(self._about(glimpse, found))
         chosen = self._chosen()
-        meanings = [
-            Cell(
-                MEANINGS.get((asked.kind, option), "") + ("  (the default)" if option == asked.default else ""),
-                "strong" if option == chosen else "muted",
-                f"{option:<12}",
-            )
-            for place, option in enumerate(asked.options)
-        ]
-        self.told("meanings").show(meanings)
+        self.told("meanings").show(
+            [Cell(self._meaning(found, option), "strong" if option == chosen else "muted", f"{option:<12}")
+             for option in self._options]
+        )  # fmt: skip
+        if not self._options:
+            self.problem("they have no answer in common; mark questions of one kind")
+
+    def _about(self, glimpse: Glimpse, found: Sequence[Escalation]) -> list[Cell]:
+        if len(self._ids) > 1:
+            return several_lines(glimpse.state, self._ids, glimpse.recent, glimpse.now_ms)
+        lines = [*question_lines(glimpse.state, found[0], glimpse.now_ms)]
+        if self._alike:
+            lines.append(labelled("answers", ", ".join(one.id for one in alike(glimpse.state, found[0])), "strong"))
+        return lines
+
+    def _meaning(self, found: Sequence[Escalation], option: str) -> str:
+        told = dict.fromkeys(MEANINGS.get((one.kind, option), "") for one in found)
+        default = all(one.default == option for one in found)
+        return "; ".join(one for one in told if one) + ("  (the default)" if default else "")
+
+    def _show_settled(self, glimpse: Glimpse) -> None:
+        """Say who was first; nothing can be sent any more."""
+        cells = []
+        for an_id in self._ids:
+            was = settled(glimpse.recent, an_id)
+            told = was.told(glimpse.now_ms) if was is not None else "it is not asked any more"
+            cells.append(labelled(an_id, told, "attention"))
+        self.told("told").show(cells)
+        self.told("meanings").show_any([])
+        for button in self.query(Button):
+            button.display = button.id == "decline"
+        kept = bool(self.query_one(TextArea).text)
+        self.query_one(TextArea).read_only = True
+        self.query_one(Picker).display = False
+        told = (
+            "what you wrote was not sent; ctrl+y copies it, esc goes back"
+            if kept
+            else "nothing was sent; esc goes back"
+        )
+        self.problem(told)
+        if not kept:
+            self._edit(False)
 
     def _chosen(self) -> str | None:
         """Return the answer under the cursor, or the one whose output is being written."""
@@ -120,7 +194,7 @@ class AnswerDialog(Dialog):
             return
         event.stop()
         option = self._options[int(name.removeprefix("option-"))]
-        if (self._kind, option) in WITH_OUTPUT and not self.query_one("#output").display:
+        if self._needs_output(option) and not self.query_one("#output").display:
             self._said = option
             self._edit(True)
             self.query_one("#output").focus()
@@ -134,17 +208,26 @@ class AnswerDialog(Dialog):
             self._give(self._said)
 
     def _give(self, option: str) -> None:
-        output: JsonValue = None
-        if (self._kind, option) in WITH_OUTPUT:
-            output = self.query_one(TextArea).text
-            if self.query_one(Picker).chosen == "json":
-                try:
-                    output = json.loads(output)
-                except ValueError as error:
-                    self.problem(f"that is no JSON: {error}")
-                    return
+        found, output = self._open(), None
+        if not found:
+            self._show_settled(self.deck.glimpse)
+            return
+        if self._needs_output(option):
+            self._output = self.query_one(TextArea).text
+            try:
+                output = self._value()
+            except ValueError as error:
+                self.problem(f"that is no JSON: {error}")
+                return
         if self.is_current:
-            self.dismiss(Answer(escalation=self._escalation_id, answer=option, output=output, alike=self._alike))
+            self.answered = option
+            self.deck.drafts.pop(self._draft_key, None)
+            first, *others = [one.id for one in found]
+            self.dismiss(Answer(escalation=first, answer=option, output=output, also=others, alike=self._alike))
+
+    def _value(self) -> JsonValue:
+        value: JsonValue = json.loads(self._output) if self.query_one(Picker).chosen == "json" else self._output
+        return value
 
     def confirm(self) -> None:
         """Enter in the picker answers with the output."""

@@ -220,7 +220,7 @@ class Frame(Acting):
 
     def action_back(self) -> None:
         """Take marks or the filter off; without any, leave a screen that stands above another."""
-        if self.marked_agents():
+        if self.marked():
             self.unmark()
         elif self.needle:
             self.filter("")

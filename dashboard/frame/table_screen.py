@@ -24,6 +24,8 @@ class TableScreen(Frame):
     SORTED: ClassVar[bool] = True
     """Whether rows change places by themselves; then their order is held while the cursor stands on one of them."""
 
+    MARKED: ClassVar[str] = "h swaps them as one change, z pauses or resumes them, ctrl+d removes them"
+    """What can be done with rows that are marked."""
     ORDERS: ClassVar[tuple[str, ...]] = ()
     """The ways to sort, in the order in which a key goes through them; without any, rows are sorted by their cells."""
     HEADS: ClassVar[Mapping[str, str]] = {}
@@ -100,14 +102,14 @@ class TableScreen(Frame):
 
     def action_back(self) -> None:
         """Take marks or the filter off; without any, let the order go; then as on every screen."""
-        if not self.marked_agents() and not self.needle and self.is_held:
+        if not self.marked() and not self.needle and self.is_held:
             self.release()
             self.look(self.deck.glimpse)
         else:
             super().action_back()
 
     def facts(self) -> list[Cell]:
-        marked = len(self.marked_agents())
+        marked = len(self.marked())
         facts = [Cell(f"▪ {marked} marked", "accent")] if marked else []
         facts += [Cell("order held, esc releases it", "muted")] if self.is_held else []
         facts += [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
@@ -132,24 +134,31 @@ class TableScreen(Frame):
         self.release()
         self.look(self.deck.glimpse)
 
-    def marked_agents(self) -> list[str]:
-        """Return the agents that were marked and are still in the team."""
-        agents = self.state.agents
-        return [key for key in self.table.marked if key in agents] if self.is_mounted else []
+    def marked(self) -> list[str]:
+        """Return the keys of rows that were marked and still stand for something."""
+        return [key for key in self.table.marked if self.can_be_marked(key)] if self.is_mounted else []
+
+    def can_be_marked(self, key: str) -> bool:
+        """Tell whether a row stands for something that can be changed."""
+        return target_of(self.state, key) is not None
 
     def unmark(self) -> None:
         self.table.unmark()
         self.look(self.deck.glimpse)
 
     def action_mark(self) -> None:
-        """Mark the agent under the cursor, or take its mark off; the cursor goes on to the next."""
+        """Mark the row under the cursor, or take its mark off; the cursor goes on to the next."""
         key = self.table.selected
-        if key in self.state.agents:
-            self.table.mark(key)
-            self.table.action_move(1)
-            if marked := len(self.marked_agents()):
-                self.deck.say(f"{marked} marked · h swaps them as one change · esc clears the marks", "muted")
-            self.look(self.deck.glimpse)
+        if key is None:
+            return
+        if not self.can_be_marked(key):
+            self.warn("it has ended, and its run with it; nothing can be done with it")
+            return
+        self.table.mark(key)
+        self.table.action_move(1)
+        if marked := len(self.marked()):
+            self.deck.say(f"{marked} marked · {self.MARKED} · esc clears the marks", "muted")
+        self.look(self.deck.glimpse)
 
     def target(self) -> Target | None:
         return target_of(self.state, self.table.selected)

@@ -1,5 +1,7 @@
 """What waits for a person."""
 
+from textual.binding import Binding
+
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import Spoken
 from dashboard.frame.table_screen import TableScreen
@@ -14,19 +16,34 @@ class InboxScreen(TableScreen):
     """Questions first, then agents, teams and tasks that are in trouble."""
 
     PLACE = "inbox"
-    KEYS = (("enter", "answer"), "swap", "retry", ("pause or resume", "resume"), "reassign", "cancel")
+    MARKED = "enter gives the questions one answer, r and z help what is in trouble"
+    BINDINGS = [Binding("space", "mark", "mark", show=False)]
+    KEYS = (
+        ("enter", "answer"),
+        ("space", "mark"),
+        "swap",
+        "retry",
+        ("pause or resume", "resume"),
+        "reassign",
+        "cancel",
+    )
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         state = self.state
-        if event.key in state.escalations:
+        if any(key in state.escalations for key in self.marked()):
+            BY_NAME["answer"].call(self, Spoken())
+        elif event.key in state.escalations:
             BY_NAME["answer"].call(self, Spoken((event.key,)))
         elif event.key in state.agents:
             self.deck.open("agent", event.key)
         elif event.key in state.tasks:
             self.deck.open("task", event.key)
+
+    def can_be_marked(self, key: str) -> bool:
+        return key in self.state.escalations or super().can_be_marked(key)
 
     def target(self) -> Target | None:
         """Return what the row is about: actions are for that."""

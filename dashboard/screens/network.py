@@ -209,11 +209,11 @@ class NetworkScreen(TableScreen):
         return [*facts, *depth_facts(self.state)]
 
     def action_mark(self) -> None:
-        """Mark the agent under the cursor; on a supervisor, or a line of folded agents, show or fold those."""
-        if (self.table.selected or "") in self.state.agents:
-            super().action_mark()
-        else:
+        """Mark the agent or supervisor under the cursor; a line of folded agents shows them."""
+        if (self.table.selected or "").startswith("fold:"):
             self.action_fold()
+        else:
+            super().action_mark()
 
     def action_fold(self) -> None:
         """Show or fold the idle agents of the supervisor under the cursor."""

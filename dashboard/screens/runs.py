@@ -1,5 +1,7 @@
 """Runs, open and ended."""
 
+from textual.binding import Binding
+
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Listing
@@ -11,9 +13,11 @@ class RunsScreen(TableScreen):
     """Open runs first, then those that ended."""
 
     PLACE = "runs"
+    MARKED = "z pauses or resumes them, ctrl+d cancels them, r submits them again"
+    BINDINGS = [Binding("space", "mark", "mark", show=False)]
     KEYS = (
         ("enter", "open"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
-        "strategy", (">", "sort"), ("d", "describe"), ("y", "JSON"),
+        "strategy", (">", "sort"), ("d", "describe"), ("y", "JSON"), ("space", "mark"),
     )  # fmt: skip
     ORDERS = tuple(ORDERS)
     HEADS = HEADS

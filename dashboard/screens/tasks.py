@@ -1,5 +1,7 @@
 """Tasks, also those of runs that are over, which are read from the journal."""
 
+from textual.binding import Binding
+
 from dashboard.frame.journal_screen import MOST, JournalScreen
 from dashboard.views.ended import ENDS, EndedTask, ended_in
 from dashboard.views.header import Glimpse
@@ -12,6 +14,8 @@ class TasksScreen(JournalScreen):
     """What is at work, what waits and why, what has ended."""
 
     PLACE = "tasks"
+    MARKED = "ctrl+d cancels them, r tries them again"
+    BINDINGS = [Binding("space", "mark", "mark", show=False)]
     SORTED = True
     KINDS = ENDS
     KEYS = (
@@ -25,6 +29,7 @@ class TasksScreen(JournalScreen):
         "swap",
         ("d", "describe"),
         ("y", "JSON"),
+        ("space", "mark"),
     )
     ORDERS = tuple(ORDERS)
     HEADS = HEADS

@@ -2,7 +2,7 @@
 
 MOVES = (
     ("1 – 9, 0", "go to a screen"),
-    ("space", "mark an agent; h then swaps all that are marked as one change"),
+    ("space", "mark rows; z, ctrl+d, r, in the inbox enter, and h for agents, are for all that are marked"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
     ("<  >", "sort a table the way before, the next way; so does a click on a heading, a second one turns it round"),

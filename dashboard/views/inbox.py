@@ -1,13 +1,17 @@
 """What waits for a person: questions with their answers, then what is broken or has failed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Reversible, Sequence
+from typing import NamedTuple
 
 from dashboard.views.amounts import clock, counted, elapsed, left
 from dashboard.views.digest import needs_person
+from dashboard.views.event_log import Entry
 from dashboard.views.filters import filter_typed
 from dashboard.views.rows import Cell, Column, Listing, labelled, nothing
 from dashboard.views.subjects import OfNeed
+from engine.core.events import CommandApplied, EscalationAnswered
+from engine.core.fact import JsonValue
 from engine.core.queries.questions import alike
 from engine.core.state import Escalation, State, TaskStatus
 
@@ -55,6 +59,10 @@ MEANINGS: dict[tuple[str, str], str] = {
 """What an answer means, by the kind of the question."""
 WITH_OUTPUT = frozenset({("ask", "reply"), ("failure", "use"), ("doubt", "ran")})
 """Answers that come with an output."""
+
+
+SHOWN = 8
+"""Questions that are named where one answer is for several."""
 
 
 def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
@@ -136,6 +144,62 @@ def question_of(state: State, target: str) -> Escalation | None:
     an_id = target.removeprefix("@")
     found = state.escalations.get(an_id)
     return found or next((one for one in state.escalations.values() if one.subject == an_id), None)
+
+
+class Settled(NamedTuple):
+    """How a question was answered that nobody has to answer any more."""
+
+    who: str
+    """Who answered; empty where that is not known yet."""
+    answer: str
+    output: JsonValue
+    at_ms: int
+
+    def told(self, now_ms: int) -> str:
+        """In words."""
+        by = f"answered by {self.who}" if self.who else "answered"
+        said = f": {self.output}" if isinstance(self.output, str) and self.output else ""
+        return f"{by} {elapsed(now_ms - self.at_ms) or '0 s'} ago with {self.answer}{said}"
+
+
+def settled(recent: Reversible[Entry], question_id: str) -> Settled | None:
+    """Return how a question was answered, as the newest events tell it; None where they do not."""
+    sender = ""
+    for entry in reversed(recent):
+        event = entry.event
+        if isinstance(event, CommandApplied) and question_id in _answered_by(event):
+            sender = event.sender
+        elif isinstance(event, EscalationAnswered) and event.escalation_id == question_id:
+            nobody = {"default": "the default, as nobody did in time", "grant": "what was granted before"}
+            return Settled(nobody.get(event.by, sender), event.answer, event.output, entry.at_ms)
+    return None
+
+
+def _answered_by(event: CommandApplied) -> Sequence[JsonValue]:
+    found = event.result.get("answered") if event.command == "answer" else None
+    return found if isinstance(found, list) else ()
+
+
+def in_common(asked: Sequence[Escalation]) -> list[str]:
+    """Return the answers that all of these questions take, in the order of the first."""
+    if not asked:
+        return []
+    return [one for one in asked[0].options if all(one in other.options for other in asked)]
+
+
+def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], now_ms: int) -> list[Cell]:
+    """Return a line for each of several questions; of one that was answered meanwhile, by whom."""
+    cells = []
+    for one in ids[:SHOWN]:
+        asked = state.escalations.get(one)
+        if asked is not None:
+            told = f"{_ABOUT.get(asked.kind, asked.kind)} · {subject_name(state, asked)} · {asked.question}"
+            cells.append(labelled(one, told))
+        else:
+            was = settled(recent, one)
+            cells.append(labelled(one, was.told(now_ms) if was is not None else "is not asked any more", "muted"))
+    more = len(ids) - SHOWN
+    return [*cells, Cell(f"and {counted(more, 'more question')}", "muted")] if more > 0 else cells
 
 
 def place_of(state: State, key: str) -> str:

@@ -1,6 +1,6 @@
 """A hand on the keys of a dashboard whose team stands still."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from dashboard.client import Outcome
 from dashboard.dialogs.dialog import Dialog
 from dashboard.frame.frame import Frame
 from dashboard.settings import Settings
+from dashboard.views.bulk import Bulk
+from dashboard.views.event_log import Entry
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
 from engine.core.commands import Command
@@ -25,12 +27,23 @@ class Ordering(QuarterdeckApp):
 
     def __init__(self, db: Path, **said: object) -> None:
         self.orders: list[Command] = []
+        self._then: Callable[[Outcome], None] | None = None
         super().__init__(db, **said)  # type: ignore[arg-type]
 
     def order(self, command: Command | None, then: Callable[[Outcome], None] | None = None) -> None:
         if command is not None:
             self.orders.append(command)
+            self._then = then
         super().order(command, then)
+
+    def refuse(self, reason: str) -> None:
+        """Let the last command be refused, as an engine would that was asked later."""
+        assert self._then is not None
+        self._then(Outcome(command_id="c", status="refused", reason=reason))
+
+    def order_all(self, bulk: Bulk, commands: Sequence[Command]) -> None:
+        self.orders += commands
+        super().order_all(bulk, commands)
 
 
 class Hand:
@@ -43,6 +56,16 @@ class Hand:
         await self.pilot.press(*keys)
         await self.app.workers.wait_for_complete()
         await self.pilot.pause()
+
+    async def meanwhile(self, command: Command) -> None:
+        """Let somebody else give a command."""
+        seq = self.work.state.seq
+        happened = self.work.order(command)
+        entries = (Entry(at, event.at_ms, event.type, event) for at, event in enumerate(happened, seq + 1))
+        self.app.feed.recent.extend(entries)
+        self.clock[0] += 1_000
+        self.app.flush()
+        await self.press()
 
     @property
     def ordered(self) -> Command:

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from engine.core.commands import Submit
+from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Retry
-from engine.core.signals import ModelErred
+from engine.core.signals import ModelErred, PersonAsked, PersonKind
 from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS
 from tests.world import World, agent, team_world
@@ -80,3 +81,41 @@ def _model(work: World, key: tuple[str, int], name: str, answer: Mapping[str, ob
 
 def _tool(work: World, key: tuple[str, int], name: str, given: object, found: object) -> None:
     work.record(key, f"tool:{name}", found, what="tool", input=given, duration_ms=412)
+
+
+def asking() -> tuple[World, dict[str, str]]:
+    """Return the same team, where the scout asks a question and two tools wait to be allowed."""
+    work, live = talking()
+    keys = {work.state.agents[start.agent_id].name: key for key, start in work.started.items()}
+    told = "Which tides are meant: of the North Sea, or of all seas?"
+    _asks(work, keys["scout"], "ask", told, {}, ())
+    for name, path in (("writer", "tides.md"), ("seeker", f"moon {HOSTILE}.md")):
+        detail: dict[str, JsonValue] = {"tool": "files/write", "arguments": {"path": path, "text": "# Tides"}}
+        _asks(work, keys[name], "approval", f"{name} wants to call files/write", detail, ALLOWING)
+    work.now_ms = NOW_MS - 400
+    return work, live
+
+
+ALLOWING = ("allow_once", "allow_always", "reject_once", "reject_always")
+
+
+def _asks(
+    work: World,
+    key: tuple[str, int],
+    kind: PersonKind,
+    question: str,
+    detail: dict[str, JsonValue],
+    options: tuple[str, ...],
+) -> None:
+    work.say(
+        PersonAsked(
+            task_id=key[0],
+            attempt=key[1],
+            generation=1,
+            key=f"{kind}:1",
+            kind=kind,
+            question=question,
+            options=list(options),
+            detail=detail,
+        )
+    )

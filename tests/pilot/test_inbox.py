@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from textual.widgets import TextArea
 
 from dashboard.dialogs.answer import AnswerDialog
 from dashboard.widgets.bar import Bar
 from engine.core.commands import Answer
 from tests.pilot.hand import opened
+from tests.pilot.talking import asking
 from tests.pilot.trouble import trouble
 
 pytestmark = pytest.mark.anyio
@@ -70,3 +72,54 @@ async def test_a_line_answers_by_the_id_of_the_question(tmp_path: Path) -> None:
         assert hand.ordered == Answer(escalation="e1", answer="retry")
         await hand.press("colon", *"answer e9 retry", "enter")
         assert hand.said.startswith("no question waits for an answer here")
+
+
+async def test_marked_questions_get_one_answer(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=asking()[0]) as hand:
+        await hand.press("8", "down", "space", "space", "enter")
+        assert hand.dialog.title_line() == "One answer to 2 questions"
+        assert "e2          approval · " in hand.told("told")
+        assert "allow_once  this call may happen" in hand.told("meanings")
+        await hand.press("right", "enter")
+        assert hand.ordered == Answer(escalation="e2", answer="allow_always", also=["e3"])
+        assert not hand.table.marked
+
+
+async def test_questions_without_a_common_answer_are_not_answered_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=asking()[0]) as hand:
+        await hand.press("8", "space", "space", "enter")
+        assert hand.problem == "they have no answer in common; mark questions of one kind"
+
+
+async def test_who_answered_meanwhile_is_said_and_what_was_written_stays(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=asking()[0]) as hand:
+        await hand.press("8", "enter", "enter", *"all")
+        await hand.meanwhile(Answer(escalation="e1", answer="reply", output="the North Sea"))
+        assert "answered by test 1 s ago with reply: the North Sea" in " ".join(hand.told("told").split())
+        assert hand.problem == "what you wrote was not sent; ctrl+y copies it, esc goes back"
+        await hand.press("ctrl+s")
+        assert not hand.app.orders
+        await hand.press("ctrl+y")
+        assert hand.app.clipboard == "all"
+
+
+async def test_one_of_several_that_was_answered_meanwhile_is_left_out(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=asking()[0]) as hand:
+        await hand.press("8", "down", "space", "space", "enter")
+        await hand.meanwhile(Answer(escalation="e2", answer="reject_once"))
+        assert "e2          answered by test" in hand.told("told")
+        await hand.press("enter")
+        assert hand.ordered == Answer(escalation="e3", answer="allow_once")
+
+
+async def test_what_was_written_is_shown_again_where_another_answer_came_first(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=asking()[0]) as hand:
+        await hand.press("8", "enter", "enter", *"all")
+        dialog = hand.app.screen
+        await hand.press("ctrl+s")
+        await hand.meanwhile(Answer(escalation="e1", answer="reply", output="the North Sea"))
+        assert isinstance(dialog, AnswerDialog)
+        hand.app.refuse("no question 'e1' waits")
+        await hand.press()
+        assert hand.app.screen.query_one(TextArea).text == "all"
+        assert "answered by test" in hand.told("told")

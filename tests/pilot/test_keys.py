@@ -155,9 +155,9 @@ async def test_the_log_finds_events_by_agent_by_kind_and_by_text(tmp_path: Path)
 async def test_idle_agents_are_folded_and_unfolded(tmp_path: Path) -> None:
     async with opened(tmp_path, idle=60) as hand:
         folded = len(hand.table.rows.keys)
-        await hand.press("j", "j", "space")
+        await hand.press("j", "j", "full_stop")
         assert len(hand.table.rows.keys) > folded + 40
-        await hand.press("space")
+        await hand.press("full_stop")
         assert len(hand.table.rows.keys) == folded
 
 

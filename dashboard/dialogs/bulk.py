@@ -1,0 +1,87 @@
+"""One change for several things that were marked: what it does to each of them, before it is sent."""
+
+from collections.abc import Iterable
+
+from textual.widget import Widget
+from textual.widgets import Input
+
+from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.views.amounts import counted
+from dashboard.views.bulk import Bulk, Part, counts, lines, parts
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Cell
+from dashboard.views.typed import Mistyped
+from engine.core.commands import Cancel, Command
+from engine.core.fact import changed
+
+LOOK_MS, MANY = 1_000, 20
+"""How often more than so many of them are looked at again, in milliseconds."""
+
+
+class BulkDialog(Dialog):
+    """Ask once for all of them; those that would be refused are left out."""
+
+    def __init__(self, bulk: Bulk) -> None:
+        super().__init__()
+        self._bulk = bulk
+        self._parts: list[Part] = []
+        self.taken: list[Command] = []
+        """All that was decided on, once it was."""
+        self._next_ms = 0
+
+    @property
+    def _cancels(self) -> bool:
+        return any(isinstance(one, Cancel) for one in self._bulk.commands)
+
+    def title_line(self) -> str:
+        return f"{self._bulk.does} {counted(len(self._bulk.commands), 'marked row')}"
+
+    def does(self) -> str:
+        return self._bulk.does
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        if self._cancels:
+            yield Input(placeholder="why; else: cancelled by the operator", id="reason")
+
+    def begin(self) -> None:
+        super().begin()
+        if self._cancels:
+            self.query_one("#reason", Input).focus()
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        if not glimpse.due(self._next_ms):
+            return
+        self._next_ms = glimpse.wall_ms + (LOOK_MS if len(self._bulk.commands) > MANY else 0)
+        self._parts = parts(glimpse.state, self._bulk, glimpse.now_ms)
+        said = counts(self._parts)
+        self.told("told").show([*lines(self._parts), *([Cell(said, "muted")] if said else [])])
+        self.say_what(f"{self._bulk.does} {sum(not one.refused for one in self._parts)}")
+        if any(not one.refused for one in self._parts):
+            self.problem("")
+
+    def _chosen(self) -> list[Command]:
+        """Return each command that would not be refused."""
+        reason = self.query_one("#reason", Input).value.strip() if self._cancels else ""
+        return [
+            changed(one.command, reason=reason) if reason and isinstance(one.command, Cancel) else one.command
+            for one in self._parts
+            if not one.refused
+        ]
+
+    def answer(self) -> Answer:
+        """Return the first of them; all are in `taken`."""
+        self._next_ms = 0
+        self.look(self.deck.glimpse)
+        try:
+            return self.meant()
+        except Mistyped as error:
+            self.problem(str(error))
+            return None
+
+    def meant(self) -> Answer:
+        self.taken = self._chosen()
+        if not self.taken:
+            raise Mistyped("all of them would be refused")
+        return self.taken[0]

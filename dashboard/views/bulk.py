@@ -1,0 +1,156 @@
+"""What a change does to each of several marked things: one line for each, and what became of all of them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from dashboard.views.amounts import counted
+from dashboard.views.outcomes import rehearsed
+from dashboard.views.rows import Cell
+from dashboard.views.targets import Target, is_in_trouble, target_of
+from engine.core.commands import Cancel, Command, Pause, RemoveMember, Resume, RetryWork
+from engine.core.state import State
+
+SHOWN = 100
+"""Things of which each has a line."""
+WIDEST = 30
+
+
+class Bulk(NamedTuple):
+    """One change for several things."""
+
+    does: str
+    """What the button says, such as `Cancel`."""
+    done: str
+    """What the outcome says, such as `cancelled`."""
+    commands: tuple[Command, ...]
+
+
+class Part(NamedTuple):
+    """One of them."""
+
+    name: str
+    command: Command
+    told: str
+    """What it would do, or why it would be refused."""
+    refused: bool
+
+
+class Ended(Protocol):
+    """What became of one command."""
+
+    @property
+    def status(self) -> str:
+        """`applied`, `refused` or `pending`."""
+        ...
+
+    @property
+    def seq(self) -> int | None:
+        """Of the event that says so."""
+        ...
+
+    @property
+    def reason(self) -> str | None:
+        """Why it was refused."""
+        ...
+
+
+def pausing(state: State, keys: Sequence[str], stop: bool | None) -> Bulk:
+    """Return what pauses or resumes things; None pauses where one of them works, else resumes all."""
+    found = _targets(state, keys)
+    if stop is None:
+        stop = any(_works(state, target) for target in found)
+    made = [Pause(target=one.at) if stop else Resume(target=one.at) for one in found]
+    return Bulk("Pause", "paused", tuple(made)) if stop else Bulk("Resume", "resumed", tuple(made))
+
+
+def _works(state: State, target: Target) -> bool:
+    member = state.agents.get(target.id) or state.supervisors.get(target.id) or state.runs.get(target.id)
+    return member is not None and not member.paused and not is_in_trouble(state, target.id)
+
+
+def cancelling(state: State, keys: Sequence[str]) -> Bulk:
+    """Return what cancels work and removes members, an agent once its attempts have ended."""
+    found = _targets(state, keys)
+    members = [one for one in found if one.kind in ("agent", "supervisor")]
+    made: list[Command] = [
+        RemoveMember(target=one.at, mode="drain" if one.kind == "agent" else None) if one in members
+        else Cancel(target=one.id)
+        for one in found
+    ]  # fmt: skip
+    if len(members) == len(found):
+        return Bulk("Remove", "removed", tuple(made))
+    return Bulk("Cancel", "cancelled", tuple(made)) if not members else Bulk("Stop", "stopped", tuple(made))
+
+
+def retrying(state: State, keys: Sequence[str]) -> Bulk:
+    """Return what tries tasks again, and submits finished runs again."""
+    return Bulk("Retry", "retried", tuple(RetryWork(target=one.id) for one in _targets(state, keys)))
+
+
+def _targets(state: State, keys: Sequence[str]) -> list[Target]:
+    return [target for key in keys if (target := target_of(state, key)) is not None]
+
+
+def parts(state: State, bulk: Bulk, now_ms: int) -> list[Part]:
+    """Return what each would come to now, one apart from the other."""
+    found = []
+    for command in bulk.commands:
+        rehearsal = rehearsed(state, command, now_ms)
+        refused = bool(rehearsal.refusal)
+        found.append(Part(_name(state, command), command, rehearsal.refusal or rehearsal.summary, refused))
+    return found
+
+
+def _name(state: State, command: Command) -> str:
+    key = str(getattr(command, "target", "")).removeprefix("@")
+    target = target_of(state, key)
+    return f"{key} {target.name}" if target is not None and target.kind in ("task", "run") else (
+        target.name if target is not None else key
+    )  # fmt: skip
+
+
+def lines(found: Sequence[Part]) -> list[Cell]:
+    """Return a line for each."""
+    widest = min(WIDEST, max((len(one.name) for one in found), default=0))
+    cells = [
+        Cell(f"would be refused: {one.told}" if one.refused else one.told, "error" if one.refused else "busy",
+             f"{'✕' if one.refused else '✓'} {_cut(one.name, widest):<{widest}}  ")
+        for one in found[:SHOWN]
+    ]  # fmt: skip
+    more = len(found) - SHOWN
+    return [*cells, Cell(f"and {counted(more, 'more')}", "muted")] if more > 0 else cells
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def counts(found: Sequence[Part]) -> str:
+    """Return how many are left out; empty where none or all are."""
+    refused = sum(one.refused for one in found)
+    if not refused:
+        return ""
+    return f"{refused} of {len(found)} would be refused, and are left out" if refused < len(found) else ""
+
+
+def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, undoable: bool) -> Cell:
+    """Return one line about all: how many were changed, at which seqs, how many were refused and why."""
+    applied = [one.seq for one in outcomes if one.status == "applied" and one.seq is not None]
+    refused = [one.reason or "no reason given" for one in outcomes if one.status == "refused"]
+    waiting = sum(one.status == "pending" for one in outcomes)
+    said = []
+    if applied:
+        at = f"{min(applied):,}" if len(applied) == 1 else f"{min(applied):,}–{max(applied):,}"
+        said.append(f"✓ {len(applied)} {bulk.done} at seq {at}")
+    if refused:
+        why = (
+            refused[0]
+            if len(set(refused)) == 1
+            else f"{refused[0]} (and {counted(len(set(refused)) - 1, 'other reason')})"
+        )
+        said.append(f"{len(refused)} refused: {why}")
+    if waiting:
+        said.append(f"{waiting} queued; no engine has taken them yet")
+    undo = " · u undoes them one by one" if undoable and applied else ""
+    tone = "error" if refused else "draining" if waiting else "busy"
+    return Cell(", ".join(said) + undo, tone)

@@ -1,0 +1,68 @@
+"""One action on several rows that are marked: listed first, sent at once, told in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.core.commands import Cancel, Command, Pause, RetryWork
+from tests.pilot.hand import Hand, opened
+from tests.pilot.trouble import trouble
+
+pytestmark = pytest.mark.anyio
+
+
+async def mark(hand: Hand, *keys: str) -> None:
+    for key in keys:
+        assert hand.table.select(key)
+        await hand.press("space")
+
+
+async def test_marked_tasks_are_cancelled_with_one_question(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("5")
+        await mark(hand, "t5", "t6")
+        assert hand.said == "2 marked · ctrl+d cancels them, r tries them again · esc clears the marks"
+        await hand.press("ctrl+d")
+        assert hand.dialog.title_line() == "Cancel 2 marked rows"
+        assert "cancelled task t5: " in " ".join(hand.told("told").split())
+        await hand.press(*"late", "enter")
+        assert hand.app.orders == [Cancel(target="t5", reason="late"), Cancel(target="t6", reason="late")]
+        assert hand.said == "2 queued; no engine has taken them yet"
+        assert not hand.table.marked
+
+
+async def test_what_would_be_refused_is_told_and_left_out(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        failed = next(one.id for one in hand.work.state.tasks.values() if one.status == "failed")
+        await hand.press("5")
+        await mark(hand, "t5", failed)
+        await hand.press("r")
+        assert "would be refused: task t5 is " in " ".join(hand.told("told").split())
+        assert "1 of 2 would be refused, and are left out" in hand.told("told")
+        await hand.press("enter")
+        assert hand.app.orders == [RetryWork(target=failed)]
+
+
+async def test_marked_runs_are_paused(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("7")
+        await mark(hand, "r1", "r3")
+        await hand.press("z", "enter")
+        expected: list[Command] = [Pause(target="@r1"), Pause(target="@r3")]
+        assert hand.app.orders == expected
+
+
+async def test_agents_and_supervisors_of_the_network_are_paused_together(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await mark(hand, "s2", "a2")
+        await hand.press("z", "enter")
+        assert hand.app.orders == [Pause(target="@s2"), Pause(target="@a2")]
+
+
+async def test_all_refused_keeps_the_dialog_open(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("5")
+        await mark(hand, "t5")
+        await hand.press("r", "enter")
+        assert hand.problem == "all of them would be refused"
+        assert not hand.app.orders

@@ -1,0 +1,30 @@
+"""What became of several changes, in one line."""
+
+from dashboard.client import Outcome
+from dashboard.views.bulk import Bulk, spoken
+
+CANCEL = Bulk("Cancel", "cancelled", ())
+
+
+def outcome(seq: int | None = None, reason: str | None = None) -> Outcome:
+    status = "applied" if seq is not None else "refused" if reason is not None else "pending"
+    return Outcome(command_id="c", status=status, seq=seq, reason=reason)  # type: ignore[arg-type]
+
+
+def test_changes_and_refusals_are_counted_with_their_seqs_and_reasons() -> None:
+    ended = [outcome(12), outcome(15), outcome(19), outcome(reason="t5 has ended")]
+    said = spoken(CANCEL, ended, undoable=False)
+
+    assert (said.text, said.tone) == ("✓ 3 cancelled at seq 12–19, 1 refused: t5 has ended", "error")
+
+
+def test_several_reasons_are_counted() -> None:
+    ended = [outcome(reason="t5 has ended"), outcome(reason="t6 has ended"), outcome(reason="t5 has ended")]
+
+    assert spoken(CANCEL, ended, undoable=False).text == "3 refused: t5 has ended (and 1 other reason)"
+
+
+def test_what_no_engine_took_is_said() -> None:
+    assert spoken(CANCEL, [outcome(3), outcome()], undoable=True).text == (
+        "✓ 1 cancelled at seq 3, 1 queued; no engine has taken them yet · u undoes them one by one"
+    )
