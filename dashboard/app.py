@@ -19,17 +19,19 @@ from textual.worker import WorkerFailed
 from dashboard import dialogs
 from dashboard.actions import give_keys
 from dashboard.clean import clean
-from dashboard.deck import Deck, Looking
+from dashboard.deck import Looking
 from dashboard.feed import Feed
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
 from dashboard.guide import Guide
+from dashboard.habits import Habits
 from dashboard.looking import look
 from dashboard.palette import Everything
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
 from dashboard.theme import DARK, THEMES
+from dashboard.touring import Touring
 from dashboard.views.header import Glimpse
 from dashboard.views.news import News
 from dashboard.views.place import Place
@@ -66,7 +68,7 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class QuarterdeckApp(Deck):
+class QuarterdeckApp(Touring):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
@@ -95,10 +97,11 @@ class QuarterdeckApp(Deck):
         clock: Callable[[], int] = wall_ms,
         feed: Feed | None = None,
         settings: Settings | None = None,
+        habits: Habits | None = None,
     ) -> None:
         """Look at `db` through `feed`, by default one of its own; see `dashboard.running` for the rest."""
         installed_strategies()
-        super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock)
+        super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock, habits=habits)
         self.settings = settings or Settings()
         self._terminal = Terminal(self._tell_terminal, self.settings.call)
         self._interrupted_s = -INTERRUPT_S
@@ -152,6 +155,7 @@ class QuarterdeckApp(Deck):
         now_ms = self._clock()
         moved, in_past = self.advance_past(now_ms), self.in_past
         self.sum_up(now_ms)
+        self.follow_tour()
         if self.message is not None and now_ms - self._said_ms > SAID_MS:
             self.message = None
         if self.message is None or now_ms - self._said_ms > HEARD_MS:
@@ -212,7 +216,7 @@ class QuarterdeckApp(Deck):
         for screen in reversed(self.screen_stack):
             if isinstance(screen, Looking) and screen.has_begun:
                 screen.look(self.glimpse)
-            if not screen.is_modal:
+            if not screen.is_modal or (isinstance(screen, Looking) and screen.holds):
                 break
 
     def _look(self) -> Glimpse:

@@ -30,6 +30,8 @@ from engine.sender import sender_of
 from store import Reader, StoreError
 
 if TYPE_CHECKING:
+    from dashboard.habits import Habits
+    from dashboard.views.tour import Tour
     from engine.archive import ExportResult, ImportPlan
 
 T = TypeVar("T")
@@ -46,6 +48,12 @@ class Deck(TimeTravel):
     """Whether the operator sits in a browser, who has no paths, programs, trust or engines of this machine to use."""
     tip: Cell | None = None
     """What to try next, empty where there is nothing now; None where nothing is ever suggested."""
+    tour: "Tour | None" = None
+    """The tour that is shown."""
+    offer: Cell | None = None
+    """Offers the tour, before any hint."""
+    habits: "Habits"
+    """What the user has set by hand in earlier dashboards."""
 
     def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__(db, feed)
@@ -280,6 +288,10 @@ class Deck(TimeTravel):
             return False
         return True
 
+    def begin_tour(self) -> None:
+        """Show newcomers around."""
+        raise NotImplementedError
+
     def part(self, *, stop_engine: bool) -> None:
         """Quit, with the engine or without it."""
         if not stop_engine:
@@ -301,6 +313,8 @@ class Looking:
 
     has_begun = True
     """False until it can take keys."""
+    holds = False
+    """Whether what lies below stands still while it is on top."""
     typed_ahead: list[events.Key]
     """Keys that came before that."""
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from dashboard.actions import BY_NAME
 from dashboard.app import QuarterdeckApp
+from dashboard.habits import Habits, habits_file
 from dashboard.settings import read_settings, settings_file
 from dashboard.visiting import read_place
 from store import Reader
@@ -40,10 +41,11 @@ def run_dashboard(
     at = None if place is None else read_place(place)
     settings = read_settings(settings_file(), BY_NAME)
     app = QuarterdeckApp(
-        db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at, settings=settings
-    )
+        db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at, settings=settings,
+        habits=Habits(habits_file()),
+    )  # fmt: skip
     status = app.run()
     while app.next_path is not None:
-        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings)
+        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings, habits=app.habits)
         status = app.run()
     return status if status is not None else app.return_code or 0

@@ -64,6 +64,10 @@ class Acting(Looking, Screen[None]):
         """Show what can be pressed and typed here."""
         raise NotImplementedError
 
+    def jump(self) -> None:
+        """Put a letter on all that can be gone to."""
+        raise NotImplementedError
+
     def target(self) -> Target | None:
         """Return what is under the cursor."""
 

@@ -99,6 +99,14 @@ ROOM = (
         says="the keys of this screen",
     ),
     Action(
+        name="jump", key="J", does=lambda at, said: at.jump(),
+        told="jump: a letter on each row, pane and tab; it goes there", says="go to a row, a pane or a tab by a letter",
+    ),
+    Action(
+        name="tour", key="f2", does=lambda at, said: at.deck.begin_tour(),
+        told="a tour of the room in a minute", says="show the room step by step, in a minute",
+    ),
+    Action(
         name="quit", key="q", does=lambda at, said: at.deck.action_leave(), told="quit; the team keeps running",
         says="close the dashboard; the team keeps running",
     ),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dashboard.dialogs.files import ExportDialog as ExportDialog
     from dashboard.dialogs.files import ImportDialog as ImportDialog
     from dashboard.dialogs.fork import ForkDialog as ForkDialog
+    from dashboard.dialogs.jump import JumpScreen as JumpScreen
     from dashboard.dialogs.line import LineDialog as LineDialog
     from dashboard.dialogs.members import MoveDialog as MoveDialog
     from dashboard.dialogs.members import ReassignDialog as ReassignDialog
@@ -34,6 +35,7 @@ _FILES = {
     "engine": ("EngineDialog", "LeadingDialog", "LeaveDialog"),
     "files": ("ExportDialog", "ImportDialog"),
     "fork": ("ForkDialog",),
+    "jump": ("JumpScreen",),
     "line": ("LineDialog",),
     "members": ("MoveDialog", "ReassignDialog", "RemoveDialog"),
     "request": ("RequestDialog",),

@@ -4,6 +4,7 @@ A screen shows a `Glimpse` when it is told to `look`; it decides nothing about t
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -25,15 +26,19 @@ from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
 from dashboard.views.tips import DISMISS
 from dashboard.widgets.bar import Bar
+from dashboard.widgets.card import Card
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.prompt import Prompt, Purpose
+from dashboard.widgets.spots import Spot, spots_of
 from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
 
 TIME_KEYS = ("[ ]", "time")
 
+TAB_GAP, AIRY = 1, 110
+"""Blanks between two tabs, and from how many columns on there is another one."""
 TALL = 30
 """Lines of the screen from which on the header has a second line."""
 
@@ -43,6 +48,14 @@ class Tabs(Bar):
 
     LEFT_FIRST = True
     LEAD_TONE = "accent"
+
+    def spots(self) -> list[Spot]:
+        """Return the tabs, each with its number."""
+        numbers = [*tabs().values()]
+        return [
+            Spot(start, 0, partial(self.post_message, self.Clicked(self, index)), numbers[index])
+            for index, start, _ in self.places()
+        ]
 
 
 class Keys(Bar):
@@ -72,9 +85,10 @@ class Frame(Acting):
     def compose(self) -> ComposeResult:
         yield Bar(id="header")
         yield Lines(id="strip")
-        yield Tabs(id="tabs")
+        yield Tabs(id="tabs", gap=TAB_GAP)
         yield from self.body()
         yield Lines(id="tip")
+        yield Card(id="tour")
         yield Scrubber(id="time")
         yield Keys(id="keys")
         yield Prompt(self._completed, self._prompt_typed)
@@ -96,9 +110,24 @@ class Frame(Acting):
         self.query_one("#header", Bar).show(*glimpse.header(brief=brief))
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.set_class(glimpse.past is not None, "-past")
+        self._show_tour()
         self.query_one("#time", Scrubber).show_time(glimpse, self.deck.spans, self._said(glimpse))
         self._show_tip()
         self.query_one("#keys", Keys).show(_told(self._keys_now(glimpse)), _told([(":", "command"), ("?", "keys")]))
+
+    def _show_tour(self) -> None:
+        """Bring the card of the tour up to date, and point at what its step is about."""
+        tour = self.deck.tour
+        step = tour.step if tour is not None else None
+        if tour is None or step is None:
+            if self.has_class("-touring"):
+                self.set_class(False, "-touring")
+                self.query(".-pointed").remove_class("-pointed")
+            return
+        self.set_class(True, "-touring")
+        for name in ("tabs", "time", "keys"):
+            self.query_one(f"#{name}").set_class(step.at == name, "-pointed")
+        self.query_one("#tour", Card).put(tour.lines(self.size.width))
 
     def _show_strip(self, glimpse: Glimpse) -> bool:
         """Bring the health strip up to date; False where there is no room for it."""
@@ -127,7 +156,7 @@ class Frame(Acting):
             return Cell(self._advice(prompt.text), "muted")
         if prompt.is_open and prompt.purpose == "filter" and (said := self._filter_advice(prompt.text)).text:
             return said
-        return self.deck.message or glimpse.banner
+        return self.deck.message or glimpse.banner or self.deck.offer
 
     def _keys_now(self, glimpse: Glimpse) -> list[tuple[str, str]]:
         return [*self.keys(), TIME_KEYS] if glimpse.past is None else [*play_keys(glimpse.past.speed)]
@@ -175,8 +204,17 @@ class Frame(Acting):
         return []
 
     def _tabs(self) -> list[Cell]:
+        """Return the tabs; where there is no room for all of their names, the last ones but the own are numbers."""
+        left = sum(len(place) + 2 + TAB_GAP for place in tabs()) - self.size.width
+        named = [*tabs()]
+        for place in reversed(tabs()):
+            if left > 0 and place != self.PLACE:
+                named.remove(place)
+                left -= len(place) + 1
+        air = " " if self.size.width >= AIRY else ""
+        tones = {place: "strong" if place == self.PLACE else "muted" for place in tabs()}
         return [
-            Cell(place.capitalize(), "strong" if place == self.PLACE else "muted", f"{number} ")
+            Cell(place.capitalize() + air, tones[place], f"{number} ") if place in named else Cell("", "", number)
             for place, number in tabs().items()
         ]
 
@@ -271,6 +309,15 @@ class Frame(Acting):
         self.query_one(Prompt).close()
         self.focus_body()
         self.look(self.deck.glimpse)
+
+    def jump(self) -> None:
+        """Put a letter on all that can be gone to, and go where the next key says."""
+
+        def chosen(spot: Spot | None) -> None:
+            if spot is not None:
+                spot.go()
+
+        self.app.push_screen(dialogs.JumpScreen(spots_of(self.query("*"))), chosen)
 
     def focus_body(self) -> None:
         """Give the keys back to the body."""

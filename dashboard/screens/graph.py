@@ -79,6 +79,7 @@ class GraphScreen(BoardScreen):
             self._graph = graph_of(sight, self._subject, self._flows, opened=opened, folded=True)
             found = self._drawn(sight, width, room)
         self._drawing = found
+        self.board.places = [(box.x, box.y + 1) for box in found.boxes.values()]
         heading = reading(glimpse.situation)[0] if glimpse.situation.opening else self._graph.title
         lines = [hairline(heading, width, right=LEGEND if width >= 60 else ""), *found.lines]
         node = self._graph.node(self._selected)

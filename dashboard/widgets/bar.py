@@ -1,6 +1,6 @@
 """One line of the frame: cells on the left, and on the right others that fall away where there is no room."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.segment import Segment
 from textual import events
@@ -86,11 +86,15 @@ class Bar(Toned, Widget):
             cells.pop()
         return Strip([])
 
-    def on_click(self, event: events.Click) -> None:
+    def places(self) -> Iterator[tuple[int, int, int]]:
+        """Yield each cell on the left: its number, where it begins and where it ends."""
         start = 1
         for index, cell in enumerate(self._left):
             end = start + Strip(self.painted([cell], self.rich_style)).cell_length
-            if start <= event.x < end:
-                self.post_message(self.Clicked(self, index))
-                return
+            yield index, start, end
             start = end + len(self._gap)
+
+    def on_click(self, event: events.Click) -> None:
+        found = next((index for index, start, end in self.places() if start <= event.x < end), None)
+        if found is not None:
+            self.post_message(self.Clicked(self, found))

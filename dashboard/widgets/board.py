@@ -1,9 +1,13 @@
 """A pane of lines with things at places: takes the keys, and tells which cell was clicked."""
 
+from collections.abc import Iterable, Sequence
+from functools import partial
+
 from textual import events
 from textual.message import Message
 
 from dashboard.widgets.lines import Lines
+from dashboard.widgets.spots import Spot
 
 
 class Board(Lines, can_focus=True):
@@ -27,6 +31,18 @@ class Board(Lines, can_focus=True):
 
     class Resized(Message):
         """There is another room for lines."""
+
+    places: Sequence[tuple[int, int]] = ()
+    """Where a jump can go to; without any, to lines that have a key."""
+
+    def spots(self) -> Iterable[Spot]:
+        """Return what can be pressed."""
+        places = self.places or [(0, y) for y, line in enumerate(self._lines) if line.key]
+        return [Spot(x, y, partial(self._jump, x, y)) for x, y in places]
+
+    def _jump(self, x: int, y: int) -> None:
+        self.focus()
+        self.post_message(self.Pressed(x, y, again=False))
 
     def on_resize(self) -> None:
         super().on_resize()

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from dashboard.clean import clean_lines
 from dashboard.views.lines import folded
 from dashboard.views.rows import Cell
+from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned
 
 
@@ -43,6 +44,10 @@ class Pane(Toned, ScrollView, can_focus=True):
         if tuple(cells) != self._cells:
             self._cells = tuple(cells)
             self._fold()
+
+    def spots(self) -> list[Spot]:
+        """Return the pane itself."""
+        return [Spot(0, 0, self.focus)]
 
     @property
     def text(self) -> str:

@@ -3,7 +3,8 @@
 The title line belongs to the pane, so that panes are parted by hairlines and not by boxes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from textual import events
 from textual.binding import Binding
@@ -11,6 +12,7 @@ from textual.message import Message
 
 from dashboard.views.lines import Line, Span, hairline
 from dashboard.widgets.lines import Lines
+from dashboard.widgets.spots import Spot
 
 WHEEL = 3
 """Lines that one turn of the wheel scrolls."""
@@ -224,6 +226,19 @@ class Panel(Lines, can_focus=True):
     def action_open(self) -> None:
         if self._cursor:
             self.post_message(self.Opened(self, self._cursor))
+
+    def spots(self) -> Iterable[Spot]:
+        """Return the pane itself, and the lines in sight that can be chosen."""
+        left = len(self.edge)
+        yield Spot(left, 0, self._jump)
+        for y, line in enumerate(self._body[self.top : self.top + self.room], 1):
+            if line.key:
+                yield Spot(left, y, partial(self._jump, self.top + y - 1))
+
+    def _jump(self, place: int | None = None) -> None:
+        self.focus()
+        if place is not None and place in (keyed := self._keyed()):
+            self._go(keyed, keyed.index(place))
 
     def on_click(self, event: events.Click) -> None:
         at = event.y - 1 + self.top

@@ -1,6 +1,7 @@
 """A pane of lines in which some can be chosen, by key or by mouse."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from textual import events
 from textual.binding import Binding
@@ -8,6 +9,7 @@ from textual.message import Message
 
 from dashboard.views.lines import Line
 from dashboard.widgets.lines import Lines
+from dashboard.widgets.spots import Spot
 
 
 class Picks(Lines, can_focus=True):
@@ -65,6 +67,15 @@ class Picks(Lines, can_focus=True):
         self._cursor = key
         self._place = self._keys().index(key) if key in self._keys() else 0
         self.show(self._given)
+
+    def spots(self) -> Iterable[Spot]:
+        """Return the lines with a key, each key once."""
+        seen = {line.key: y for y, line in reversed([*enumerate(self._given)]) if line.key}
+        return [Spot(0, y, partial(self._jump, key)) for key, y in seen.items()] if self.can_focus else []
+
+    def _jump(self, key: str) -> None:
+        self.focus()
+        self.put(key)
 
     def action_open(self) -> None:
         if self._cursor:

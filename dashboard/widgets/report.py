@@ -5,6 +5,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
 from dashboard.views.markdown import parser
+from dashboard.widgets.spots import Spot
 
 
 class Report(VerticalScroll, can_focus=True):
@@ -44,6 +45,10 @@ class Report(VerticalScroll, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield Markdown(open_links=False, parser_factory=parser)
+
+    def spots(self) -> list[Spot]:
+        """Return the pane itself."""
+        return [Spot(0, 0, self.focus)]
 
     @property
     def text(self) -> str:

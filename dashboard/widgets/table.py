@@ -5,7 +5,8 @@ stays on its row and the row on its line of the screen, so that a key never acts
 See docs/decisions/measurements.md.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
+from functools import partial
 
 from rich.segment import Segment
 from rich.style import Style
@@ -19,6 +20,7 @@ from textual.widget import Widget
 
 from dashboard.views import lines
 from dashboard.views.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fitted
+from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit
 
 FRESH_MS = 2_000
@@ -369,6 +371,16 @@ class Table(Toned, ScrollView, can_focus=True):
         self.place(index)
         if again:
             self.action_open()
+
+    def spots(self) -> Iterable[Spot]:
+        """Return the rows in sight, each with how the cursor comes to it."""
+        top, rows = self.scroll_offset.y, self.rows.keys
+        for line in range(min(self.room, len(rows) - top)):
+            yield Spot(0, line + HEADINGS, partial(self._jump, rows[top + line]))
+
+    def _jump(self, key: str) -> None:
+        self.focus()
+        self.select(key)
 
     def _head(self, x: int) -> None:
         """Tell which heading stands at a place."""

@@ -10,6 +10,7 @@ from dashboard.app import QuarterdeckApp
 from dashboard.client import Outcome
 from dashboard.dialogs.dialog import Dialog
 from dashboard.frame.frame import Frame
+from dashboard.habits import Habits
 from dashboard.settings import Settings
 from dashboard.views.bulk import Bulk
 from dashboard.views.event_log import Entry
@@ -118,12 +119,13 @@ async def opened(
     size: tuple[int, int] = (120, 36),
     work: World | None = None,
     settings: Settings | None = None,
+    habits: Habits | None = None,
 ) -> AsyncIterator[Hand]:
     """Open the dashboard on a team, by default the one that audits a library; its orders are kept in `Hand.orders`."""
     work, db, clock = work or audit(idle=idle), folder / "team.db", [NOW_MS]
     async with open_store(db) as store:
         await store.journal.append(1, [row_of(event) for event in work.journal])
-    app = Ordering(db, feed=StillFeed(db, work), clock=lambda: clock[0], settings=settings)
+    app = Ordering(db, feed=StillFeed(db, work), clock=lambda: clock[0], settings=settings, habits=habits)
     async with app.run_test(size=size) as pilot:
         hand = Hand(app, pilot, work, clock)
         await hand.press()

@@ -1,0 +1,61 @@
+"""Jump mode: a letter at each row, pane and tab; the letter goes there, any other key leaves it be."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from dashboard.deck import Looking
+from dashboard.views.jumping import labels
+from dashboard.widgets.spots import Spot
+
+
+class JumpScreen(Looking, ModalScreen[Spot | None]):
+    """Shows letters over the screen, which stands still meanwhile; answers with the spot that was chosen."""
+
+    holds = True
+    DEFAULT_CSS = """
+    JumpScreen {
+        background: transparent;
+        & > Static {
+            position: absolute;
+            width: auto;
+            height: 1;
+            color: $tone-badge;
+            background: $ground-badge;
+            text-style: bold;
+        }
+    }
+    """
+
+    def __init__(self, spots: Sequence[Spot]) -> None:
+        super().__init__()
+        free = iter(labels(sum(not one.letter for one in spots)))
+        self.spots = {one.letter or next(free): one for one in spots}
+        """By what is pressed."""
+        self._pressed = ""
+
+    def compose(self) -> ComposeResult:
+        for letters, spot in self.spots.items():
+            label = Static(letters, markup=False)
+            label.styles.offset = (spot.x, spot.y)
+            yield label
+
+    def on_key(self, event: events.Key) -> None:
+        """Take a letter; what begins no label leaves."""
+        event.stop()
+        pressed = self._pressed + (event.character or "") if event.is_printable else ""
+        if pressed in self.spots:
+            self.dismiss(self.spots[pressed])
+        elif pressed and any(one.startswith(pressed) for one in self.spots):
+            self._pressed = pressed
+        else:
+            self.dismiss(None)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click goes to the letter that it hits."""
+        at = event.screen_offset
+        found = (one for key, one in self.spots.items() if one.y == at.y and one.x <= at.x < one.x + len(key))
+        self.dismiss(next(found, None))

@@ -1,0 +1,73 @@
+"""What a user has set by hand and finds again in every dashboard: sizes of panes, and that the tour was offered.
+
+One JSON file that the dashboard itself writes, apart from the settings, which are the user's to write. What cannot be
+read counts as nothing, and what cannot be written holds until the dashboard is left.
+"""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+LEAST, MOST = 1, 400
+"""Cells of a pane that are believed."""
+
+
+def habits_file() -> Path | None:
+    """Return where they are; None where this user has no home folder."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    if Path(given).is_absolute():
+        return Path(given) / "quarterdeck" / "dashboard.json"
+    try:
+        return Path.home() / ".local" / "state" / "quarterdeck" / "dashboard.json"
+    except RuntimeError:
+        return None
+
+
+class Habits:
+    """What was set by hand, kept in `file`; without a file in memory alone."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self.toured = file is None
+        """Whether the tour has been offered; where that cannot be remembered it is not offered at all."""
+        self.panes: dict[str, int] = {}
+        """Cells of panes that were dragged, by their names."""
+        if file is not None:
+            self._read(file)
+
+    def _read(self, file: Path) -> None:
+        try:
+            said = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return
+        if not isinstance(said, dict):
+            return
+        self.toured = said.get("toured") is True
+        panes = said.get("panes")
+        for name, size in panes.items() if isinstance(panes, dict) else ():
+            if isinstance(size, int) and not isinstance(size, bool) and LEAST <= size <= MOST:
+                self.panes[name] = size
+
+    def was_offered(self) -> None:
+        """Remember that the tour was offered."""
+        self.toured = True
+        self._write()
+
+    def size(self, pane: str, cells: int | None) -> None:
+        """Remember the size of a pane; None lets it have its own again."""
+        if cells is None:
+            self.panes.pop(pane, None)
+        else:
+            self.panes[pane] = cells
+        self._write()
+
+    def _write(self) -> None:
+        if self._file is None:
+            return
+        text = json.dumps({"toured": self.toured, "panes": self.panes}, indent=1, sort_keys=True)
+        beside = self._file.with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(OSError):  # a full disk or a read-only home is no reason to stop looking at a team
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(text + "\n", encoding="utf-8")
+            beside.replace(self._file)

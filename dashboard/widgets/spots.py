@@ -1,0 +1,38 @@
+"""What a jump can go to: a place on the screen, and what happens there."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from textual.widget import Widget
+
+
+class Spot(NamedTuple):
+    """A row, a pane, a tab."""
+
+    x: int
+    y: int
+    """Where its letter stands: in a widget's own cells, or in those of the screen."""
+    go: Callable[[], object]
+    letter: str = ""
+    """Its own, such as the number of a tab; empty where it may be any."""
+
+
+@runtime_checkable
+class Spotted(Protocol):
+    """A widget with things to go to."""
+
+    def spots(self) -> Iterable[Spot]:
+        """Return those that are in sight, in cells of the widget."""
+        ...
+
+
+def spots_of(widgets: Iterable[Widget]) -> list[Spot]:
+    """Return all spots in cells of the screen, from the top; those of panes that take no room are left out."""
+    found = []
+    for widget in widgets:
+        region = widget.region
+        if not isinstance(widget, Spotted) or not (widget.display and region.width and region.height):
+            continue
+        seen = (one for one in widget.spots() if 0 <= one.x < region.width and 0 <= one.y < region.height)
+        found += [one._replace(x=one.x + region.x, y=one.y + region.y) for one in seen]
+    return sorted(found, key=lambda one: (one.y, one.x))

@@ -1,0 +1,67 @@
+"""The tour: offered once, it follows what is done and never does anything itself."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.habits import Habits
+from dashboard.touring import OFFERED_MS
+from dashboard.views.tour import OFFER
+from dashboard.widgets.lines import Lines
+from tests.pilot.hand import Hand, opened
+
+pytestmark = pytest.mark.anyio
+
+
+def card(hand: Hand) -> str:
+    return hand.app.screen.query_one("#tour", Lines).text
+
+
+async def done(hand: Hand, *keys: str) -> None:
+    """Press keys and let the app look at what they did."""
+    await hand.press(*keys)
+    hand.app.flush()
+    await hand.press()
+
+
+async def test_the_tour_follows_what_is_done_from_the_first_step_to_the_last(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 24)) as hand:
+        await done(hand, "f2")
+        for keys, title in (
+            ((), "TOUR 1 of 8"), (("down",), "TOUR 2 of 8"), (("enter",), "TOUR 3 of 8"), (("escape",), "TOUR 4 of 8"),
+            (("5",), "TOUR 5 of 8"), (("slash",), "TOUR 5 of 8"), (("escape",), "TOUR 6 of 8"),
+            (("left_square_bracket",), "TOUR 7 of 8"), (("L",), "TOUR 8 of 8"),
+        ):  # fmt: skip
+            await done(hand, *keys)
+            assert title in card(hand), (keys, card(hand))
+        await done(hand, "question_mark")
+        await done(hand, "escape")
+
+        assert hand.app.tour is None
+        assert "that was the tour" in hand.said
+        assert hand.app.orders == []
+
+
+async def test_space_goes_on_and_escape_leaves(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await done(hand, "colon", *"tour", "enter")
+        await done(hand, "space")
+        assert "TOUR 2 of 8" in card(hand)
+        assert not hand.table.marked
+        await done(hand, "escape")
+        assert hand.app.tour is None
+        assert not hand.app.screen.query_one("#tour").display
+        await done(hand, "j", "j", "space")
+        assert hand.app.tour is None
+
+
+async def test_it_is_offered_once_and_for_a_minute(tmp_path: Path) -> None:
+    file = tmp_path / "habits.json"
+    async with opened(tmp_path, habits=Habits(file)) as hand:
+        offers = []
+        for later_ms in (0, OFFERED_MS + 1_000):
+            hand.clock[0] += later_ms
+            hand.app.flush()
+            offers.append(hand.app.offer)
+        assert offers == [OFFER, None]
+    assert Habits(file).toured

@@ -1,0 +1,63 @@
+"""The tour: each step waits until it is done, none acts, and every card fits the smallest screen."""
+
+from rich.cells import cell_len
+
+from dashboard.views.tour import ROWS, STEPS, Seen, Tour
+
+HOME = Seen("network", cursor="s1")
+DONE: tuple[tuple[Seen, ...], ...] = (
+    (HOME._replace(cursor="a1"),),
+    (Seen("", page=True, cursor="a1"),),
+    (HOME._replace(cursor="a1"),),
+    (Seen("tasks", cursor="t1"),),
+    (Seen("tasks", cursor="t1", typing=True), Seen("tasks", cursor="t1", needle="x")),
+    (Seen("tasks", cursor="t1", past=True),),
+    (Seen("tasks", cursor="t1"),),
+    (Seen("tasks", cursor="t1", help=True),),
+)
+
+
+def test_every_step_waits_until_it_is_done_and_the_last_one_ends_the_tour() -> None:
+    tour = Tour()
+    tour.look(HOME)
+    now = HOME
+    for number, done in enumerate(DONE):
+        assert tour.place == number
+        assert not tour.look(now), "looking on does not do a step"
+        for now in done:
+            tour.look(now)
+    assert tour.step is None
+
+
+def test_whoever_goes_on_without_doing_it_is_not_asked_to_come_back_from_where_they_are_not() -> None:
+    tour, shown = Tour(), []
+    tour.look(HOME)
+    while tour.step is not None:
+        shown.append(tour.step.key)
+        tour.go_on(HOME)
+
+    assert shown == ["↓", "enter", "5", "/", "[", "?"]
+
+
+def test_in_the_past_it_begins_all_the_same_and_asks_for_the_way_back() -> None:
+    past = HOME._replace(past=True)
+    tour = Tour()
+    tour.look(past)
+    while tour.step is not None and tour.step.key != "L":
+        assert tour.step.key != "["
+        tour.go_on(past)
+
+    assert tour.step is not None
+    assert tour.look(HOME)
+
+
+def test_every_card_fits_into_80_columns() -> None:
+    tour = Tour()
+    tour.look(HOME)
+    for number in range(len(STEPS)):
+        tour.place = number
+        lines = ["".join(span.text for span in line.spans) for line in tour.lines(80)]
+        assert len(lines) == ROWS
+        assert all(cell_len(line) <= 80 for line in lines)
+        words = " ".join(lines[1:]).replace("▲", "").replace("▼", "").split()
+        assert words == [*STEPS[number].text.split(), *STEPS[number].key.split()]
