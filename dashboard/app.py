@@ -183,7 +183,7 @@ class QuarterdeckApp(Touring):
         return self.animation_level != "none" and time.monotonic() - self._looked_s >= LOOK_S
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave keys to the screen where they are not the time bar's: before the newest event, and in a field."""
+        """Give these keys to the time bar only in the past, and not in an input field."""
         if action in ("step_past", "play_past"):
             return self.in_past and isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
         return super().check_action(action, parameters)
@@ -205,12 +205,12 @@ class QuarterdeckApp(Touring):
         await super().on_event(event)
 
     def _stands_at(self) -> tuple[int, int]:
-        """Return what is shown at once when it differs: the moment that somebody went to, and how fast it plays."""
+        """Return the moment that is shown and its speed: a change of these is drawn at once."""
         past = self.playback.moment(0, 0)
         return (-1, 0) if past is None else (-2 if past.speed else past.seq, past.speed)
 
     def show(self) -> None:
-        """Let every screen that can be seen look at the team."""
+        """Refresh every visible screen."""
         if not self.is_running:  # shutting down: its screens are being removed
             return
         for screen in reversed(self.screen_stack):
@@ -284,7 +284,7 @@ class QuarterdeckApp(Touring):
             self.say("ctrl+c again, or q, quits; the team keeps running", "muted")
 
     def action_suspend(self) -> None:
-        """Let the shell come back; `fg` goes on here."""
+        """Suspend to the shell; `fg` comes back."""
         if self.at_hand("a shell to go back to; q quits"):
             self.action_suspend_process()
 

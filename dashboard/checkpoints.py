@@ -1,4 +1,4 @@
-"""States of past moments that were passed on the way to others, packed and bounded; what was used last stays."""
+"""A bounded LRU cache of compressed states of past moments."""
 
 from bisect import bisect_right
 from collections import OrderedDict
@@ -6,7 +6,7 @@ from collections import OrderedDict
 from store.compression import packed, unpacked
 
 MOST_BYTES = 16_000_000
-"""Of all that are kept, packed: 1,000 agents with 10,000 tasks are 0.4 MB."""
+"""Limit of all compressed states: 1,000 agents with 10,000 tasks take 0.4 MB."""
 
 
 class Checkpoints:
@@ -19,11 +19,11 @@ class Checkpoints:
         self._bytes = 0
 
     def add(self, seq: int, body: bytes) -> None:
-        """Keep the state after an event; `pack` it once there is time."""
+        """Add the state after an event; `pack` compresses it later."""
         self._fresh[seq] = body
 
     def nearest(self, seq: int) -> tuple[int, bytes] | None:
-        """Return the newest that is no newer than an event: its seq and the state."""
+        """Return the newest cached state up to an event, with its seq."""
         seqs = sorted([*self._packed, *self._fresh])
         place = bisect_right(seqs, seq)
         if not place:
@@ -37,7 +37,7 @@ class Checkpoints:
         return found, body
 
     def pack(self) -> None:
-        """Pack what was added, and drop what was not used for longest beyond the bound."""
+        """Compress what was added; evict the least recently used beyond the limit."""
         while self._fresh:
             seq, body = self._fresh.popitem()
             self._bytes += len(stored := packed(body)) - len(self._packed.pop(seq, b""))

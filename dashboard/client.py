@@ -52,7 +52,7 @@ class Client:
             role: What the sender claims to be, for the audit; file modes decide who may give commands.
 
         Raises:
-            StoreError: If there is no database of ours.
+            StoreError: If there is no Quarterdeck database.
         """
         self.path = path
         self._sender = sender or sender_of()

@@ -56,7 +56,7 @@ def inspected(path: Path) -> Found:
 
 
 def ours_in(folder: Path) -> list[Path]:
-    """Return the databases of ours in a folder."""
+    """Return the Quarterdeck databases in a folder."""
     return [path for path in sorted(folder.glob("*.db")) if is_ours(path)]
 
 
@@ -88,7 +88,7 @@ def _home() -> Path | None:
 
 
 def is_ours(path: Path) -> bool:
-    """Tell whether a file is a database of ours; a damaged one is."""
+    """Tell whether a file is a Quarterdeck database, damaged or not."""
     try:
         looks_like_ours(path)
     except (NotOurFile, MissingFile):

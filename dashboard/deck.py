@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATIENCE_S = 10.0
-"""How long an outcome is waited for before the command is called queued."""
+"""How long to wait for an outcome before the command is reported as queued."""
 READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
-READ_ONLY_TAB = "refused: this browser looks on only; `quarterdeck serve --role operator` lets it change the team"
+READ_ONLY_TAB = "refused: this tab is read-only; `quarterdeck serve --role operator` allows changes"
 
 
 class Deck(TimeTravel):
     """An app on the database of one team."""
 
     in_browser = False
-    """Whether the operator sits in a browser, who has no paths, programs, trust or engines of this machine to use."""
+    """Whether the operator uses a browser; then paths, programs, trust and engines of this machine are off limits."""
     tip: Cell | None = None
     """What to try next, empty where there is nothing now; None where nothing is ever suggested."""
     tour: "Tour | None" = None
@@ -61,16 +61,16 @@ class Deck(TimeTravel):
         """The database to be shown once this one is left."""
         self.readonly = readonly
         self.message: Cell | None = None
-        """What takes the words of the time bar; None without a recent message."""
+        """Message shown in place of the time bar's text; None without a recent one."""
         self.drafts: dict[str, str] = {}
         """What was written and not applied yet, by what it is for."""
         self.undoable: list[str] = []
-        """Commands of this session that can be taken back, by their ids."""
+        """Ids of this session's commands that can be undone."""
         self._clock = clock
         self._said_ms = 0
 
     def show(self) -> None:
-        """Let every screen that can be seen look at the team."""
+        """Refresh every visible screen."""
         raise NotImplementedError
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
@@ -113,7 +113,7 @@ class Deck(TimeTravel):
         return not refusal
 
     def at_hand(self, what: str) -> bool:
-        """Return whether the machine itself may be used, as from its terminal; if not, show why.
+        """Return whether files and programs of this machine may be used; if not, show why.
 
         Args:
             what: What was asked for and how it is done instead, such as `a path; x exports to the browser`.

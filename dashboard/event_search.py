@@ -22,7 +22,7 @@ LOOKED_AT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A filter, and what it has to know of the team."""
+    """A filter, with the names and the state that it needs."""
 
     wanted: Filter
     names: Names
@@ -30,7 +30,7 @@ class Asked:
     """Read only: in which supervisors agents are."""
 
     def passing(self, reader: Reader, records: list[Record]) -> list[Entry]:
-        """Return what of some records passes; nothing, and the filter says why, where that would take too long."""
+        """Return the entries that pass; none, and the filter's `fault` is set, if an expression takes too long."""
         entries = entries_of(reader, records, self.names)
         subjects = zip(records, entries, strict=True)
         try:

@@ -29,17 +29,17 @@ from engine.core.state import State
 from store import Reader, StoreError
 
 PAGE = 500
-"""Events that are read and folded before a newer request is looked for: 5 ms."""
+"""Events read and folded between two checks for a newer request: 5 ms."""
 ONWARD = 500
-"""A moment at most so many events later is reached by folding on, in the drawing thread."""
+"""Most events that are folded forward in the drawing thread to reach a later moment."""
 BACK = 500
-"""On the way to a far moment the state so many events before it is kept, for steps back from there."""
+"""A state this many events before a far moment is kept, for steps back from there."""
 WORTH = 2_000
-"""Reading a stored state takes as long as folding so many events."""
+"""Cost of reading a stored state, in folded events."""
 RECENT = 1_000
 """Events up to the moment that are kept decoded: for the log, and to count what agents did just before."""
 PATIENCE_S = 0.2
-"""When nothing was handed over for so long, a moment is finished also where another was asked for meanwhile."""
+"""After this time without a result, a moment is finished even if a newer one was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Past:
             reader.close()
 
     def _next(self) -> list[_Request]:
-        """Wait for requests; nothing is the end."""
+        """Wait for the next request; None means stop."""
         with self._news:
             self._news.wait_for(lambda: self._requests or self._stopped)
             found, self._requests = self._requests, []
@@ -222,7 +222,7 @@ class Past:
         return target
 
     def _bring(self, reader: Reader, target: int) -> bool:
-        """Hand over what leads to a moment; False where a newer request came between."""
+        """Hand over the result of a request; False if a newer request came meanwhile."""
         handed = self._handed
         if handed is not None and 0 <= target - handed <= ONWARD:
             if records := reader.records(handed, target - handed) if target > handed else []:
@@ -283,7 +283,7 @@ class Past:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """Let no garbage be looked for while a state is made: all of it stays, and looking takes a third of the time."""
+    """Pause garbage collection while a state is built: it finds nothing, and takes a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

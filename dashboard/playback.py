@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FASTEST = 64
 GAP_MS = 1_000
-"""While it plays, a time without events is left out after so long, in milliseconds of the operator."""
+"""While playing, a gap without events is skipped after this wall-clock time, in milliseconds."""
 
 
 class Playback:
@@ -35,9 +35,9 @@ class Playback:
         """Time that was asked for, or that it plays at; None where an event was asked for."""
         self._wall_ms = self._still_ms = 0
         self._before_seq = 0
-        """Where it stood when the last moment was asked for."""
+        """Seq shown when the last moment was requested."""
         self._else: Callable[[], None] | None = None
-        """What follows where a moment that was asked for is the one that is shown already."""
+        """Called if the requested moment is already shown."""
 
     @property
     def past(self) -> "Past | None":
@@ -122,7 +122,7 @@ class Playback:
             self._at_ms, self._before_seq = live.at_ms, live.seq
 
     def play(self) -> None:
-        """Let it go on by itself, or stand still."""
+        """Play, or stop playing."""
         if self._speed:
             self._stand()
         else:

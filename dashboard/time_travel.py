@@ -96,7 +96,7 @@ class TimeTravel(App[int]):
             self.playback.by_time(by_ms)
 
     def freeze(self) -> None:
-        """Stand still at the moment that is shown; where it stands still already, go on live."""
+        """Freeze at the moment that is shown; when frozen already, go back to live."""
         playing = self.glimpse.past is not None and bool(self.glimpse.past.speed)
         if self.in_past and not playing:
             self.live()
@@ -107,7 +107,7 @@ class TimeTravel(App[int]):
             self.playback.begin(self.feed.state)
 
     def play(self) -> None:
-        """Let the past go on by itself, or stand still."""
+        """Play the past, or stop playing."""
         if self._begun(1):
             self.playback.play()
             self.flush()
@@ -166,7 +166,7 @@ class TimeTravel(App[int]):
         self.read(work, then)
 
     def show(self) -> None:
-        """Let every screen that can be seen look at the team."""
+        """Refresh every visible screen."""
         raise NotImplementedError
 
     def fork(self, target: Path, seq: int) -> None:

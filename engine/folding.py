@@ -1,6 +1,6 @@
 """The state that a file holds, folded by a reader in the calling thread; for everybody but the engine itself.
 
-Everything here raises StoreError where there is no database of ours or it cannot be read, and CoreError where its
+Everything here raises StoreError where there is no Quarterdeck database or it cannot be read, and CoreError where its
 journal cannot be folded.
 """
 

@@ -45,7 +45,7 @@ def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterato
         seq_of: Returns the event after which the database is wanted; not for archives.
 
     Raises:
-        StoreError, CoreError: If it is no database of ours, or cannot be folded.
+        StoreError, CoreError: If it is not a Quarterdeck database, or cannot be folded.
         ImportRefused: If it is an archive that cannot be believed.
     """
     if zipfile.is_zipfile(path):

@@ -25,7 +25,7 @@ class Step:
     task_id: str
     attempt: int
     step: str
-    """Its key: name, hash of the input and the how-manieth with both; of one task there is one with it."""
+    """Its key: name, hash of the input and the number of its occurrence; of one task there is one with it."""
     what: StepKind
     name: str
     model: str | None

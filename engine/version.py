@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _PACKAGES = ("engine", "store")
-"""What an engine runs of ours."""
+"""The Quarterdeck build that an engine runs."""
 
 
 @cache

@@ -31,7 +31,7 @@ class InboxClient:
             patience_s: How long to try while another client writes, in seconds.
 
         Raises:
-            StoreError: As `Reader`, if there is no database of ours.
+            StoreError: As `Reader`, if there is no Quarterdeck database.
         """
         self._files = Files.of(path)
         self._patience_s = patience_s

@@ -1,4 +1,4 @@
-"""Whether a file is one of ours, decided before anything is written to it.
+"""Tells whether a file is a Quarterdeck file, before anything is written to it.
 
 First the number in its header, read in a way that touches nothing else; then every table, index,
 trigger and view against what this program would have made. So a foreign trigger never runs.
@@ -19,7 +19,7 @@ _CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 
 
 def looks_like_ours(path: str | os.PathLike[str]) -> None:
-    """Check that a database of ours stands at `path`; nothing is written.
+    """Check that a Quarterdeck database exists at `path`; nothing is written.
 
     Raises:
         MissingFile, MissingFolder, NoPermission: If it cannot be reached.
@@ -48,7 +48,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
-    """Open a file of ours to read it.
+    """Open a Quarterdeck file for reading.
 
     Returns:
         The connection, and True if it reads the main file alone because nobody can write it (`immutable`).

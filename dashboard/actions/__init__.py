@@ -33,7 +33,7 @@ _KEY, _WORD = 14, 40
 
 
 class Misspoken(ValueError):
-    """A line that means nothing; the message says what would."""
+    """A `:` line that cannot be understood; the message says what is possible."""
 
 
 def bindings() -> list[Binding]:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 FLAGS = frozenset({"now"})
 """Options without a value."""
 Completes: TypeAlias = Callable[[State, str], list[str]]
-"""State and the word before to the words that may stand here."""
+"""Returns completions for a word, from the state and the word before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What was typed behind a word; nothing where a key was pressed."""
+    """Arguments typed after a command word; empty for a key."""
 
     words: tuple[str, ...] = ()
     options: dict[str, str] | None = None
@@ -35,7 +35,7 @@ class Spoken:
     """Every word, options included, as it was typed."""
 
     def rest_as_line(self, place: int) -> str:
-        """Return what stands behind the first `place` words as a line."""
+        """Return the rest of the line after the first `place` words."""
         return " ".join(self.said[place:] if len(self.words) >= place else self.said)
 
     def word(self, place: int = 0) -> str | None:
@@ -94,14 +94,14 @@ class Acting(Looking, Screen[None]):
         return [key for key in self.marked() if key in agents]
 
     def unmark(self) -> None:
-        """Take every mark off."""
+        """Clear all marks."""
 
     def no_target(self) -> str:
         """Return what to do where nothing is under the cursor."""
         return "choose a row first"
 
     def warn(self, text: str) -> None:
-        """Say why nothing is done."""
+        """Show a warning."""
         self.deck.say(text, "warn")
 
     def ask(self, dialog: "Dialog") -> None:
@@ -166,7 +166,7 @@ class Action:
     """Whether all that follows the word is one text, quotes and all."""
 
     def call(self, at: Acting, said: Spoken) -> None:
-        """Do it, where it may be done."""
+        """Perform the action if it is allowed."""
         if not self.writes or at.deck.may():
             self.does(at, said)
 

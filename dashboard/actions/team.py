@@ -240,7 +240,7 @@ def _request(on: Acting, said: Spoken) -> None:
 
 
 def _add(on: Acting, said: Spoken) -> None:
-    """Add what stands in a file; where that runs code, ask first, because adding it trusts it."""
+    """Add the agents of a file; if that brings code, ask first, because adding it trusts it."""
     from dashboard.specfile import read_spec_file  # reads YAML: only who brings a file needs it
     from engine.teamfile import TeamFileError
 

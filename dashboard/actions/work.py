@@ -44,7 +44,7 @@ def _replay(at: Acting, said: Spoken) -> None:
 
 
 def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
-    """Ask for what runs and tasks that have not ended have."""
+    """Ask for a property of an open run or task."""
     target = at.asked(said.word())
     if target is None:
         return

@@ -55,7 +55,7 @@ class Launched:
 
     @property
     def is_other_build(self) -> bool:
-        """Return whether the engine runs other code of ours than this program."""
+        """Return whether the engine runs another build of Quarterdeck than this program."""
         return self.build != program_build()
 
     def body(self) -> dict[str, object]:

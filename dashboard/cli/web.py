@@ -34,7 +34,7 @@ _BIND = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<por
     type=click.Choice(["viewer", "operator"]),
     default="viewer",
     show_default=True,
-    help="What whoever signs in may do.",
+    help="Role of signed-in users.",
 )
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="A name that it answers to; several times.")
 @click.option("--cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate chain for TLS, in PEM.")
@@ -46,7 +46,7 @@ _BIND = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<por
     "metrics",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Serve /metrics to whoever has the token in this file.",
+    help="Serve /metrics to clients with the token in this file.",
 )
 @click.pass_context
 def serve(
@@ -95,9 +95,11 @@ class _Told:
             emit(self._ctx, {"v": 1, "kind": "serve", "link": link, "pid": os.getpid(), "role": self._terms.role}, None)
             return
         may = (
-            "may change the team" if self._terms.role == "operator" else "looks on; --role operator may change the team"
+            "may change the team"
+            if self._terms.role == "operator"
+            else "can look; --role operator lets them change the team"
         )
-        say(f"serving {self._terms.db} as {self._terms.role}: whoever signs in {may}; Ctrl-C ends it")
+        say(f"serving {self._terms.db} as {self._terms.role}: users who sign in {may}; Ctrl-C ends it")
         say(f"sign one browser in:  {link}")
 
     def signed_in(self, where: str, link: str) -> None:

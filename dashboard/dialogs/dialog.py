@@ -50,13 +50,13 @@ class Told(Pane, can_focus=False):
 
 
 class Problem(Pane, can_focus=False):
-    """What is wrong, whole; no line where nothing is."""
+    """The error message; hidden while there is none."""
 
     DEFAULT_CSS = "Problem { height: auto; }"
 
 
 class Dialog(Looking, ModalScreen[Answer]):
-    """A question about one object."""
+    """A dialog about one object."""
 
     CSS_PATH = CSS
 
@@ -178,7 +178,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         self._fit_height()
 
     def _fit_height(self) -> None:
-        """Let what stands inside scroll where it would push problem and buttons off the screen."""
+        """Make the body scroll when the error and the buttons would not fit on the screen."""
         problem = self.query_one("#problem", Problem)
         width = min(self.size.width, 100) - 6
         lines = min(5, problem.get_content_height(self.size, self.size, width)) if problem.text else 0

@@ -40,7 +40,7 @@ TIME_KEYS = ("[ ]", "time")
 TAB_GAP, AIRY = 1, 110
 """Blanks between two tabs, and from how many columns on there is another one."""
 TALL = 30
-"""Lines of the screen from which on the header has a second line."""
+"""Screen height from which the header has a second line."""
 
 
 class Tabs(Bar):
@@ -68,7 +68,7 @@ class Frame(Acting):
     """Header, tabs, a body of the subclass, time bar and keys."""
 
     PLACE: ClassVar[str] = ""
-    """Which tab it is; empty for a screen that stands above one."""
+    """Name of its tab; empty for pages, which open above a tab."""
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = ()
     """Names of actions, or names or other keys with what they do here; the most useful first."""
     BINDINGS = [
@@ -194,7 +194,7 @@ class Frame(Acting):
         )
 
     def beside_tabs(self) -> list[Cell]:
-        """What stands at the right of the tabs: the filter, and what the screen adds."""
+        """Cells at the right of the tabs: the filter, and the screen's own facts."""
         if self.needle:
             return [Cell(f"/ {self.needle}", "accent"), *self.facts()]
         return [*self.facts(), Cell("/ filter", "faint")]
@@ -239,11 +239,11 @@ class Frame(Acting):
         self.deck.goto_seq(event.seq)
 
     def action_act(self, name: str) -> None:
-        """Do what a key stands for."""
+        """Perform the action of a key."""
         BY_NAME[name].call(self, Spoken())
 
     def perform(self, line: str) -> None:
-        """Do what a `:` line says; an error is one line."""
+        """Perform a `:` line; an error is shown as one line."""
         try:
             action, said = understand(line)
         except Misspoken as error:
@@ -257,7 +257,7 @@ class Frame(Acting):
         )
 
     def action_back(self) -> None:
-        """Take marks or the filter off; without any, leave a screen that stands above another."""
+        """Clear the marks or the filter; without any, close a page."""
         if self.marked():
             self.unmark()
         elif self.needle:
@@ -281,14 +281,14 @@ class Frame(Acting):
             self.look(self.deck.glimpse)
 
     def _filter_advice(self, text: str) -> Cell:
-        """What is wrong with a filter that is being typed, else what it could become."""
+        """The error of a filter that is being typed, else its completions."""
         if fault := filter_typed(text.strip()).fault:
             return Cell(fault, "warn")
         ways = "  ".join(last_token(way) for way in suggestions(text, self.state)[:12])
         return Cell(ways or ("" if text else HINT), "muted")
 
     def _advice(self, text: str) -> str:
-        """What the line that is being typed could become."""
+        """Completions of the command that is being typed."""
         ways = [way.rpartition(" ")[2] for way in completions(text, self.state)[:12]]
         return "  ".join(ways) if ways and not text.endswith(" ") else hint(text) or "  ".join(ways)
 
@@ -320,7 +320,7 @@ class Frame(Acting):
         self.app.push_screen(dialogs.JumpScreen(spots_of(self.query("*"))), chosen)
 
     def focus_body(self) -> None:
-        """Give the keys back to the body."""
+        """Focus the body."""
         self.query_one("#body").focus()
 
 

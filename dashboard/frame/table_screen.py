@@ -15,14 +15,14 @@ from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
 
 LONG, ROWS_A_MS = 1_000, 25
-"""From how many rows on a listing is not made at every look, but after a millisecond for every so many of them."""
+"""A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
 
 class TableScreen(Frame):
     """Shows what `listing` returns."""
 
     SORTED: ClassVar[bool] = True
-    """Whether rows change places by themselves; then their order is held while the cursor stands on one of them."""
+    """Whether rows move by themselves; their order is then held while the operator has the cursor on a row."""
 
     MARKED: ClassVar[str] = "h swaps them as one change, z pauses or resumes them, ctrl+d removes them"
     """What can be done with rows that are marked."""
@@ -90,7 +90,7 @@ class TableScreen(Frame):
         return self.SORTED and self.table.placed
 
     def release(self) -> None:
-        """Let the rows go where they belong now, the cursor to the first of them."""
+        """Release the held order; the cursor goes to the first row."""
         self._next_ms = 0
         self.table.placed = False
 
@@ -101,7 +101,7 @@ class TableScreen(Frame):
         super().filter(needle)
 
     def action_back(self) -> None:
-        """Take marks or the filter off; without any, let the order go; then as on every screen."""
+        """Clear the marks, the filter or the held order, in this order; then as on every screen."""
         if not self.marked() and not self.needle and self.is_held:
             self.release()
             self.look(self.deck.glimpse)

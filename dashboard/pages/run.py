@@ -26,13 +26,13 @@ from engine.core.state import Run
 from store import Reader, Record
 
 TASKS_A_MS = 25
-"""The tasks of a run are gone through again after a millisecond for every so many of them."""
+"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
 REPORT_MS = 1_000
 """A draft is set again at most this often."""
 GRAPH_MS = 500
 """The graph is drawn again at most this often."""
 TALL = 45
-"""Rows of a screen from which on the graph is shown."""
+"""Screen height from which the graph is shown."""
 MOST_DRAFT = 60_000
 """Characters of a draft that are shown, from its end."""
 MOST_ENDED = 2_000
@@ -84,7 +84,7 @@ class RunScreen(PanelsScreen):
 
     @property
     def is_stacked(self) -> bool:
-        """Whether the panes stand below each other, for want of width."""
+        """Whether the panes are stacked because the screen is narrow."""
         return self.size.width < 110
 
     @property
@@ -194,7 +194,7 @@ class RunScreen(PanelsScreen):
             self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def _asked(self, run: Run) -> str:
-        """Return what stands there instead of a report: what was asked for."""
+        """Return the placeholder of a report: the request."""
         asked = as_markdown(self.texts.of(run.request))
         return f"{asked}\n\n---\n\nwas asked for; what the run puts out will stand here"
 

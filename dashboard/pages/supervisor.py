@@ -35,7 +35,7 @@ GRAPH_LEAST = 8
 
 
 class SupervisorScreen(PageScreen):
-    """Who is under a supervisor, and how it goes."""
+    """The members of a supervisor and their work."""
 
     KEYS = (
         ("esc", "back"), ("enter", "open"), "strategy", "pause or resume", "set", "run", "swap", ("tab", "beside"),

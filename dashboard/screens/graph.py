@@ -20,9 +20,9 @@ from dashboard.views.targets import Target, target_of
 from dashboard.widgets.board import Board
 
 TALL = 25
-"""Lines of the body from which some tell about the node under the cursor: those of a terminal of 30 rows."""
+"""Body height from which details of the node under the cursor are shown; that of a 30-row terminal."""
 TASKS_A_MS = 20
-"""A graph is made anew at most once in a millisecond for every so many open tasks and agents."""
+"""Tasks and agents per millisecond of pause before the graph is built again."""
 FULL_SIZE = 4
 """Rows of a box where the graph need not fit."""
 

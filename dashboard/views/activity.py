@@ -53,7 +53,7 @@ class Ended(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """Something rare that happened to an agent, a supervisor or a task."""
+    """A mark: a rare event of an agent, a supervisor or a task."""
 
     at_ms: int
     glyph: str

@@ -1,4 +1,4 @@
-"""What is counted once over the whole state, for every row of a look."""
+"""Counters over the whole state, computed once per redraw."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from engine.core.state import State, Task, TaskStatus
 
 @dataclass(slots=True)
 class Digest:
-    """What is counted once, so that no row walks through the state."""
+    """Counters that rows share, so that no row walks through the state."""
 
     waiting_of: Counter[str] = field(default_factory=Counter)
     """Ready tasks by agent (its own queue) and by supervisor (all its queues)."""
@@ -34,7 +34,7 @@ class Digest:
     _waits: Waits | None = None
 
     def waits(self, state: State) -> Waits:
-        """Return what tells why tasks wait; made when first asked, for this look."""
+        """Return the schedule that explains why tasks wait; computed on first use."""
         if self._waits is None:
             self._waits = Waits(state)
         return self._waits
@@ -84,7 +84,7 @@ def _teams(state: State, out: Digest) -> None:
 
 
 def needs_person(state: State) -> list[str]:
-    """Ids of what a person has to look at: questions, agents in error, teams and tasks that failed or are in doubt.
+    """Ids of what needs a person: questions, agents in error, teams and tasks that failed or are in doubt.
 
     Questions come first, the one that is answered by itself first at the head.
     """

@@ -76,7 +76,7 @@ class SeqKeys(Sequence[str]):
 
 
 class WholeLog:
-    """Every event that is in the file, by seq."""
+    """All events of the file, by seq."""
 
     columns = COLUMNS
     empty = ("nothing has happened yet", "an engine writes what it does here")
@@ -89,7 +89,7 @@ class WholeLog:
         """The oldest event that is still in the file."""
         self.last_seq = 0
         self.wanted: set[int] = set()
-        """Blocks that were looked at and are not here."""
+        """Blocks that are visible but not loaded."""
 
     @property
     def keys(self) -> Sequence[str]:
@@ -101,7 +101,7 @@ class WholeLog:
         self.last_seq, self._recent = last_seq, recent
 
     def put(self, block: int, entries: list[Entry]) -> None:
-        """Take in a block that was wanted."""
+        """Store a block that was requested."""
         self.wanted.discard(block)
         if entries:
             self._blocks[block] = entries
@@ -109,7 +109,7 @@ class WholeLog:
             self._blocks.popitem(last=False)
 
     def entry(self, seq: int) -> Entry | None:
-        """Return an event; None, and it is wanted, where it was not read yet."""
+        """Return the event, or request its block and return None."""
         if self._recent and 0 <= (place := seq - self._recent[0].seq) < len(self._recent):
             return self._recent[place]
         block = seq // BLOCK
@@ -122,7 +122,7 @@ class WholeLog:
         return None
 
     def cells(self, index: int) -> Sequence[Cell]:
-        """Return a row; of one that is being read, its seq."""
+        """Return a row; only its seq while its block is being read."""
         seq = self.first_seq + index
         entry = self.entry(seq)
         if entry is None:
@@ -142,9 +142,9 @@ class Search(NamedTuple):
     entries: list[Entry]
     """What passed, the oldest first."""
     seq: int
-    """How far it was searched: all up to the end where it began, this one included."""
+    """Seq that the search has reached, inclusive."""
     complete: bool
-    """Whether that is the end of the journal."""
+    """Whether that is the end of the journal in the direction of the search."""
 
 
 class FoundLog:
@@ -158,11 +158,11 @@ class FoundLog:
         self.wanted = wanted
         self._entries: list[Entry] = []
         self.from_seq: int | None = None
-        """From here on the journal was searched; None before the first search."""
+        """First seq of the searched range; None before the first search."""
         self.to_seq = 0
-        """Up to here it was."""
+        """Last seq of the searched range."""
         self.complete = False
-        """True when nothing older passes."""
+        """True once the search has reached the start of the journal."""
 
     @property
     def empty(self) -> Sequence[str]:

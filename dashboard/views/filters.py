@@ -34,7 +34,7 @@ class Value(NamedTuple):
 
 
 class Subject(Protocol):
-    """A row, as far as filters ask about it."""
+    """What filters need to know of a row."""
 
     def has(self, word: str) -> bool:
         """Tell whether a word, in small letters, stands in one of its texts."""
@@ -55,7 +55,7 @@ class Subject(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A row that is no more than its texts, and what stands under some keys."""
+    """A row given by its texts and a few keyed values."""
 
     told: Sequence[str | None]
     under: Mapping[str, str | None] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A text that has to stand in one of the row's."""
+    """A word that must occur in one of the row's texts."""
 
     text: str
 
@@ -86,7 +86,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """What has to stand under a key."""
+    """A `key:value` term."""
 
     key: str
     wanted: str
@@ -95,13 +95,13 @@ class Keyed:
         return any(self.meets(value) for value in subject.values(self.key))
 
     def meets(self, value: Value) -> bool:
-        """Tell whether a value is one that is wanted."""
+        """Tell whether a value matches."""
         return self.wanted in value.name.casefold() or self.wanted.removeprefix("@") == value.id
 
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """How long it has to have taken."""
+    """A bound on the duration."""
 
     longer: bool
     than_ms: float
@@ -113,7 +113,7 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An expression that has to be found in one of the row's texts."""
+    """A regular expression that must match one of the row's texts."""
 
     pattern: Pattern
 
@@ -164,7 +164,7 @@ class Filter:
             return []
 
     def __bool__(self) -> bool:
-        """Return whether it leaves anything out."""
+        """Return False for a filter without terms."""
         return bool(self.terms or self.fault)
 
 
@@ -192,7 +192,7 @@ def filter_typed(written: str) -> Filter:
 
 
 class _Unfinished(FilterError):
-    """Right so far: there is more to come."""
+    """Incomplete but valid so far."""
 
 
 def _tokens(written: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How long work that is under way may take: a range, and nothing where nothing can be said. Pure."""
+"""Estimates how long running work may take, as a range; no estimate without enough data. Pure."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -7,9 +7,9 @@ from dashboard.views.amounts import duration
 from engine.core.state import Run, State
 
 FEWEST = 8
-"""Tasks that have to have ended before anything is said."""
+"""Fewest ended tasks for an estimate."""
 NARROWEST, WIDEST = 0.15, 0.6
-"""Of the middle: how far the ends of the range are from it."""
+"""Distance of the range's ends from its middle, as a share of the middle."""
 
 
 MOST_NODES = 200
@@ -22,7 +22,7 @@ class Range(NamedTuple):
     low_ms: float
     high_ms: float
     is_open: bool = False
-    """Whether it may well take longer: more tasks are still to come."""
+    """Whether only the lower end is known, because more tasks may come."""
 
     @property
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""A graph in a pane of another screen: made anew twice a second, and less often of a large team."""
+"""A graph in a pane of another screen: rebuilt at most twice a second, less often for a large team."""
 
 from dashboard.views.graph import graph_lines
 from dashboard.views.graph.nodes import Sight

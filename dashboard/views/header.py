@@ -30,7 +30,7 @@ def engine_time_ms(newest_ms: int, engine: EngineInfo | None, wall_ms: int) -> i
 
 
 def waiting_said(standbys: Sequence[StandbyInfo]) -> str:
-    """Return who stands by; empty where nobody does."""
+    """Return the standby engines in words; empty without any."""
     if not standbys:
         return ""
     if len(standbys) == 1:
@@ -56,7 +56,7 @@ class Situation:
     behind: int = 0
     """Events in the file that are not folded yet."""
     opening: bool = False
-    """The state is not the file's yet: its events are being read."""
+    """True while the file is being opened: the state is still behind it."""
     trouble: str | None = None
     """Why the file cannot be read on, in one line."""
     readonly: bool = False
@@ -65,7 +65,7 @@ class Situation:
     standbys: Sequence[StandbyInfo] = ()
     """Engines that stand by."""
     wall_ms: int = 0
-    """The time of this computer: what is shown again or read again after a while goes by that, also in the past."""
+    """This computer's clock, for throttling redraws and reads; also in the past."""
 
 
 def where(state: State, situation: Situation) -> list[Cell]:
@@ -123,7 +123,7 @@ def engine(state: State, situation: Situation) -> Cell:
 
 
 def _waiting(situation: Situation) -> str:
-    """Who takes over when it is gone."""
+    """The standby engines."""
     ready = [each for each in situation.standbys if not each.hung]
     if not ready:
         return ""
@@ -162,7 +162,7 @@ def shell(situation: Situation) -> str:
 
 
 def gone_since_ms(state: State, info: EngineInfo) -> int:
-    """When it ended in order, or was last heard of: of a killed one nobody knows better."""
+    """When it ended cleanly, or its last sign of life if it was killed."""
     return info.ended_ms if info.ended_ms is not None else max(info.since_ms, info.heard_ms or 0, state.at_ms)
 
 
@@ -237,7 +237,7 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Glimpse:
-    """The state as of now, with its sums and what stands outside of it."""
+    """One view of the team: its state, counters, and what is not in the state."""
 
     state: State
     counts: Digest
@@ -262,7 +262,7 @@ class Glimpse:
         return self.situation.wall_ms or self.situation.now_ms
 
     def due(self, next_ms: int) -> bool:
-        """Tell whether what is made anew only now and then is due: by the time of this computer, in the past always."""
+        """Tell whether a throttled redraw is due, by this computer's clock; in the past always."""
         return self.past is not None or self.wall_ms >= next_ms
 
     @property

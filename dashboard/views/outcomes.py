@@ -35,7 +35,7 @@ def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
 
 
 def _context(state: State, command: Command, now_ms: int) -> Context:
-    """Return the moment, as if all the code that the command names were allowed: whoever gives it is asked for that."""
+    """Return the context of a preview, as if all code that the command names were trusted; the dialog asks for that."""
     granted = {one: state.trusted.get(one, "") for one in named_in(command)}
     return Context(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted)
 

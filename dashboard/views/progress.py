@@ -14,7 +14,7 @@ WINDOW_MS, WINDOWS = 20_000, 3
 LEAST = 6
 """Ends in those windows, below which nothing is said."""
 EVERY_MS, TASKS_A_MS = 500, 20
-"""The walk over all tasks is done this often at most, and after a millisecond for every so many of them."""
+"""Shortest pause between two walks over all tasks, and tasks per millisecond of longer pauses."""
 
 
 class Progress(NamedTuple):

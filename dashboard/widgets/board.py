@@ -11,7 +11,7 @@ from dashboard.widgets.spots import Spot
 
 
 class Board(Lines, can_focus=True):
-    """Show lines; post `Pressed` with the cell that was clicked, `Resized` when there is another room."""
+    """Show lines; post `Pressed` with the cell that was clicked, `Resized` when its size has changed."""
 
     class Pressed(Message):
         """A cell was clicked."""
@@ -30,7 +30,7 @@ class Board(Lines, can_focus=True):
             self.by = by
 
     class Resized(Message):
-        """There is another room for lines."""
+        """The pane was resized."""
 
     places: Sequence[tuple[int, int]] = ()
     """Where a jump can go to; without any, to lines that have a key."""

@@ -55,7 +55,7 @@ class Panel(Lines, can_focus=True):
             self.panel = panel
 
     class Resized(Message):
-        """There is room for other lines now."""
+        """The pane was resized."""
 
         def __init__(self, panel: "Panel") -> None:
             super().__init__()
@@ -73,7 +73,7 @@ class Panel(Lines, can_focus=True):
         self.top = 0
         """The first line that is visible."""
         self.follows = follows
-        """Whether it stays at its last line."""
+        """Whether it follows its last line."""
 
     @property
     def room(self) -> int:

@@ -1,4 +1,4 @@
-"""Keys of steps and calls: a name, a hash of the input, and the how-manieth with both in its attempt."""
+"""Keys of steps and calls: a name, a hash of the input, and the number of its occurrence in its attempt."""
 
 import hashlib
 import json

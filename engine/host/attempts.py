@@ -24,10 +24,10 @@ from engine.runtimes.values import json_value, one_line, traits, type_name
 from engine.runtimes.work import Services, Work, of_attempt
 
 THROWS = 3
-"""How often code is told that the engine ends before it is given up: it may clean up, and no more."""
+"""Cancellations that an attempt gets when the engine ends, before it is abandoned; enough for cleaning up."""
 
 TURNS = 20
-"""Turns of the loop in which code that lets itself be stopped has stopped."""
+"""Event loop iterations within which cancellable code has stopped."""
 
 Ended: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
 """How an attempt ended."""
@@ -39,7 +39,7 @@ class Attempts:
     Args:
         services: What attempts report to.
         crew: The code of the agents.
-        grace_s: How long one that is asked to stop may go on.
+        grace_s: Grace period of an attempt that is asked to stop.
     """
 
     def __init__(self, services: Services, crew: Crew, *, grace_s: float = GRACE_S) -> None:
@@ -48,18 +48,18 @@ class Attempts:
         self._grace_ms = round(grace_s * 1000)
         self._works: dict[tuple[str, int], Work] = {}
         self._tasks: dict[asyncio.Task[None], Work] = {}
-        """All that have not returned, also those whose end is reported."""
+        """Attempts whose code has not returned, including those already reported as ended."""
         self._all_returned = anyio.Event()
         self._ending = False
         self._left: set[tuple[str, int]] = set()
-        """Those whose stop is not reported: the next engine takes them up from their last step."""
+        """Attempts whose end is not reported: the next engine resumes them from their last step."""
         self._on_empty: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._works)
 
     async def end(self) -> None:
-        """Stop all, and return once they have; code that does not let itself be stopped is left where it is."""
+        """Stop all attempts and wait for them; code that ignores cancellation is abandoned."""
         self._ending = True
         for work in self._tasks.values():
             work.scope.cancel()
@@ -103,7 +103,7 @@ class Attempts:
             self._services.spawn(self._leave_soon, work)
 
     async def _leave_soon(self, work: Work) -> None:
-        """Give up an attempt that has not ended after the turns that it takes to be cancelled; no time passes."""
+        """Abandon an attempt that is still running after `TURNS` loop iterations; the clock does not advance."""
         clock = self._services.clock
         clock.hold()
         try:
@@ -116,7 +116,7 @@ class Attempts:
             clock.release()
 
     def wind_down(self, on_empty: Callable[[], None]) -> None:
-        """Begin nothing more, and let what is at work end at its next step, for another engine to go on from there.
+        """Start nothing more and stop running attempts at their next step, so that another engine can resume them.
 
         Args:
             on_empty: Called once nothing is at work.
@@ -130,25 +130,25 @@ class Attempts:
             on_empty()
 
     def answer(self, effect: AnswerCall) -> None:
-        """Hand the outcomes of a delegation to the attempt that waits for them."""
+        """Deliver the outcomes of a delegation to the waiting attempt."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
             work.answered(effect)
 
     def resume(self, effect: ResumeAttempt) -> None:
-        """Let an attempt begin steps again, which has its slot back."""
+        """Resume an attempt that has got its slot back."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
             work.resumed()
 
     def tell_answer(self, effect: TellAnswer) -> None:
-        """Let an attempt go on that asked a person."""
+        """Resume an attempt whose question was answered."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
             work.person_answered(effect.key)
 
     def tell_steer(self, effect: TellSteer) -> None:
-        """Let an attempt know of a message that its next turn takes."""
+        """Notify an attempt of a message for its next turn."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
             work.steered(now=effect.now)
@@ -203,7 +203,7 @@ class Attempts:
         return _returned(work, output)
 
     def _patience(self, work: Work) -> Callable[[], bool]:
-        """Return what tells that an attempt is not waited for any more; asked whenever it is told to stop."""
+        """Return a predicate that says whether an attempt was abandoned; checked at each cancellation."""
         thrown = 0
 
         def is_given_up() -> bool:
@@ -214,7 +214,7 @@ class Attempts:
         return is_given_up
 
     def _give_up(self, work: Work) -> None:
-        """Report the end of an attempt that does not let itself be stopped; what is left of it takes a slot."""
+        """Report an attempt that ignores cancellation as ended; its leftover code keeps occupying a slot."""
         work.outside += 1
         self._report(work, _interrupted(work))
         work.close()
@@ -229,7 +229,7 @@ class Attempts:
 
 
 def _returned(work: Work, output: JsonValue) -> Ended:
-    """Return the end of an attempt that returned: code that knew that it is to stop returned what it had."""
+    """Return the outcome of an attempt that returned; a partial result if its code knew it should stop."""
     if work.timed_out:
         return _interrupted(work)
     effect, duration_ms = work.effect, work.duration_ms
@@ -253,7 +253,7 @@ def _returned(work: Work, output: JsonValue) -> Ended:
 
 
 def _interrupted(work: Work) -> Ended:
-    """Return the end of an attempt that was stopped from outside."""
+    """Return the outcome of a cancelled attempt."""
     effect, duration_ms = work.effect, work.duration_ms
     work.stuck = work.outside > 0
     if work.timed_out:
@@ -276,7 +276,7 @@ def _interrupted(work: Work) -> Ended:
 
 
 def _spent(work: Work) -> Usage:
-    """Return what an attempt that ends has spent since its last report, and its whole time at work."""
+    """Return the usage of an ending attempt since its last report, and its total running time."""
     spent, whole = work.take_spent(), Usage(time_ms=work.worked_ms)
     return whole if spent is NO_USAGE else spent.plus(whole)
 

@@ -1,4 +1,4 @@
-"""What was decided and is not on disk yet, and what to do once it is; or the defect that was found instead."""
+"""Events that are decided but not on disk yet, what to do once they are, or the defect found instead."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -47,13 +47,13 @@ class Batch:
     rows: list[Row] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     ended: dict[str, RunSummary] = field(default_factory=dict)
-    """Runs that end with it."""
+    """Runs that finish in this batch."""
     then: list[Then] = field(default_factory=list)
-    """Who waits for the disk."""
+    """Called once the batch is on disk."""
 
     @property
     def is_due(self) -> bool:
-        """True where something is to be written, done or said."""
+        """True while there is something to append, perform or report."""
         return bool(self.rows or self.then)
 
 
@@ -86,7 +86,7 @@ _SHAPES: dict[type, tuple[str, bool, bool, bool]] = {event_type: _shape(event_ty
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A defect of the engine, and the message that ran into it: it is refused aloud, and the team goes on."""
+    """A bug in the engine and the message that triggered it: the message is refused, the team keeps working."""
 
     message: Message
     then: Then | None

@@ -22,13 +22,13 @@ from engine.runtimes.toolbox.shelf import Shelf
 from engine.runtimes.values import with_class
 
 SPARE = 64
-"""How many runtimes of specs that are gone are kept before they are swept out."""
+"""Runtimes of unused specs that are kept before they are dropped."""
 _path = lru_cache(maxsize=8)(Path)
-"""Every attempt asks for the folder, and making a path is dear."""
+"""Cached: every attempt needs the folder, and building a path is slow."""
 
 
 class Crew:
-    """Runtimes by the content hash of their spec.
+    """Runtimes, keyed by the content hash of their spec.
 
     Args:
         runtimes: What makes them, by agent type.
@@ -67,7 +67,7 @@ class Crew:
         self._shelf = Shelf(start)
         self._ready: dict[str, Runtime] = {}
         self._waiting: dict[str, list[Slot[Runtime]]] = {}
-        """Who waits for a runtime that is being made."""
+        """Waiters for runtimes that are being made."""
 
     @property
     def folder(self) -> Path | None:
@@ -136,7 +136,7 @@ class Crew:
             slot.put(runtime)
 
     def _take_off(self, spec: str, waiting: list[Slot[Runtime]]) -> bool:
-        """Have the next one who asks not wait; False where the runtime was forgotten while it was made."""
+        """Publish a runtime that was made; False if its spec was dropped meanwhile."""
         is_wanted = self._waiting.get(spec) is waiting
         if is_wanted:
             del self._waiting[spec]

@@ -20,7 +20,7 @@ from store import DiskFull, Record, Row, StoreError
 from store.opening import Store
 
 BANNER = "engine.banner"
-"""The live key of what every screen has to say about the engine."""
+"""Key in the live file of the notice about the engine that every screen shows."""
 TRY_AGAIN_MS = 1_000
 GIVE_UP_MS = 60_000
 BEHIND_S = 0.02
@@ -36,7 +36,7 @@ class Writer(Protocol):
     """How batches get into the journal."""
 
     takes_time: bool
-    """Deciding goes on meanwhile."""
+    """The loop keeps deciding while a batch is written."""
 
     async def write(self, batch: Batch) -> None:
         """Take a batch; what was decided may be acted on when this returns."""
@@ -45,7 +45,7 @@ class Writer(Protocol):
         """Return once everything taken is in the journal."""
 
     async def run(self) -> None:
-        """Do what has to go on beside the loop, for as long as the engine runs."""
+        """Run the writer's background work for the life of the engine."""
 
 
 def writer_for(store: Store, clock: Clock) -> Writer:
@@ -54,7 +54,7 @@ def writer_for(store: Store, clock: Clock) -> Writer:
 
 
 class OnDisk:
-    """Appends each batch before it is acted on."""
+    """Write-ahead: appends each batch before its effects are performed."""
 
     takes_time = True
 
@@ -71,14 +71,14 @@ class OnDisk:
         await append(self._store, batch, self._clock)
 
     async def flush(self) -> None:
-        """Return: all is written."""
+        """Return at once: nothing is pending."""
 
     async def run(self) -> None:
-        """Return: nothing is behind."""
+        """Do nothing: there is no background work."""
 
 
 class InMemory:
-    """Appends behind the loop: within `BEHIND_S`, or when much has gathered."""
+    """Write-behind: appends within `BEHIND_S`, or sooner when many events are pending."""
 
     takes_time = False
 

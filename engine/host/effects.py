@@ -168,7 +168,7 @@ class Performer:
         return await verdict_of(effect.check, looked)
 
     async def _built_in(self, effect: JoinResults | CheckOutputs, work: Callable[[], Awaitable[JsonValue]]) -> None:
-        """Report what becomes of work that the engine does itself."""
+        """Report the outcome of built-in work."""
         try:
             output = json_value(await work())
         except Exception as error:  # outputs are the agents': looking at them may run into anything
@@ -187,7 +187,7 @@ class Performer:
         self._services.signal(TextRead(task_id=effect.task_id, text=text))
 
     def _begin(self, function: Callable[..., Any], *args: object) -> None:
-        """Start a task that holds the clock until it has reported."""
+        """Start a task; the virtual clock does not advance until it has reported."""
         self._services.clock.hold()
         self._services.spawn(self._held, function, args)
 

@@ -180,7 +180,7 @@ class Host:
         return self._loop.stopped
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Be the engine of the store until it is stopped; `started` once it takes orders.
+        """Run the engine on the store until it is stopped; reports `started` once it accepts commands.
 
         Raises:
             Deposed: If another engine took over; it stops at once, and what was not on disk never happened.
@@ -282,17 +282,17 @@ class Host:
         return summary_in(records, run_id)
 
     async def _ended_runs(self, command: Command) -> dict[str, str]:
-        """Return how the runs ended that a command names, also those that the state has dropped."""
+        """Return the summaries of finished runs that a command names, including those dropped from the state."""
         named = command.after if isinstance(command, Submit) else []
         found = [await self.finished_run(one) for one in dict.fromkeys(named) if one not in self.state.runs]
         return {run.id: run.status for run in found if run is not None}
 
     async def text(self, value: Held) -> JsonValue:
-        """Return a value that the state holds, read from the journal where it stands only there."""
+        """Return a value of the state, read from the journal if the state holds only a reference."""
         return await self._texts.resolve(value)
 
     async def written(self) -> None:
-        """Return once everything that was decided so far is in the journal; of a store in memory it may lie behind."""
+        """Wait until everything decided so far is in the journal; an in-memory store may be behind."""
         await self._loop.written()
         await self._writer.flush()
 
@@ -337,11 +337,11 @@ class Host:
         self._group.start_soon(function, *args)
 
     def fail(self, error: Exception) -> None:
-        """End with an error: the journal cannot be read, or we are at fault."""
+        """Stop the engine with an error: the journal is unreadable, or the engine has a bug."""
         self._loop.fail(error)
 
     async def _check_outside(self, reference: str) -> None:
-        """Return when an address or a program that a spec or a setting names may be used.
+        """Check that an address or a program of a spec or a setting may be used.
 
         Raises:
             Unusable: If it may not.
@@ -353,7 +353,7 @@ class Host:
         self.store.live.put(key, text)
 
     def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Call `call` at a moment; return what takes that back."""
+        """Schedule `call`; return a function that cancels it."""
         return self._timers.at(due_ms, call)
 
     # Its life
@@ -413,7 +413,7 @@ class Host:
             raise HostStopped(self.stopped)
 
     async def _watched(self, background: Callable[[], Awaitable[None]]) -> None:
-        """Run what has to run for the engine to be one; its failure ends the loop."""
+        """Run a vital background task; its failure stops the engine."""
         try:
             await background()
         except Exception as error:  # ended in order, with the reason, instead of torn down by the task group

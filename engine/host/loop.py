@@ -70,7 +70,7 @@ class Loop:
         self.stopped: str | None = None
         """Why it has ended or is about to; None while it goes on."""
         self.written_seq = 0
-        """The last event that may be acted on."""
+        """Seq of the last event whose effects may be performed."""
         self._store = store
         self._writer = writer
         self._clock = clock
@@ -83,7 +83,7 @@ class Loop:
         self._is_last = False
         """With the open batch, or the one in flight, the engine ends."""
         self._is_over = False
-        """It has ended: what is written from now on is not acted on."""
+        """Set when the loop has ended: effects of later writes are dropped."""
         self._is_writing = False
         self._due = anyio.Event()
         self._messages: deque[tuple[Message, Then | None]] = deque()
@@ -105,7 +105,7 @@ class Loop:
         self._rouse()
 
     def close(self, error: Exception) -> None:
-        """Tell everybody who waits for a message that it will not be decided, or not be written."""
+        """Fail every waiter: its message will not be decided, or not be written."""
         waiting = [*self._open.then, *(then for _, then in self._messages if then is not None)]
         self._open, self._messages = Batch(self._open.first_seq), deque()
         self._failure = self._failure or error
@@ -130,7 +130,7 @@ class Loop:
             raise self._defect.error
 
     async def run(self, after_turn: Callable[[], None]) -> None:
-        """Go on until an effect ends it.
+        """Run until an effect stops it.
 
         Args:
             after_turn: Called whenever something was decided or written.
@@ -150,7 +150,7 @@ class Loop:
             self._asleep = False
 
     async def write(self) -> None:
-        """Append what was decided, batch by batch, and have done what follows, for as long as the engine runs."""
+        """Append decided batches and perform their effects, for the life of the engine."""
         while True:
             await self._due.wait()
             self._due = anyio.Event()
@@ -163,7 +163,7 @@ class Loop:
             self._rouse()
 
     async def written(self) -> bool:
-        """Return once what was decided so far may be acted on; False where it was dropped, and the engine ends."""
+        """Wait until decided events may take effect; False if they were dropped and the engine is stopping."""
         if self._failure is None and (self._is_writing or self._open.is_due):
             told: Slot[bool] = Slot()
             self._open.then.append(lambda error: told.put(error is None))
@@ -192,7 +192,7 @@ class Loop:
 
     @property
     def _may_decide(self) -> bool:
-        """True unless what is decided has to be written first."""
+        """False while the open batch must be written before more is decided."""
         return self._defect is None and not self._is_last and len(self._open.rows) < MOST_AHEAD
 
     @property
@@ -213,7 +213,7 @@ class Loop:
             self._due.set()
 
     def _taken(self) -> Batch:
-        """Take the open batch, to be written, and open another."""
+        """Hand the open batch to the writer and open a new one."""
         batch = self._open
         self._open = Batch(batch.first_seq + len(batch.events))
         return batch
@@ -279,7 +279,7 @@ class Loop:
                 self._is_last = True
 
     async def _recover(self) -> None:
-        """Take the state from the journal again, and say what became of the message."""
+        """Reload the state from the journal, and report the outcome of the message."""
         found = self._defect
         assert found is not None
         if found.line not in self._defects_said:

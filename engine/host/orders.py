@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a command came to."""
+    """The outcome of a command."""
 
     seq: int
     """The event that says so."""
@@ -47,7 +47,7 @@ class Applied:
 
 
 class Orders:
-    """Who waits for the outcome of which command.
+    """Pending commands and who waits for their outcomes.
 
     Args:
         inbox: Where those of other processes stand.
@@ -61,7 +61,7 @@ class Orders:
         self._from_inbox: set[str] = set()
         self._outcomes: list[CommandOutcome] = []
         self.settled = anyio.Event()
-        """Set when outcomes were written since the last look; who waits for room makes a new one."""
+        """Set when outcomes were written; a waiter for room replaces it."""
         self._news = anyio.Event()
 
     def expect(self, command_id: str) -> Slot[Applied]:
@@ -71,7 +71,7 @@ class Orders:
         return slot
 
     def forget(self, command_id: str) -> None:
-        """Wait no more for a command."""
+        """Stop waiting for a command."""
         slots = [slot for slot in self._slots.get(command_id, []) if not slot.done]
         if slots:
             self._slots[command_id] = slots
@@ -79,14 +79,14 @@ class Orders:
             self._slots.pop(command_id, None)
 
     def take(self, command_id: str) -> bool:
-        """Note a command of the inbox; False when it is on its way already."""
+        """Register a command of the inbox; False if it is pending already."""
         if command_id in self._from_inbox:
             return False
         self._from_inbox.add(command_id)
         return True
 
     def acknowledge(self, effect: Acknowledge) -> None:
-        """Tell the sender of a command what became of it."""
+        """Report the outcome of a command to its sender."""
         for slot in self._slots.pop(effect.command_id, []):
             if effect.applied:
                 slot.put(Applied(effect.seq, effect.summary, effect.result))
@@ -99,7 +99,7 @@ class Orders:
             self._settle(effect.command_id, effect.applied, effect.seq, effect.reason, said)
 
     def repeat(self, command_id: str, outcome: Outcome) -> None:
-        """Answer a command that came a second time; it is not carried out again."""
+        """Answer a duplicate command with its first outcome; it is not carried out again."""
         applied = outcome.status == "applied"
         for slot in self._slots.pop(command_id, []):
             if applied:
@@ -110,7 +110,7 @@ class Orders:
             self._settle(command_id, applied, outcome.seq, outcome.reason, {})
 
     def fail_all(self, error: EngineError) -> None:
-        """Tell everybody in this process that no outcome will come."""
+        """Fail all waiters of this process: no outcome will come."""
         for slots in self._slots.values():
             for slot in slots:
                 slot.fail(error)
@@ -181,11 +181,11 @@ class Intake:
         self._scope = anyio.CancelScope()
 
     def close(self) -> None:
-        """Take no more; what is in the inbox waits for the engine that follows."""
+        """Stop taking commands; those in the inbox wait for the next engine."""
         self._scope.cancel()
 
     async def watch(self) -> None:
-        """Hand over commands for as long as the engine runs."""
+        """Feed commands to the loop for the life of the engine."""
         with self._scope:
             async with self._inbox.arrivals() as arrivals:
                 while True:

@@ -1,4 +1,4 @@
-"""Moments to come: one sleeper, for the earliest of them."""
+"""Timers: one sleeping task, for the earliest of them."""
 
 import heapq
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class _Moment:
 
 
 class Timers:
-    """Calls things in the loop when it is time: by their moments, then in the order they were asked for."""
+    """Calls functions in the loop when they are due, in order of time, then of request."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class Timers:
         self._sleep: anyio.CancelScope | None = None
 
     def at(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Call `call` once at `due_ms` or as soon after as the loop can; return what takes that back."""
+        """Call `call` once, at `due_ms` or as soon after as possible; return a function that cancels it."""
         self._order += 1
         moment = _Moment(due_ms, self._order, call)
         heapq.heappush(self._moments, moment)

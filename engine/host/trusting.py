@@ -47,7 +47,7 @@ class Trusting:
 
     @property
     def folder(self) -> Path:
-        """Where code stands besides what is installed."""
+        """Folder that is searched for code besides installed packages."""
         team = self._team()
         return team.parent if team is not None else self._folder or Path.cwd()
 
@@ -69,7 +69,7 @@ class Trusting:
         return {reference: digest_of(sources) for reference, sources in found.items()}
 
     def check(self, reference: str) -> None:
-        """Return when an address or a program may be used; blocks.
+        """Check that an address or a program may be used; blocks.
 
         Raises:
             Unusable: If it may not; what to do in one line.

@@ -1,1 +1,1 @@
-"""Runtimes: what executes an agent. One file each, all alike to the host."""
+"""Runtimes: they execute agents. One file each, one interface."""

@@ -1,4 +1,4 @@
-"""What every runtime is to the host.
+"""The interface between the host and every runtime.
 
 A runtime belongs to one spec and serves any number of attempts at once. It reports through its `Work` and returns the
 output; it never touches the state.
@@ -17,7 +17,7 @@ class Runtime(Protocol):
     """What executes the attempts of agents with one spec."""
 
     async def check(self) -> None:
-        """Get what it needs, and look whether it can work; called once, before the first attempt.
+        """Prepare and check the runtime; called once, before the first attempt.
 
         Raises:
             Unusable: If it cannot; one line.

@@ -23,7 +23,7 @@ class Code:
         bound: Callables of this process, by reference.
         sources: Returns the modules that a reference may be imported from, or None where the interpreter finds it as
             it finds the program's own; raises `Unusable` where it may not be imported. Blocks.
-        folder: Where code stands besides what is installed.
+        folder: Folder that is searched for code besides installed packages.
         threads: For imports, and for plain functions.
         processes: For functions that compute.
         programs: For programs of others.
@@ -73,7 +73,7 @@ class Code:
         return await self.threads.run(partial(resolve, await self.locate(reference)))
 
     async def load_tools(self, spec: AgentSpec, *, described: bool = False) -> dict[str, FunctionTool]:
-        """Return the tools of a spec by the names they are called by; what is a mere name has no code here.
+        """Return the tools of a spec by the names they are called by; names that are no references are skipped.
 
         Args:
             spec: Names them.
@@ -99,7 +99,7 @@ class Code:
 
 
 def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
-    """Start no server: what has no engine only looks at code."""
+    """Refuse to start a server: without an engine, code is only inspected."""
 
 
 def _check_approvals(spec: AgentSpec, tools: Mapping[str, FunctionTool]) -> None:

@@ -1,4 +1,4 @@
-"""Drives the coroutine of somebody else's code, and lets go of it when it does not let itself be stopped.
+"""Drives a coroutine of user code, and abandons it if it ignores cancellation.
 
 Cancelling throws into a coroutine again and again until it ends. One that swallows every throw would keep its task
 alive for ever; once it has been given up, it is not resumed any more.
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 @types.coroutine
 def driven(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -> Generator[Any, Any, T]:
-    """Run `coroutine` to its end; what is thrown after it was given up is raised here, without it.
+    """Run `coroutine` to its end; exceptions thrown after it was abandoned are raised here, not in it.
 
     Args:
         coroutine: What to run.
-        is_given_up: Asked whenever something is thrown into it.
+        is_given_up: Checked whenever an exception is thrown into it.
     """
     error: BaseException | None = None
     value: Any = None

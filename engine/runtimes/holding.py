@@ -41,7 +41,7 @@ class Services(Protocol):
         """Run `function` with `args` in a task of its own, for as long as the engine runs."""
 
     def fail(self, error: Exception) -> None:
-        """End the engine with an error: the journal cannot be read, or we are at fault."""
+        """Stop the engine with an error: the journal is unreadable, or the engine has a bug."""
 
     def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
         """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
@@ -52,7 +52,7 @@ class Services(Protocol):
         """Carry out a command; raises `CommandRefusedError` if it is not."""
 
     def may_act(self) -> bool:
-        """Tell whether the engine still is one; one that was deposed begins nothing more, and ends."""
+        """Tell whether the engine still holds its lease; a deposed engine starts nothing more and stops."""
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds by reference."""
@@ -61,7 +61,7 @@ class Services(Protocol):
         """Show a text to readers at once; an empty one removes it."""
 
     def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Call `call` at a moment; returns what takes that back."""
+        """Schedule `call`; returns a function that cancels it."""
 
 
 def of_attempt(effect: StartAttempt) -> dict[str, Any]:

@@ -25,13 +25,13 @@ PROGRAM = Path(__file__).with_name("child.py")
 TAIL_BYTES = 4000
 """How much of a child's standard error is kept, to say why it died."""
 GONE_S = 5.0
-"""How long a killed child may take to be gone, before it is left to the system."""
+"""How long to wait for a killed child to exit."""
 
 Report = Callable[[int, int, str], None]
 
 
 def spare_cores() -> int:
-    """Return how many processes this computer bears that keep a core busy, with one core left for the engine."""
+    """Return how many CPU-bound processes fit this computer, with one core left for the engine."""
     return max(1, (os.cpu_count() or 2) - 1)
 
 
@@ -189,4 +189,4 @@ def _request(origin: Origin) -> dict[str, Any]:
 
 
 def _ignore(done: int, total: int, note: str) -> None:
-    """Take progress that nobody asked for."""
+    """Ignore progress."""

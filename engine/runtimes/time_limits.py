@@ -12,7 +12,7 @@ class Timers(Protocol):
     clock: Clock
 
     def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Call `call` at a moment; returns what takes that back."""
+        """Schedule `call`; returns a function that cancels it."""
 
 
 class TimeLimit:

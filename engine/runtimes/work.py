@@ -47,7 +47,7 @@ from engine.runtimes.values import one_line
 T = TypeVar("T")
 
 GIVE_UP_MS = 2_000
-"""How long a stopped attempt may clean up before it is given up."""
+"""How long a cancelled attempt may clean up before it is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +66,17 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     stopping = False
     """It was asked to stop at its next step."""
     patient = False
-    """It may take however long it needs to come to its next step."""
+    """It may take any time to reach its next step."""
     timed_out: str | None = None
     """What took too long, in words; its attempt has failed."""
     saw_stopping = False
     """Its code looked and knows that it is to stop; what it returns then is partial."""
     outside = 0
-    """Threads, or code that does not let itself be stopped, that are still at work."""
+    """Threads, or code that ignores cancellation, still running."""
     stuck = False
     """It was reported as ended while something of it was still at work."""
     over = False
-    """Its end is reported; what it still does has no effect."""
+    """Its end is reported: anything that it still does has no effect."""
     _waits = 0
     _told_to_stop: anyio.Event | None = None
 
@@ -139,7 +139,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     # What was done before
 
     def key(self, name: str, value: JsonValue) -> str:
-        """Return the key of a step or a call: its name, a hash of its input, and the how-manieth with both."""
+        """Return the key of a step or a call: its name, a hash of its input, and the number of its occurrence."""
         key = self.next_key(name, value)
         stem, _, number = key.rpartition(":")
         self._occurrences[stem] = int(number)
@@ -151,7 +151,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return f"{stem}:{self._occurrences.get(stem, 0) + 1}"
 
     def was_asked(self, key: str) -> bool:
-        """Tell whether an attempt has asked others for work by this key: whoever does it goes on, wherever it is."""
+        """Tell whether an attempt has already delegated under this key; delegated work keeps running."""
         task = self.state.tasks.get(self.effect.task_id)
         return task is not None and key in task.calls
 
@@ -350,7 +350,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return await self._services.threads.run(call, on_return=self.came_back)
 
     def came_back(self) -> None:
-        """Count one thing less that is still at work; the slot it kept is free when it was the last."""
+        """Count one leftover less; the slot is free after the last one."""
         self.outside -= 1
         if self.stuck and self.outside == 0:
             effect, spent = self.effect, self.take_spent()
@@ -418,11 +418,11 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     @property
     def fails_by_itself(self) -> bool:
-        """True when an error of its code does not come of its being stopped."""
+        """True if an error of its code is not a result of being stopped."""
         return not self.stopping or (self.patient and not self.saw_stopping)
 
     def stop(self, *, patient: bool = False) -> None:
-        """Ask it to stop at its next step; whoever waits for the supervisor is woken.
+        """Ask it to stop at its next step; waits for the supervisor are interrupted.
 
         Args:
             patient: It is not stopped in another way if it comes to none.
@@ -443,7 +443,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             await self._told_to_stop.wait()
 
     def stop_now(self) -> None:
-        """Stop it where it is; what does not let itself be stopped is given up after `GIVE_UP_MS`."""
+        """Cancel it; code that ignores cancellation is abandoned after `GIVE_UP_MS`."""
         self.stopping = True
         if not self.scope.cancel_called:
             self.scope.cancel()
@@ -454,7 +454,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         self._timers.append(self._services.later(self.now_ms() + delay_ms, call))
 
     def close(self) -> None:
-        """Take away what was only shown while it worked, its timers, and its hold on the clock; once."""
+        """Remove its live output and timers, and release the virtual clock; once."""
         if self.over:
             return
         self.over = True

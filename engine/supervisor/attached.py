@@ -62,7 +62,7 @@ class AttachedSupervisor(Requests, People, Changes, Views, History):
     name it here is to trust it there. It is used from one event loop at a time; attach in each thread that needs one.
 
     Raises:
-        StoreError: If there is no database of ours.
+        StoreError: If there is no Quarterdeck database.
         CommandRefusedError: If the team has no such supervisor.
     """
 

@@ -191,7 +191,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             supervisor: Its name; the first root by default.
 
         Raises:
-            StoreError: If there is no database of ours.
+            StoreError: If there is no Quarterdeck database.
         """
         from engine.supervisor.attached import AttachedSupervisor  # of no use to most programs
 

@@ -98,7 +98,7 @@ async def test_a_viewer_and_another_browser_bring_nothing(db: Path) -> None:
         assert (await ann.post(f"/upload?tab={own}&name=x.zip", b"x"))[0] == 403
         await tab.sees("scout")
         await tab.type("n")
-        await tab.sees("looks on only")
+        await tab.sees("this tab is read-only")
     async with inside(db, role="operator") as at, visitor(at) as ann, visitor(at) as eve, ann.tab() as tab:
         own = await tab.hears("tab")
         assert (await eve.post(f"/upload?tab={own}&name=x.zip", b"x"))[0] == 401

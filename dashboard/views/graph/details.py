@@ -16,7 +16,7 @@ _AT_WORK = 2
 """Attempts that are told of."""
 _TITLE, _METER = 42, 20
 MANY = 20_000
-"""From so many open tasks on it is not counted who gave work to whom."""
+"""Most open tasks for which hand-overs are counted."""
 
 
 def details(sight: Sight, graph: Graph, node: Node, *, width: int, height: int = HEIGHT) -> list[Line]:

@@ -18,10 +18,10 @@ from dashboard.views.layers import Layered, layered, needed, port, rows
 from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
 
 NARROW = 100
-"""Below so many columns finished and coming stages are one line."""
+"""Width below which finished and future stages are shown in one line."""
 LEAST_GAP, MOST_GAP = 4, 12
 CUT = 0.9
-"""Larger boxes are taken where they fit into so much of the width that they would like to have."""
+"""Larger boxes are used if at least this share of their preferred width fits."""
 LEGEND = "━ just now  ─ before  ╌ planned"
 
 

@@ -41,9 +41,9 @@ class Node(NamedTuple):
     shares: Callable[[int], Sequence[float]] | None = None
     """Returns how much of an agent was at work in each of so many samples, the newest last."""
     is_awake: bool = True
-    """False of what is at rest, planned or over."""
+    """False for resting, planned and ended nodes."""
     is_group: bool = False
-    """Whether what is behind it is drawn with it."""
+    """Whether the node is drawn with its children."""
 
 
 class Edge(NamedTuple):
@@ -52,9 +52,9 @@ class Edge(NamedTuple):
     source: str
     target: str
     at_ms: int | None = None
-    """When it did last; None: not yet."""
+    """Time of the last hand-over; None before the first."""
     per_s: int = 0
-    """How often in the last second."""
+    """Hand-overs in the last second."""
 
     @property
     def is_planned(self) -> bool:
@@ -84,14 +84,14 @@ class Graph:
     folded: tuple[str, ...] = ()
     """Names of those that are at rest and not drawn."""
     empty: tuple[str, ...] = ()
-    """What stands there where there is no node."""
+    """Text shown when there are no nodes."""
 
     def node(self, an_id: str | None) -> Node | None:
         """Return a node by its id."""
         return next((node for node in self.nodes if node.id == an_id), None)
 
     def only(self, ids: Iterable[str]) -> "Graph":
-        """Return the part that has these nodes alone."""
+        """Return the subgraph of these nodes."""
         kept = set(ids)
         return Graph(
             title=self.title,
@@ -104,7 +104,7 @@ class Graph:
 
 
 def chain(graph: Graph, starts: Iterable[str]) -> set[str]:
-    """Return nodes with all from which work comes to them, and all to which it goes on."""
+    """Return the nodes with all their ancestors and descendants."""
     out = set(starts)
     begin = tuple(out)
     forward = [(edge.source, edge.target) for edge in graph.edges]

@@ -52,14 +52,14 @@ class Sight:
 
 @dataclass(slots=True)
 class Share:
-    """What one agent, or one supervisor, does of the work that others gave it."""
+    """Delegated work of one agent or supervisor, counted."""
 
     given: int = 0
     ended: int = 0
     failed: int = 0
     waiting: int = 0
     title: str = ""
-    """Of a task that it is at."""
+    """Title of a running task."""
 
 
 def of_work(sight: Sight, task: Task, asked: set[str]) -> Node:
@@ -92,7 +92,7 @@ def of_work(sight: Sight, task: Task, asked: set[str]) -> Node:
 
 
 def _far(state: State, task: Task) -> tuple[int, int]:
-    """Return how much of what a task has handed out has ended, and how much that is; of a graph over its nodes."""
+    """Return how many delegated tasks have ended and how many there are; for a graph, summed over its nodes."""
     if task.kind != "group":
         return len(task.children) - task.open, len(task.children)
     ended = total = 0
@@ -147,7 +147,7 @@ def _tokens(usage: object) -> str:
 
 
 def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
-    """Return how far a single attempt is: by what it tells, else by how long its agent takes in general."""
+    """Return the progress of one attempt: as reported, else its time against the agent's median."""
     if task.status is TaskStatus.DONE:
         return 1.0
     if task.status is not TaskStatus.RUNNING or task.started_ms is None or task.kind != "agent":
@@ -169,7 +169,7 @@ def _badge(sight: Sight, agent: Agent | None) -> str:
 
 
 def of_member(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: str = "") -> Node:
-    """Return the box of an agent that others give work to."""
+    """Return the box of an agent."""
     state, working = sight.state, sight.counts.working
     mark = ASKS if asks else of_agent(agent, working=working)
     lively = sight.is_lively(agent)
@@ -206,7 +206,7 @@ def _shares(sight: Sight, agent: Agent) -> Callable[[int], Sequence[float]]:
 
 
 def _answered(state: State, agent: Agent) -> str:
-    """Return how much of what an agent has handed out, and waits for, has come back."""
+    """Return how many of an agent's delegated tasks have ended, as `3/5`."""
     tasks = [state.tasks[one] for one in agent.parked if one in state.tasks]
     total = sum(len(task.children) for task in tasks)
     return f"{total - sum(task.open for task in tasks):,}/{total:,}" if total else ""

@@ -10,12 +10,12 @@ from engine.core.queries.tree import above_of
 from engine.core.state import Run, State, Task, TaskStatus
 
 FOLDED_FROM = 2
-"""So many at rest under one lead become one box."""
+"""Fewest resting workers of a lead that are folded into one box."""
 
 
 @dataclass(slots=True)
 class _Flow:
-    """What went along an edge."""
+    """Hand-overs along an edge."""
 
     at_ms: int | None = None
     per_s: int = 0
@@ -35,7 +35,7 @@ class _Building:
     nodes: dict[str, Node] = field(default_factory=dict)
     flows: dict[tuple[str, str], _Flow] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
-    """By member that was given work by others."""
+    """By member that received delegated work."""
     active_ms: dict[str, int] = field(default_factory=dict)
 
     def flow(self, source: str, target: str) -> _Flow:
@@ -74,7 +74,7 @@ def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:
 
 
 def _graph_below(building: _Building, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Add the nodes of a graph or of a plan; return where work enters it and where it leaves."""
+    """Add the nodes of a graph or of a plan; return its entry and exit nodes."""
     state, now_ms = building.sight.state, building.sight.now_ms
     children = [state.tasks[one] for one in task_ids if one in state.tasks]
     ends: dict[str, tuple[str, list[str]]] = {}
@@ -100,7 +100,7 @@ def _graph_below(building: _Building, task_ids: Iterable[str]) -> tuple[list[str
 
 
 def _led(building: _Building, lead: Task, task_ids: Iterable[str]) -> list[str]:
-    """Add the nodes below a group or a lead's plan, with the edges to those that begin; return where work leaves."""
+    """Add the nodes below a group or a lead's plan, with edges to its entry nodes; return its exit nodes."""
     entries, exits = _graph_below(building, task_ids)
     for entry in entries:
         building.flow(lead.id, entry).add(_began_ms(building.sight.state.tasks[entry]), building.sight.now_ms)
@@ -108,7 +108,7 @@ def _led(building: _Building, lead: Task, task_ids: Iterable[str]) -> list[str]:
 
 
 def _is_unfolded(building: _Building, task: Task) -> bool:
-    """Tell whether what is behind a node is drawn: while it goes on, or where all is to be seen."""
+    """Tell whether a node is drawn with its children: while it runs, or if everything is shown."""
     if not task.children:
         return False
     began = task.begun_ms if task.kind == "group" else task.started_ms
@@ -120,7 +120,7 @@ def _began_ms(task: Task) -> int | None:
 
 
 def _handed_ms(before: Task, task: Task) -> int | None:
-    """When work went from one task to the one after it."""
+    """Return when one task handed over to the next."""
     began = _began_ms(task)
     if began is not None:
         return max(began, before.ended_ms or 0)
@@ -128,7 +128,7 @@ def _handed_ms(before: Task, task: Task) -> int | None:
 
 
 def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list[str]:
-    """Add who does delegated work, each once whoever gave it; return those that do it."""
+    """Add each worker of delegated tasks once, whoever delegated; return the workers' nodes."""
     state, sight = building.sight.state, building.sight
     shared: dict[str, int] = {}
     found: dict[str, None] = {}
@@ -186,7 +186,7 @@ def _add_member(building: _Building, node_id: str) -> None:
 
 
 def _rest(building: _Building) -> list[str]:
-    """Make one box of several workers of a lead that are at rest; return their names."""
+    """Fold a lead's resting workers into one box; return their names."""
     sight, state = building.sight, building.sight.state
     if sight.idle:
         return []

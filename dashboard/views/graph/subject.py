@@ -1,4 +1,4 @@
-"""Which graph is looked at: that of a run, or the network of the team, whole or below a supervisor."""
+"""Chooses the graph to draw: that of a run, or the network of the team or of one supervisor."""
 
 from collections.abc import Mapping
 

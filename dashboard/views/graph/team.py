@@ -7,7 +7,7 @@ from dashboard.views.graph.nodes import Share, Sight, of_member, of_resting, of_
 from engine.core.state import State, Supervisor
 
 FOLDED_FROM = 2
-"""So many members of a supervisor at rest become one box."""
+"""Fewest resting members of a supervisor that are folded into one box."""
 
 
 def hand_overs(state: State) -> dict[tuple[str, str], int]:

@@ -7,7 +7,7 @@ from dashboard.views.graph.model import Graph
 
 
 class Place(Protocol):
-    """Where a node stands."""
+    """The position of a node."""
 
     @property
     def x(self) -> int: ...
@@ -20,7 +20,7 @@ class Place(Protocol):
 
 
 def at_first(graph: Graph) -> str | None:
-    """Return the node where the cursor is put: who is at work first."""
+    """Return the node where the cursor starts: the first running one."""
     awake = next((node.id for node in graph.nodes if node.is_awake and not node.is_group), None)
     return awake or (graph.nodes[0].id if graph.nodes else None)
 

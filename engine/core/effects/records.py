@@ -191,7 +191,7 @@ class DropRuntimes:
 
 @fact
 class Acknowledge:
-    """Tell the sender of a command what became of it."""
+    """Report the outcome of a command to its sender."""
 
     command_id: str
     seq: int

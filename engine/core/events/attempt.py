@@ -79,7 +79,7 @@ class StepRecorded:
     what: StepKind = "code"
     name: str
     key: str
-    """Name, hash of the input and the how-manieth with both."""
+    """Name, hash of the input and the number of its occurrence."""
     input: JsonValue = None
     """What it was called with, for a person to read: short, and without secrets (`shown.shown`)."""
     output: JsonValue

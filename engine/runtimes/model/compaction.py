@@ -13,7 +13,7 @@ from engine.runtimes.model.turn import Turns
 from engine.runtimes.work import Work
 
 CHARACTERS = 4
-"""Of one token, about."""
+"""About how many characters a token has."""
 KEPT = 0.3
 """Share of the context that the last answer and its results may take to be kept as they are."""
 _ASKED = (
@@ -23,7 +23,7 @@ _ASKED = (
 
 
 class Compaction:
-    """Puts the conversation of one attempt in short.
+    """Summarises the conversation of one attempt.
 
     Args:
         work: The attempt.
@@ -53,7 +53,7 @@ class Compaction:
 
     @property
     def _context_tokens(self) -> float:
-        """How much fits; where nobody says it, what did not fit is taken for it."""
+        """Size of the context; if unknown, the size that last did not fit."""
         return self._turns.context_tokens or self._said.characters / CHARACTERS
 
     @property
@@ -71,7 +71,7 @@ class Compaction:
         return True
 
     async def put_in_short(self, key: str) -> None:
-        """Have the model put it in short, as a recorded step.
+        """Have the model summarise it, as a recorded step.
 
         Raises:
             ModelError: If no model answers.

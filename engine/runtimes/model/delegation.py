@@ -1,4 +1,4 @@
-"""The tools of whoever leads: to give work to a worker, and to answer with a worker's words.
+"""The tools of a lead: delegate to a worker, and answer with a worker's output.
 
 Rule: whatever a model asks for, a call ends with one result and the run goes on; who may be asked is looked up when the
 call is made, not when its schema was.
@@ -129,7 +129,7 @@ class ForwardMessage:
         self._workers = workers
 
     def schema(self, name: str) -> ToolSchema | None:
-        """Name who may be asked now; whoever has answered may be forwarded."""
+        """List the workers available now; an earlier answer of any of them can be forwarded."""
         workers = self._workers.now
         if not workers:
             return None

@@ -15,14 +15,14 @@ class ModelStopped(PermanentFailure):
 
 
 class TurnLimit(ModelStopped):
-    """It took as many turns as it may."""
+    """It used up its turns."""
 
     def __init__(self, turns: int) -> None:
         super().__init__(f"no answer after {turns} turns; give it more with options.turns, or clearer instructions")
 
 
 class Looping(ModelStopped):
-    """It did the same three times in a row, with the same results."""
+    """It made the same calls three times in a row, with the same results."""
 
     def __init__(self, names: Sequence[str]) -> None:
         called = ", ".join(dict.fromkeys(names))
@@ -30,14 +30,14 @@ class Looping(ModelStopped):
 
 
 class InvalidOutput(ModelStopped):
-    """Its answer is not what `output` asks for, also when asked once again."""
+    """Its answer did not fit the `output` schema twice."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"its answer does not fit the schema of its output: {problem}")
 
 
 class AnswerCut(ModelStopped):
-    """Its answer was cut at its length."""
+    """Its answer was cut off by the token limit."""
 
     def __init__(self) -> None:
         super().__init__("its answer was cut at its longest length; raise options.max_tokens, or ask for less")
@@ -53,7 +53,7 @@ class AnswerRefused(ModelStopped):
 
 
 class EmptyAnswer(ModelStopped):
-    """It said nothing, also when asked once again."""
+    """Its answer was empty twice."""
 
     def __init__(self) -> None:
         super().__init__("the model answered nothing, twice")

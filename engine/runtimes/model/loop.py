@@ -188,7 +188,7 @@ class Loop:
             self._asking.cancel()
 
     async def _shortened(self, shorter: str, name: str) -> str:
-        """Put the conversation in short, and return the key of the turn after that."""
+        """Summarise the conversation, and return the key of the turn after that."""
         await self._compaction.put_in_short(shorter)
         return self._work.key(name, self._said.digest)
 

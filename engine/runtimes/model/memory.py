@@ -66,7 +66,7 @@ class Recall:
         self._work = work
 
     def schema(self, name: str) -> ToolSchema | None:
-        """It takes the words to look for."""
+        """The schema: the words to look for."""
         query: JsonValue = {"type": "string", "description": "Words to look for."}
         return ToolSchema(name, "Find what you remembered in earlier tasks.", object_schema(query=query))
 

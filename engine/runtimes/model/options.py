@@ -54,7 +54,7 @@ class ModelOptions(BaseModel):
         return self
 
     def name_of(self, tool: str) -> str:
-        """Return what the model knows one of the engine's own tools by."""
+        """Return the model's name for a built-in tool."""
         return self.tool_names.get(tool, tool)
 
     @property

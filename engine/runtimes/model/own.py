@@ -62,7 +62,7 @@ class OwnTool(Protocol):
 
 
 class Refused(Exception):
-    """A call of an own tool comes to nothing; the model is told why."""
+    """A call of a built-in tool failed; the model is told why."""
 
     def __init__(self, error: str, **besides: JsonValue) -> None:
         super().__init__(error)

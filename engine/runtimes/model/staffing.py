@@ -37,7 +37,7 @@ class ListWorkers:
         self._work = work
 
     def schema(self, name: str) -> ToolSchema | None:
-        """It takes nothing."""
+        """The tool has no arguments."""
         about = "List the members of the team that can work now, with their specialties and what they are for."
         return ToolSchema(name, about, object_schema())
 

@@ -140,7 +140,7 @@ class Turns:
 
 
 def _unshown(chunk: Chunk) -> None:
-    """Keep what is not output out of sight."""
+    """Ignore text that is not output."""
 
 
 def kept(answer: Answer) -> JsonValue:

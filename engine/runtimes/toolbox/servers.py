@@ -121,7 +121,7 @@ class Server:
         self._starts += 1
 
     def end(self) -> None:
-        """Let go of it; whoever needs it starts it again."""
+        """Forget the connection; the next call starts the server again."""
         if self._scope is not None:
             self._scope.cancel()
 
