@@ -8,10 +8,12 @@ import pytest
 from engine import AgentSpec
 from engine.clock import VirtualClock
 from engine.core.commands import Answer
+from engine.core.fact import changed
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.runtimes.tools import tool
 from tests.runtime.engines import Engines
+from tests.runtime.test_jsonl_agents import speaker
 
 pytestmark = pytest.mark.anyio
 HOUR_S = 3_600.0
@@ -117,3 +119,19 @@ async def test_a_tool_that_waits_for_its_approval_is_not_late(engine: Engines) -
         summary, output = await running.ended(run)
 
     assert (summary.status, output) == ("done", "a tide")
+
+
+@pytest.mark.parametrize("once", [False, True])
+async def test_a_program_that_asks_has_all_its_time_afterwards(engine: Engines, *, once: bool) -> None:
+    code = "say(type='ask', id=1, question='Go on?'); say(type='result', output=hear()['answer'])"
+    clock = VirtualClock()
+    spec = changed(speaker(code, once=once, timeout_s=60), step_timeout_s=50)
+    async with engine(spec, clock=clock) as running:
+        run = await running.submit()
+        await running.until(lambda state: bool(state.escalations))
+        await clock.sleep_until(clock.now_ms() + round(HOUR_S * 1000))
+        (question,) = running.state.escalations
+        await running.host.order(Answer(escalation=question, answer="reply", output="yes"))
+        summary, output = await running.ended(run)
+
+    assert (summary.status, output) == ("done", "yes")
