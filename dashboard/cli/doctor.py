@@ -1,5 +1,6 @@
 """`doctor`: look at the programs, the folders and the databases, and say what to do about each finding."""
 
+import json
 import os
 import sqlite3
 import sys
@@ -108,6 +109,9 @@ def _models() -> Iterator[Finding]:
         shown = ", ".join(server.models[:MODELS_SHOWN])
         more = f" and {len(server.models) - MODELS_SHOWN} more" if len(server.models) > MODELS_SHOWN else ""
         yield Finding("ok", "model server", clean(f"{server.name}, {server.url}: {shown or 'no models yet'}{more}"))
+        if server.models and server.base_url is not None:
+            said = json.dumps({"model": server.models[0], "base_url": server.base_url})
+            yield Finding("ok", "model server", clean(f"in a team file, under models:  local: {said}"))
     if not servers:
         yield Finding("ok", "model server", "none on this computer answers (asked: ports 11434, 8000, 1234)")
     agents = ", ".join(agents_at_hand())

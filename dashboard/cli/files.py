@@ -15,7 +15,7 @@ import click
 
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_output
 from dashboard.cli.trust import allow, trust_list
-from engine.models.providers import keys_found
+from engine.models.providers import key_missing, keys_found
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
 from engine.teamfile.prices import unpriced
@@ -65,8 +65,12 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     if found is not None:
         body["model"] = found
+    missing = key_missing(model, os.environ) if model is not None else None
+    if missing is not None:
+        body["missing"] = missing
     told = [
         f"wrote {' and '.join(str(path) for path in written)}",
+        *([f"needs:     {missing} where the engine runs; it is not set here"] if missing is not None else []),
         *([f"model:     {found}, because {why}; --offline writes scripted answers"] if found is not None else []),
         f"start it:  {there}quarterdeck up team.yaml",
         f"then:      quarterdeck run {json.dumps(_REQUESTS[name])}",

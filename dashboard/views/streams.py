@@ -109,7 +109,7 @@ def line_of(event: StreamEvent) -> str:
 def _step(event: StreamEvent) -> str:
     """A failed call, what a step used, or a step of the agent's code; a tool has told of itself."""
     if event.status == "failed":
-        return clean(f"✕ {event.name}: {event.text}")
+        return clean(f"✕ {event.name}: {event.text.removeprefix(f'{event.name}: ')}")
     if used := spent(event.usage):
         return clean(f"✦ {event.name}  {used}")
     what = getattr(event.event, "what", "code")

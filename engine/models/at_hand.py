@@ -34,6 +34,8 @@ class ModelServer:
     url: str
     models: tuple[str, ...]
     """As a team file writes them."""
+    base_url: str | None = None
+    """What a team file says besides; None where litellm knows the address."""
 
 
 def keys_at_hand(environment: Mapping[str, str]) -> dict[str, str]:
@@ -66,4 +68,5 @@ def _probed(name: str, url: str, form: str, *, probe_s: float) -> ModelServer | 
     if not isinstance(listed, list):
         return None
     ids = [one.get("name") or one.get("id") for one in listed if isinstance(one, dict)]
-    return ModelServer(name, url, tuple(form.format(one) for one in ids if isinstance(one, str)))
+    base_url = url.removesuffix("/models") if form.startswith("openai/") else None
+    return ModelServer(name, url, tuple(form.format(one) for one in ids if isinstance(one, str)), base_url)

@@ -88,3 +88,14 @@ def keys_found(environment: Mapping[str, str]) -> dict[str, str]:
     if environment.get("AWS_ACCESS_KEY_ID") or environment.get("AWS_PROFILE"):
         found["bedrock"] = "AWS_ACCESS_KEY_ID" if environment.get("AWS_ACCESS_KEY_ID") else "AWS_PROFILE"
     return found
+
+
+def key_missing(model: str, environment: Mapping[str, str]) -> str | None:
+    """Return the variable that holds the key for a model, such as `openai/gpt-4o-mini`, where it is needed and not set.
+
+    None where there is one, or nothing is known of its provider.
+    """
+    provider = PROVIDERS.get(model.partition("/")[0])
+    if provider is None or not provider.key or any(environment.get(one) for one in provider.key):
+        return None
+    return " or ".join(provider.key)

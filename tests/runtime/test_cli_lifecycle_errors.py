@@ -168,6 +168,17 @@ def test_a_key_in_the_environment_is_used_and_said_and_stands_in_no_file(
     assert "replies:" in (tmp_path / "offline" / "team.yaml").read_text()
 
 
+def test_a_model_whose_key_is_not_set_is_written_and_the_variable_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    missing = said(capsys, "init", "mine", "--template", "research", "--model", "mistral/mistral-small-latest")
+    local = said(capsys, "init", "local", "--template", "research", "--model", "ollama_chat/llama3.2")
+
+    assert "needs:     MISTRAL_API_KEY where the engine runs; it is not set here\n" in missing[1]
+    assert (missing[0], local[0], "needs:" in local[1]) == (0, 0, False)
+
+
 def test_a_model_for_a_template_without_models_is_refused_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -27,7 +27,7 @@ def test_a_server_that_answers_is_found_with_its_models_as_a_team_writes_them(se
 
     found = servers_at_hand(servers, probe_s=30)
 
-    assert [(one.name, one.models) for one in found] == [("mine", ("openai/tested-1",))]
+    assert [(one.name, one.models, one.base_url) for one in found] == [("mine", ("openai/tested-1",), server.url)]
 
 
 def test_what_listens_and_says_nothing_is_passed_over_in_time() -> None:
