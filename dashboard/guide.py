@@ -7,7 +7,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from dashboard.frame.frame import Frame
-from dashboard.views.amounts import median
 from dashboard.views.rows import Cell
 from dashboard.views.tips import Seen, Swap, Tips
 from engine.core.events import AgentSwapped, AttemptDone, Event
@@ -69,7 +68,9 @@ class Guide:
         for entry in reversed(list(new)):
             self._done.add(str(entry.event.type))
             self._learn_times(entry.event)
-        self._took_ms = {one.id: taken for one in state.agents.values() if (taken := median(one.durations_ms))}
+        self._took_ms = {
+            one.id: sum(one.durations_ms) / len(one.durations_ms) for one in state.agents.values() if one.durations_ms
+        }
         screen = app.screen
         if isinstance(screen, Frame):
             self._done.add(screen.PLACE or type(screen).__module__.rpartition(".")[2])
@@ -89,7 +90,8 @@ class Guide:
     def _swap(self, app: "QuarterdeckApp") -> Swap | None:
         if self._swapped is None:
             return None
-        taken = median(self._since_swap) if len(self._since_swap) >= ENOUGH else None
+        since = self._since_swap
+        taken = sum(since) / len(since) if len(since) >= ENOUGH else None
         return Swap(app.feed.names.of(self._swapped.agent_id), self._before_ms, taken)
 
     def _open_report(self, app: "QuarterdeckApp", now_ms: int) -> None:

@@ -105,6 +105,8 @@ class Conditions(TypedDict, total=False):
     agent_id: str | None
     contains: str | None
     """Text in the body, in any case of the letters a to z."""
+    value: str | None
+    """A text that is a value of its own in the body, such as an id; likewise in any case."""
     agent_ids: Collection[str] | None
     """Any of these."""
     run_ids: Collection[str] | None
@@ -137,16 +139,19 @@ def condition_of(conditions: Conditions) -> tuple[str, dict[str, Any]]:
             parameters[f"{column}s"] = json.dumps(list(wanted_ids))
     for place, (text, ids) in enumerate(conditions.get("mentions") or ()):
         terms.append(_MENTIONED.format(text=f":text{place}", ids=f"(SELECT value FROM json_each(:ids{place}))"))
-        parameters |= {f"text{place}": _pattern(text), f"ids{place}": json.dumps(list(ids))}
+        parameters |= {f"text{place}": f"%{_spelled(text)}%", f"ids{place}": json.dumps(list(ids))}
     if contains := conditions.get("contains"):
         terms.append(" AND body LIKE :contains ESCAPE '\x1b'")
-        parameters["contains"] = _pattern(contains)
+        parameters["contains"] = f"%{_spelled(contains)}%"
+    if value := conditions.get("value"):
+        terms.append(" AND body LIKE :value ESCAPE '\x1b'")
+        parameters["value"] = f'%"{_spelled(value)}"%'
     return "".join(terms), parameters
 
 
-def _pattern(text: str) -> str:
-    """A LIKE pattern that finds `text` as JSON spells it; its escape character cannot stand in JSON."""
+def _spelled(text: str) -> str:
+    """`text` in a LIKE pattern, as JSON spells it; the escape character of the pattern cannot stand in JSON."""
     spelled = json.dumps(text, ensure_ascii=False)[1:-1]
     for wildcard in "%_":
         spelled = spelled.replace(wildcard, "\x1b" + wildcard)
-    return f"%{spelled}%"
+    return spelled

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from dashboard.demo.markdown import bullets, code, count, place, prose, share, size, table
 
 Section: TypeAlias = dict[str, Any]
+ALIKE = ("Alike", "Here", "And here")
 
 
 def _listed(title: str, rows: Iterable[Any], form: Callable[[Any], str] = code) -> list[str]:
@@ -85,7 +86,9 @@ def hot_spots(found: Section) -> str:
         f"\nNesting, cognitive complexity and unused names come from the {found['thorough']:,} of {found['files']:,} "
         f"files that were parsed thoroughly.\n"
     )
-    return bullets(lines) + "\n" + table(head, functions) + note
+    alike = _alike_rows(found.get("alike", []))
+    twins = f"\n### Nearly alike in one file\n\n{table(ALIKE, alike)}" if alike else ""
+    return bullets(lines) + "\n" + table(head, functions) + note + twins
 
 
 def hazards(found: Section) -> str:
@@ -119,20 +122,21 @@ def copies(found: Section) -> str:
 
 
 def _nearly_alike(found: Section) -> str:
-    """Functions that could be one, the most alike first."""
-    rows = [
-        (
-            f"{row['share']:.0%}",
-            *(f"{code(name)} {place(file, line)}" for file, name, line in (row["left"], row["right"])),
-        )
-        for row in found["items"]
-    ]
-    head = f"\n### Nearly alike\n\n{count(found['pairs'], 'pair')} of functions compared, as many as there was time for"
+    """Functions of different files that could be one, the most alike first."""
+    pairs = f"{count(found['pairs'], 'pair')} of functions in different files compared, as many as there was time for"
+    rows = _alike_rows(found["items"])
     if not rows:
-        return f"{head}; none are nearly alike.\n"
-    return f"{head}. Candidates for one function with a parameter more:\n\n" + table(
-        ("Alike", "Here", "And here"), rows
-    )
+        return f"\n### Nearly alike\n\n{pairs}; none are nearly alike.\n"
+    told = f"{pairs}. Candidates for one function with a parameter more:"
+    return f"\n### Nearly alike\n\n{told}\n\n" + table(ALIKE, rows)
+
+
+def _alike_rows(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    return [(f"{row['share']:.0%}", _function(*row["left"]), _function(*row["right"])) for row in rows]
+
+
+def _function(file: str, name: str, line: int) -> str:
+    return f"{code(name)} {place(file, line)}"
 
 
 def dependencies(found: Section) -> str:

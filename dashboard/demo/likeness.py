@@ -1,11 +1,12 @@
-"""Functions in two places that are nearly alike: candidates for one function with a parameter more.
+"""Functions that are nearly alike, in one file or in two: candidates for one function with a parameter more.
 
 Two functions are compared by what stands in their syntax trees, in order, without the names of their own variables. Of
-a large folder there are more pairs than anybody has time for: `pairs_of` gives them in an order that can be cut off.
+a large folder there are more pairs of files than anybody has time for: `pairs_of` gives them in an order that can be
+cut off.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations, product
 from typing import Any, TypeAlias
@@ -33,40 +34,54 @@ def compare(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def alike(value: dict[str, Any]) -> dict[str, Any]:
-    """Find functions of two blocks of files that are nearly alike; files that cannot be parsed are left out.
+    """Find functions in two blocks of files that are nearly alike; files that cannot be parsed are left out.
 
-    `value` is `{"folder", "lefts": [file, ...], "rights": [...]}`; with the same block on both sides, each pair counts
-    once.
+    `value` is `{"folder", "lefts": [file, ...], "rights": [...]}`; with the same block on both sides each pair of files
+    counts once. Functions of one file are not compared.
 
     Returns:
         `{"functions", "alike": [{"share", "left": [file, name, line], "right": [...]}]}`; `functions` says how many
         pairs were compared.
     """
-    lefts = [one for name in value["lefts"] for one in _functions(value["folder"], name)]
+    lefts = list(_functions(value["folder"], value["lefts"]))
     same = value["lefts"] == value["rights"]
-    rights = lefts if same else [one for name in value["rights"] for one in _functions(value["folder"], name)]
-    pairs = combinations(lefts, 2) if same else product(lefts, rights)
-    compared = 0
-    found: list[dict[str, Any]] = []
+    pairs = combinations(lefts, 2) if same else product(lefts, _functions(value["folder"], value["rights"]))
+    apart = [pair for pair in pairs if pair[0][0] != pair[1][0]]
+    return {"functions": len(apart), "alike": _compared(apart)[:KEPT]}
+
+
+def nearly_alike(name: str, tree: ast.Module) -> list[dict[str, Any]]:
+    """Return pairs of functions of one file, as `alike` does."""
+    return _compared(combinations(_functions_of(name, tree), 2))
+
+
+def _compared(pairs: Iterable[tuple[_Parts, _Parts]]) -> list[dict[str, Any]]:
+    found = []
     matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
     for one, two in pairs:
-        compared += 1
         matcher.set_seqs(one[3], two[3])
         if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE:
             found.append({"share": round(matcher.ratio(), 3), "left": [*one[:3]], "right": [*two[:3]]})
-    found.sort(key=lambda row: (-row["share"], row["left"], row["right"]))
-    return {"functions": compared, "alike": found[:KEPT]}
+    return sorted(found, key=_rank)
 
 
-def _functions(folder: str, name: str) -> Iterator[_Parts]:
-    try:
-        tree = read_python(folder, name).tree
-    except SourceRefused:
-        return
-    for function_name, function in functions(tree):
+def _rank(row: dict[str, Any]) -> tuple[Any, ...]:
+    return -row["share"], row["left"], row["right"]
+
+
+def _functions(folder: str, names: Sequence[str]) -> Iterator[_Parts]:
+    for name in names:
+        try:
+            yield from _functions_of(name, read_python(folder, name).tree)
+        except SourceRefused:
+            continue
+
+
+def _functions_of(file: str, tree: ast.Module) -> Iterator[_Parts]:
+    for name, function in functions(tree):
         parts = list(_named(function))
         if SHORTEST <= len(parts) <= LONGEST:
-            yield name, function_name, function.lineno, parts
+            yield file, name, function.lineno, parts
 
 
 def _named(function: Function) -> Iterator[str]:
@@ -92,10 +107,9 @@ def pairs_of(blocks: Sequence[list[str]]) -> Iterator[tuple[list[str], list[str]
 
 def summary(compared: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Join what all comparisons found: the most alike first, each function in one row only."""
-    rows = sorted((row for one in compared for row in one["alike"]), key=lambda row: (-row["share"], row["left"]))
     seen: set[tuple[Any, ...]] = set()
     kept = []
-    for row in rows:
+    for row in sorted((row for one in compared for row in one["alike"]), key=_rank):
         sides = {tuple(row["left"]), tuple(row["right"])}
         if not sides & seen:
             seen |= sides

@@ -18,10 +18,13 @@ from dashboard.demo.complexity import (
     unused_arguments,
     unused_imports,
 )
+from dashboard.demo.likeness import nearly_alike
 from dashboard.demo.source import PythonSource, over_files, read_python
 
 KEPT_FUNCTIONS = 8
 """Functions of one file that are listed: the most complex ones."""
+KEPT_ALIKE = 3
+"""Pairs of nearly equal functions of one file that are listed, the most alike first."""
 HARD = 10
 """Cyclomatic complexity above which a function is counted as hard to test."""
 
@@ -82,6 +85,7 @@ def _thorough(source: PythonSource) -> dict[str, Any]:
         "guessed": source.guessed,
         "unused_imports": unused_imports(source.tree, is_package=is_package)[:20],
         "unused_arguments": unused_arguments(source.tree)[:20],
+        "alike": nearly_alike(source.name, source.tree)[:KEPT_ALIKE],
         "maintainability": round(maintainability(volume, entry["complexity"] / parts, entry["code"] / parts), 1),
     }
 
@@ -111,6 +115,9 @@ def summary(entries: list[dict[str, Any]]) -> dict[str, Any]:
         "hot_files": [{key: e[key] for key in ("file", "complexity")} for e in files[:80]],
         "hard_to_change": [{k: e[k] for k in ("file", "maintainability", "lines")} for e in hard_to_change[:10]],
         "guessed": sorted(e["file"] for e in deep if e["guessed"])[:10],
+        "alike": sorted(
+            (row for e in deep for row in e.get("alike", ())), key=lambda row: (-row["share"], row["left"])
+        )[:12],
         "unused_imports": {"total": len(imports), "items": imports[:25]},
         "unused_arguments": {"total": len(arguments), "items": arguments[:15]},
     }

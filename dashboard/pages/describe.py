@@ -42,7 +42,7 @@ class DescribeScreen(PageScreen):
             return []
         task = state.tasks.get(self._key)
         if task is None and object_of(state, self._key) is not None:
-            return reader.records_before(before, HISTORY, contains=f'"{self._key}"')
+            return reader.records_before(before, HISTORY, value=self._key)
         self._run_id = task.run_id if task is not None else self._run_id
         return reader.records_before(before, HISTORY, run_id=self._run_id, task_id=self._key)
 

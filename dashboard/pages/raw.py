@@ -48,7 +48,7 @@ class RawScreen(PageScreen):
         """Return an event, or the last events about something; in a thread."""
         if self._key.isdigit():
             return pretty(reader.record(int(self._key)).body)
-        found: list[Any] = reader.records_before(self.deck.feed.state.seq + 1, HISTORY, contains=f'"{self._key}"')
+        found: list[Any] = reader.records_before(self.deck.feed.state.seq + 1, HISTORY, value=self._key)
         return json.dumps([json.loads(record.body) for record in found], indent=2, ensure_ascii=False)
 
     def _found(self, text: str) -> None:

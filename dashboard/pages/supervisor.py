@@ -79,9 +79,8 @@ class SupervisorScreen(PageScreen):
         return self.query_one("#body", Table)
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        return reader.records_before(
-            glimpse.state.seq + 1, HISTORY, kinds=[kind_of(StrategySwitched)], contains=f'"supervisor_id":"{self._key}"'
-        )
+        before = glimpse.state.seq + 1
+        return reader.records_before(before, HISTORY, kinds=[kind_of(StrategySwitched)], value=self._key)
 
     def show(self, glimpse: Glimpse) -> None:
         self.set_class(self.size.width >= PANE_FROM, "-beside")

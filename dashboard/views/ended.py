@@ -70,10 +70,10 @@ def _ended(task: EndedTask, names: Names, width: int) -> Line:
     mark = TASK[task.status]
     who = max(8, width // 4)
     right = (
-        Span(padded(names.of(task.agent_id), who), "muted"),
+        Span(f" {padded(names.of(task.agent_id), who)} ", "muted"),
         Span(padded(duration(task.duration_ms), 9, right=True)),
     )
-    title = cut_path(task.title, max(6, width - who - 12))
+    title = cut_path(task.title, max(6, width - who - 14))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)
 
 

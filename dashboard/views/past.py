@@ -11,7 +11,7 @@ from engine.core.state import State
 REFUSED = "refused: this is the past, where nothing can be changed; L goes back to live, F forks from here"
 ALREADY_LIVE = "this is the newest event already; [ goes back to the last mark, { by a minute"
 KEYS = (
-    ("[ ]", "mark"), (", .", "event"), ("{ }", "1 min"), ("p", "play"), ("L", "live"), ("F", "fork here"),
+    ("[ ]", "mark"), (", .", "event"), ("p", "play"), ("F", "fork"), ("L", "live"), ("{ }", "1 min"),
 )  # fmt: skip
 """What the last line of every screen says there."""
 _LISTED = 6
@@ -45,7 +45,7 @@ def play_keys(speed: int) -> tuple[tuple[str, str], ...]:
     """Return the keys of the past; while it plays those that change how fast."""
     if not speed:
         return KEYS
-    return (("p", f"stop ×{speed}"), ("( )", "slower, faster"), *KEYS[:3], *KEYS[4:])
+    return (("p", f"stop ×{speed}"), ("( )", "slower, faster"), *(one for one in KEYS if one[0] != "p"))
 
 
 def fork_path(db: Path, seq: int) -> Path:
@@ -82,7 +82,7 @@ def fork_shell(db: Path, target: str, seq: int) -> str:
 def forked(path: Path, *, at_seq: int, runs: int, tasks: int) -> str:
     """Return what was made, and how to open it."""
     what = f"{counted(runs, 'run')} and {counted(tasks, 'open task')}, all paused"
-    return f"✓ forked at seq {at_seq:,}: {what} · open it: quarterdeck --db {shlex.quote(str(path))}"
+    return f"✓ forked at seq {at_seq:,}: {what} · 9, then enter on {path.name} opens it"
 
 
 def no_mark(by: int) -> str:

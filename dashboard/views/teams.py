@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from dashboard.views.amounts import moment, size
 from dashboard.views.rows import Cell, Column, Listing, matches, nothing
@@ -65,5 +66,5 @@ def _cells(one: TeamFound, here: str, now_ms: int) -> tuple[Cell, ...]:
         Cell(f"{glyph} {one.error or one.engine}", tone),
         Cell(moment(one.newest_ms, now_ms) if one.newest_ms else "", "muted", rank=one.newest_ms),
         Cell(size(one.size_bytes), "muted", rank=one.size_bytes),
-        Cell(one.path, "muted"),
+        Cell(f"{PurePath(one.path).name}  in {PurePath(one.path).parent}", "muted"),
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dashboard.views.amounts import counted, duration, median
+from dashboard.views.amounts import counted, duration
 from dashboard.views.rows import Cell
 from engine.core.state import Agent, Escalation, RunStatus, State
 
@@ -22,7 +22,7 @@ GRACE_MS = 2_000
 """A tip stays although it does not apply for so long."""
 KNOWN = 5
 """Tasks that an agent must have done before its times say something."""
-SLOWER = 2.0
+SLOWER = 1.7
 """How many times as long as another one an agent takes that is worth a swap."""
 KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS = 60_000, 90_000, 120_000
 """How long after the demo was opened these are suggested, in milliseconds."""
@@ -88,7 +88,8 @@ def _alike(state: State, one: Agent, other: Agent) -> bool:
 
 
 def _ms(agent: Agent) -> float:
-    return median(agent.durations_ms) or 0.0
+    """Return the mean time of its last tasks: of many small files and a few large ones the large ones take the time."""
+    return sum(agent.durations_ms) / max(1, len(agent.durations_ms))
 
 
 def _look(seen: Seen) -> str:
@@ -116,7 +117,7 @@ def _swap(seen: Seen) -> str:
     if not slow.running and not any(queue.ready and slow.id in queue.agents for queue in seen.state.queues.values()):
         return ""
     return (
-        f"h on {slow.name}: a task takes {duration(_ms(slow))}, with {fast.name} {duration(_ms(fast))}; "
+        f"h on {slow.name}, enter: it takes {duration(_ms(slow))} a task, {fast.name} {duration(_ms(fast))}; "
         "swap it while it works"
     )
 

@@ -72,6 +72,8 @@ def wanted(record: Record, filters: dict[str, object]) -> bool:
             return record.kind in value
         if name == "contains":
             return value.lower() in json.loads(record.body).get("text", "").lower()
+        if name == "value":
+            return value.lower() in [str(one).lower() for one in json.loads(record.body).values()]
         return bool(getattr(record, name) == value)
 
     return all(meets(name, value) for name, value in filters.items() if value is not None)
@@ -84,6 +86,7 @@ filters = st.fixed_dictionaries(
         "run_id": st.sampled_from([None, "r0", "r1", "none"]),
         "task_id": st.sampled_from([None, "t0", "t3"]),
         "agent_id": st.sampled_from([None, "a0", "a2"]),
+        "value": st.sampled_from([None, *(json.loads(body).get("text") for body in BODIES), "nowhere", "s"]),
         "contains": st.sampled_from([None, "%", "_", "SURE", '"this" é', "nowhere", "\\", "'"]),
     },
 )
