@@ -54,13 +54,14 @@ class Habits:
         self.toured = True
         self._write()
 
-    def size(self, pane: str, cells: int | None) -> None:
-        """Remember the size of a pane; None lets it have its own again."""
+    def size(self, pane: str, cells: int | None, *, save: bool = True) -> None:
+        """Remember the size of a pane; None lets it have its own again. Without `save`, until the dashboard is left."""
         if cells is None:
             self.panes.pop(pane, None)
         else:
             self.panes[pane] = cells
-        self._write()
+        if save:
+            self._write()
 
     def _write(self) -> None:
         if self._file is None:

@@ -68,6 +68,9 @@ class Acting(Looking, Screen[None]):
         """Put a letter on all that can be gone to."""
         raise NotImplementedError
 
+    def own_sizes(self) -> None:
+        """Let every pane have its own size again."""
+
     def target(self) -> Target | None:
         """Return what is under the cursor."""
 

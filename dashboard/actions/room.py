@@ -102,6 +102,7 @@ ROOM = (
         name="jump", key="J", does=lambda at, said: at.jump(),
         told="jump: a letter on each row, pane and tab; it goes there", says="go to a row, a pane or a tab by a letter",
     ),
+    Action(name="panes", does=lambda at, said: at.own_sizes(), says="let the panes here have their own sizes again"),
     Action(
         name="tour", key="f2", does=lambda at, said: at.deck.begin_tour(),
         told="a tour of the room in a minute", says="show the room step by step, in a minute",

@@ -14,7 +14,8 @@ from textual.widget import Widget
 
 from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
-from dashboard.actions.action import Acting, Spoken
+from dashboard.actions.action import Spoken
+from dashboard.frame.sizing import Sized
 from dashboard.places import tabs
 from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
@@ -64,7 +65,7 @@ class Keys(Bar):
     LEAD_TONE = "accent"
 
 
-class Frame(Acting):
+class Frame(Sized):
     """Header, tabs, a body of the subclass, time bar and keys."""
 
     PLACE: ClassVar[str] = ""
@@ -148,6 +149,7 @@ class Frame(Acting):
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only where there is room for it."""
         self.query_one("#strip", Lines).display = event.size.height >= TALL
+        self.give_sizes()
         self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def _said(self, glimpse: Glimpse) -> Cell | None:
@@ -222,9 +224,11 @@ class Frame(Acting):
         return completions(line, self.state) if purpose == "command" else suggestions(line, self.state)
 
     def on_mount(self) -> None:
+        self.give_sizes()
         self.look(self.deck.glimpse)
 
     def on_screen_resume(self) -> None:
+        self.give_sizes()
         self.look(self.deck.glimpse)
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:

@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
+from dashboard.frame.sizing import Grip
 from dashboard.views.agent_aside import (
     Section,
     conversation_section,
@@ -44,6 +45,7 @@ LAST = 12
 class AgentScreen(PanelsScreen):
     """An agent."""
 
+    GRIPS = (Grip("says", "left", "left", before=True), Grip("aside", "right", "left"), Grip("told", "told", "top"))
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside"), (160, "-full")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (

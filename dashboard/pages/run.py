@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
+from dashboard.frame.sizing import Grip
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
 from dashboard.views.graph.drawing import graph_lines
@@ -43,6 +44,7 @@ _NO_WORK = Census()
 class RunScreen(PanelsScreen):
     """A run."""
 
+    GRIPS = (Grip("draft", "work", "left", before=True), Grip("heading", "work", "left", before=True))
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
         ("esc", "back"), ("tab", "pane"), ("enter", "task"), "strategy", "deadline", "cancel", ("o", "report"),

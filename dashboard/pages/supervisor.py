@@ -8,6 +8,7 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, PageScreen, told
+from dashboard.frame.sizing import Grip
 from dashboard.views.agent_pane import Seen, oldest_in_queue
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.graph_slot import GraphSlot
@@ -40,6 +41,7 @@ class SupervisorScreen(PageScreen):
     KEYS = (
         ("esc", "back"), ("enter", "open"), "strategy", "pause or resume", "set", "run", "swap", ("tab", "beside"),
     )  # fmt: skip
+    GRIPS = (Grip("side", "side", "left"),)
     BINDINGS = [
         Binding("less_than_sign", "sort(-1)", "sort the way before", show=False),
         Binding("greater_than_sign", "sort(1)", "sort the next way", show=False),

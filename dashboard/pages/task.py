@@ -7,6 +7,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
+from dashboard.frame.sizing import Grip
 from dashboard.views.agent_says import happened, says
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
@@ -28,6 +29,10 @@ READ = 500
 class TaskScreen(PanelsScreen):
     """A task."""
 
+    GRIPS = (
+        Grip("asked", "left", "left", before=True), Grip("says", "left", "left", before=True),
+        Grip("events", "events", "top"),
+    )  # fmt: skip
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (

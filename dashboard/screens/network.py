@@ -9,6 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from dashboard.frame.remembered import Remembered
+from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
 from dashboard.views.arrangement import Arrangement, arranged, tree_room
@@ -29,6 +30,8 @@ from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
 from dashboard.widgets.tree import Tree
 
+PANE, TAIL = Grip("pane", "pane", "left"), Grip("tail", "tail", "top")
+
 
 class NetworkScreen(TableScreen):
     """Structure on the left, the same columns on the right; below it what happens, beside it what is chosen."""
@@ -36,6 +39,7 @@ class NetworkScreen(TableScreen):
     PLACE = "network"
     SORTED = False
     ORDERS = tuple(ORDERS)
+    GRIPS = (PANE, TAIL)
     HEADS = HEADS
     KEYS = (
         ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"), (".", "fold"),
@@ -81,7 +85,9 @@ class NetworkScreen(TableScreen):
             if agent.running or agent.parked:
                 self._active_ms[agent.id] = now_ms
         height = self.query_one("#parts").size.height
-        folding = Folding(tree_room(self.size.height, height), frozenset(self._opened), self._active_ms)
+        folding = Folding(
+            tree_room(self.size.height, height, self.wished(TAIL)), frozenset(self._opened), self._active_ms
+        )
         width = self.table.size.width
         lanes = self._arranged is not None and self._arranged.lanes
         lane = lane_cells(state, width) if lanes else 0
@@ -103,15 +109,27 @@ class NetworkScreen(TableScreen):
         parts, size = self.query_one("#parts"), self.size
         rows = len(self.table.rows.keys)
         graph = bool(self.state.runs) or len(self.state.agents) > 1
-        found = arranged(size.width, size.height, parts.size.height, lines=rows, pane=self._wants_pane, graph=graph)
+        found = arranged(
+            size.width, size.height, parts.size.height, lines=rows, pane=self._wants_pane, graph=graph,
+            pane_cells=self.wished(PANE), tail_lines=self.wished(TAIL),
+        )  # fmt: skip
         if found == self._arranged or not parts.size.height:
             return
         self._arranged = found
         for name, value in (("graph", found.graph), ("tail", found.tail)):
             self.query_one(f"#{name}").styles.height = value
         self.query_one("#pane").styles.width = found.pane
+        self.call_after_refresh(self.give_sizes)  # what can be dragged differs now
         self.query_one("#pane").can_focus = bool(found.pane)
         self.query_one("#tail").can_focus = bool(found.tail)
+
+    def is_open(self, grip: Grip) -> bool:
+        """Tell whether the pane, or the tail, is there."""
+        return self._arranged is not None and bool(self._arranged.pane if grip is PANE else self._arranged.tail)
+
+    def give(self, grip: Grip, cells: int | None) -> None:
+        """Let the tree be arranged anew: sizes are given there."""
+        self._next_ms = 0
 
     def _show_beside(self, glimpse: Glimpse) -> None:
         """Bring the tail and the pane up to date."""

@@ -5,6 +5,8 @@ from typing import NamedTuple
 PANE_FROM = 110
 """Columns from which on a pane follows the cursor."""
 PANE_LEAST, PANE_MOST = 43, 72
+TREE_LEAST = 50
+"""Columns that a pane that the user has made wide leaves the tree."""
 THIRD_FROM = 130
 LANES_FROM = (160, 45)
 """Columns and rows of the screen from which on the last minute is a lane."""
@@ -29,9 +31,13 @@ class Arrangement(NamedTuple):
     lanes: bool
 
 
-def tree_room(rows: int, height: int) -> int:
-    """Return how many lines of a body of `height` the rows of the tree may take before idle members are folded."""
-    return max(3, height - 1 - (TAIL_KEPT if rows >= TALL else TAIL_LEAST))
+def tree_room(rows: int, height: int, tail_lines: int | None = None) -> int:
+    """Return how many lines of a body of `height` the rows of the tree may take before idle members are folded.
+
+    The user may want a tail of `tail_lines`.
+    """
+    kept = TAIL_KEPT if rows >= TALL else TAIL_LEAST
+    return max(3, height - 1 - (kept if tail_lines is None else min(tail_lines, height - 4)))
 
 
 def pane_width(columns: int, *, wanted: bool) -> int:
@@ -42,7 +48,15 @@ def pane_width(columns: int, *, wanted: bool) -> int:
 
 
 def arranged(
-    columns: int, rows: int, height: int, *, lines: int, pane: bool = True, graph: bool = False
+    columns: int,
+    rows: int,
+    height: int,
+    *,
+    lines: int,
+    pane: bool = True,
+    graph: bool = False,
+    pane_cells: int | None = None,
+    tail_lines: int | None = None,
 ) -> Arrangement:
     """Divide a body.
 
@@ -53,6 +67,8 @@ def arranged(
         lines: Rows of the tree.
         pane: Whether a pane is wanted.
         graph: Whether there is a graph to show.
+        pane_cells: How wide the user wants the pane.
+        tail_lines: How high the user wants the tail.
     """
     lanes = columns >= LANES_FROM[0] and rows >= LANES_FROM[1]
     kept = TAIL_KEPT if rows >= TALL else TAIL_LEAST
@@ -60,8 +76,13 @@ def arranged(
     if not lines:
         return Arrangement(0, height, 0, 0, lanes)
     tail = max(kept, free) if rows >= TALL else free if free >= TAIL_LEAST else 0
+    if tail_lines is not None and height - 4 >= TAIL_LEAST:
+        tail = max(tail_lines, TAIL_LEAST)
     tail = min(tail, max(0, height - 4))
     drawn = 0
     if graph and lanes and tail >= GRAPH_LEAST + TAIL_KEPT:
         drawn = max(GRAPH_LEAST, min(GRAPH_MOST, tail - TAIL_BESIDE_GRAPH))
-    return Arrangement(pane_width(columns, wanted=pane), height - tail, drawn, tail - drawn, lanes)
+    wide = pane_width(columns, wanted=pane)
+    if wide and pane_cells is not None:
+        wide = max(PANE_LEAST // 2, min(pane_cells, columns - TREE_LEAST))
+    return Arrangement(wide, height - tail, drawn, tail - drawn, lanes)

@@ -6,6 +6,7 @@ MOVES = (
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
     ("<  >", "sort a table the way before, the next way; so does a click on a heading, a second one turns it round"),
+    ("ctrl+←→↑↓", "move the line between two panes; the mouse drags it, a double click or :panes puts it back"),
     ("esc", "clear the filter, or go back"),
     ("/", 'filter: words, "two words", agent:a status:b, >5s, /regex/, -not this; tab completes'),
     (":", "command line; tab completes, ↑ recalls"),

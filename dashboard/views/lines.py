@@ -128,6 +128,17 @@ def indented(line: Line) -> Line:
     return line._replace(spans=(Span(" "), *line.spans))
 
 
+def pointed(line: Line) -> Line:
+    """Return a line with the sign of the cursor in its first blank cell, which an edge may stand before."""
+    for place, span in enumerate(line.spans[:2]):
+        if span.text.startswith(" "):
+            rest = span._replace(text=span.text[1:])
+            return line._replace(spans=(*line.spans[:place], Span("▌", "accent"), rest, *line.spans[place + 1 :]))
+        if cell_len(span.text) > 1:
+            break
+    return line
+
+
 def block(lines: Sequence[Line], height: int) -> list[Line]:
     """Return exactly `height` lines: the first ones, or blank ones below."""
     return [*lines[:height], *[BLANK] * (height - len(lines))]

@@ -1,10 +1,11 @@
 """A pane of lines that a view has made: paints those that differ, and tells what was clicked."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -33,6 +34,20 @@ class Lines(Toned, Widget):
             self.x = x
             self.again = again
             """Whether it is the second click of a double one."""
+
+    class Dragged(Message):
+        """The hairline at its edge was moved to a cell of the screen; None: put it back where it was at first."""
+
+        def __init__(self, lines: "Lines", at: Offset | None, *, done: bool) -> None:
+            super().__init__()
+            self.lines = lines
+            self.at = at
+            self.done = done
+            """Whether the button was released."""
+
+    grip: Literal["", "left", "top"] = ""
+    """The edge at which its hairline can be dragged."""
+    _dragging = False
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -76,7 +91,30 @@ class Lines(Toned, Widget):
         segments = [Segment(span.text, base + self.tone(span.tone)) for span in fit_spans(line.spans, width)]
         return Strip(segments).adjust_cell_length(width, base)
 
+    def is_gripped(self, event: events.MouseEvent) -> bool:
+        """Tell whether the mouse is on the hairline that can be dragged."""
+        return (self.grip == "left" and event.x == 0) or (self.grip == "top" and event.y == 0)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if self.is_gripped(event):
+            self._dragging = True
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._dragging:
+            self.post_message(self.Dragged(self, event.screen_offset, done=False))
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        if self._dragging:
+            self._dragging = False
+            self.release_mouse()
+            self.post_message(self.Dragged(self, event.screen_offset, done=True))
+
     def on_click(self, event: events.Click) -> None:
+        if self.is_gripped(event):
+            if event.chain > 1:
+                self.post_message(self.Dragged(self, None, done=True))
+            return
         line = self._lines[event.y] if event.y < len(self._lines) else BLANK
         if line.key:
             self.post_message(self.Clicked(self, line.key, x=event.x, again=event.chain > 1))

@@ -241,6 +241,8 @@ class Panel(Lines, can_focus=True):
             self._go(keyed, keyed.index(place))
 
     def on_click(self, event: events.Click) -> None:
+        if self.is_gripped(event):
+            return
         at = event.y - 1 + self.top
         if event.y < 1 or at >= len(self._body) or not self._body[at].key:
             return

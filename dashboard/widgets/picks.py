@@ -7,7 +7,7 @@ from textual import events
 from textual.binding import Binding
 from textual.message import Message
 
-from dashboard.views.lines import Line
+from dashboard.views.lines import Line, pointed
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.spots import Spot
 
@@ -54,7 +54,7 @@ class Picks(Lines, can_focus=True):
         return list(dict.fromkeys(line.key for line in self._given if line.key))
 
     def _lit(self, line: Line) -> Line:
-        return line._replace(tone="selected") if line.key and line.key == self.chosen else line
+        return pointed(line)._replace(tone="selected") if line.key and line.key == self.chosen else line
 
     def action_move(self, by: int) -> None:
         keys = self._keys()
@@ -88,6 +88,8 @@ class Picks(Lines, can_focus=True):
         self.show(self._given)
 
     def on_click(self, event: events.Click) -> None:
+        if self.is_gripped(event):
+            return
         line = self._given[event.y] if event.y < len(self._given) else None
         if line is not None and line.key:
             self.put(line.key)

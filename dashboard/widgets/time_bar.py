@@ -85,6 +85,6 @@ class Scrubber(Lines):
         if self._dragged:
             self._seek(event)
 
-    def on_mouse_up(self) -> None:
+    def on_mouse_up(self, event: events.MouseUp) -> None:
         self._dragged = False
         self.release_mouse()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
+from dashboard.views.lines import Line, Span, pointed
 from dashboard.views.names import REMEMBERED, Names
 from dashboard.views.rows import GAP, Column, fitted
 from dashboard.views.switching import Node, drawn
@@ -166,3 +167,11 @@ def test_tasks_of_a_run_that_has_ended_are_named_by_the_event_of_its_end() -> No
 
 def record_of(run_id: str, task_id: str) -> Record:
     return Record(1, 1, "task_skipped", b"{}", run_id, task_id, None)
+
+
+def test_the_sign_of_the_cursor_stands_behind_the_edge_of_a_pane_and_changes_no_width() -> None:
+    bare, edged = Line((Span(" "), Span("scout"))), Line((Span("│", "line"), Span(" scout")))
+
+    assert "".join(span.text for span in pointed(bare).spans) == "▌scout"
+    assert "".join(span.text for span in pointed(edged).spans) == "│▌scout"
+    assert pointed(Line((Span("scout"),))) == Line((Span("scout"),))

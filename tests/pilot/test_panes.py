@@ -1,0 +1,79 @@
+"""Panes are made larger and smaller, and stay so."""
+
+from pathlib import Path
+
+import pytest
+from textual.widget import Widget
+
+from dashboard.frame.sizing import STEP_WIDE
+from dashboard.habits import Habits
+from dashboard.views.arrangement import TREE_LEAST
+from tests.pilot.hand import Hand, opened
+
+pytestmark = pytest.mark.anyio
+
+
+def part(hand: Hand, name: str) -> Widget:
+    return hand.app.screen.query_one(f"#{name}")
+
+
+async def drag(hand: Hand, name: str, *, by: tuple[int, int]) -> None:
+    """Press on the hairline of a pane, move it, and let go."""
+    at = part(hand, name).region.offset
+    await hand.pilot.mouse_down(offset=at)
+    await hand.pilot.hover(offset=at + by)
+    await hand.pilot.mouse_up(offset=at + by)
+    await hand.press()
+    await hand.press()
+
+
+async def test_the_line_between_tree_and_pane_is_dragged_and_found_there_again(tmp_path: Path) -> None:
+    habits = Habits(tmp_path / "habits.json")
+    async with opened(tmp_path, size=(140, 40), habits=habits) as hand:
+        before = part(hand, "pane").size.width
+        await drag(hand, "pane", by=(-9, 4))
+        assert part(hand, "pane").size.width == before + 9
+        assert part(hand, "body").size.width == 140 - before - 9
+        row = hand.table.line
+        assert row == 0, "dragging is no click"
+    (tmp_path / "again").mkdir()
+    async with opened(tmp_path / "again", size=(140, 40), habits=Habits(tmp_path / "habits.json")) as hand:
+        assert part(hand, "pane").size.width == before + 9
+        await hand.pilot.double_click("#pane", offset=(0, 3))
+        await hand.press()
+        assert part(hand, "pane").size.width == before
+        assert hand.place == "network"
+    assert Habits(tmp_path / "habits.json").panes == {}
+
+
+async def test_the_line_above_the_events_is_dragged(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        before = part(hand, "tail").size.height
+        await drag(hand, "tail", by=(0, 5))
+        assert part(hand, "tail").size.height == before - 5
+
+
+async def test_keys_move_the_lines_as_far_as_there_is_room(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        wide, high = part(hand, "pane").size.width, part(hand, "tail").size.height
+        await hand.press("ctrl+left", "ctrl+up", "ctrl+up")
+        assert part(hand, "pane").size.width == wide + STEP_WIDE
+        assert part(hand, "tail").size.height == high + 2
+        await hand.press(*["ctrl+left"] * 30)
+        assert part(hand, "body").size.width >= TREE_LEAST
+        await hand.press("colon", *"panes", "enter")
+        assert (part(hand, "pane").size.width, part(hand, "tail").size.height) == (wide, high)
+
+
+async def test_a_page_beside_itself_is_sized_too_and_stands_below_itself_as_before(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(140, 40)) as hand:
+        await hand.press("j", "enter")
+        before = part(hand, "left").size.width
+        await drag(hand, "says", by=(-6, 3))
+        assert part(hand, "left").size.width == before - 6
+        await hand.pilot.resize_terminal(90, 40)
+        await hand.press()
+        assert part(hand, "left").size.width == 90
+        await hand.pilot.resize_terminal(140, 40)
+        await hand.press()
+        assert part(hand, "left").size.width == before - 6
