@@ -1,8 +1,8 @@
-"""Decides again what the core planned in a run: the graphs of its strategies, and the tasks that agents delegated.
+"""Decides again what the core decided in a run: graphs of strategies, delegated tasks, and which agent got a task.
 
 Each decision of the journal is made again from the state right before it, by the code that is here now, and compared
-with what the journal has. Nothing is folded here: the caller walks through the journal. Which agent got a ready task,
-and when, depends on all runs of that moment and is taken from the journal.
+with what the journal has. Nothing is folded here: the caller walks through the journal. When a ready task began depends
+on all runs of that moment and is taken from the journal.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,10 +12,21 @@ from msgspec import to_builtins
 
 from engine.core.context import Context
 from engine.core.decide import decide
-from engine.core.events import AttemptDone, Delegated, Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
+from engine.core.decide.dispatch import started
+from engine.core.events import (
+    AttemptDone,
+    AttemptStarted,
+    Delegated,
+    Event,
+    GroupEnded,
+    GroupGrown,
+    GroupPlanned,
+    PlanAsked,
+)
 from engine.core.fact import JsonValue, changed
 from engine.core.prompts import GrowGroup, PlanGroup
 from engine.core.queries.inputs import input_of
+from engine.core.scheduler import Schedule
 from engine.core.signals import DelegationAsked
 from engine.core.state import State
 from engine.core.values import Held
@@ -53,6 +64,8 @@ class Planner:
         if isinstance(event, Delegated):
             signal = self._asked.get((event.task_id, event.call_key))
             return None if signal is None else _compared(event, _delegated(state, event, signal))
+        if isinstance(event, AttemptStarted):
+            return _compared(event, _started(state, event))
         if isinstance(event, AttemptDone) and state.tasks[event.task_id].kind == "check":
             self._verdicts[event.task_id] = GrowGroup(check_id=event.task_id, verdict=event.output, seq=seq)
         return None
@@ -73,6 +86,13 @@ class Planner:
 def _delegated(state: State, event: Delegated, signal: DelegationAsked) -> list[Event]:
     asked = changed(signal, attempt=event.attempt, busy=not event.parks, generation=None)
     return decide(state, asked, _context(state, event))
+
+
+def _started(state: State, event: AttemptStarted) -> list[Event]:
+    """Return the beginning of the same task on the agent that would be chosen; as it is where nobody is."""
+    task = state.tasks[event.task_id]
+    agent = None if event.agent_id is None else Schedule.of(state).agent_for(state, task)
+    return [event] if agent is None else [started(task, agent)]
 
 
 def _context(state: State, event: Any) -> Context:

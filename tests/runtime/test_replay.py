@@ -9,6 +9,7 @@ import pytest
 
 from engine import AgentSpec, DynamicSupervisor, NotInThisVersion, UnknownRun, tool
 from engine.core.model_spec import ModelSpec
+from engine.core.scheduler import Schedule
 from engine.core.strategies.parallel import Parallel
 from engine.core.strategies.sequential import Sequential
 from engine.folding import folded
@@ -137,6 +138,32 @@ async def test_a_delegation_that_would_reach_somebody_else_now_is_named(
     assert differs.step.startswith("call:delegate:")
     assert isinstance(differs.now, dict)
     assert list(differs.now) == ["children"]
+
+
+async def test_a_task_that_another_agent_would_get_now_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "team.db"
+
+    async def looks(task: Any, ctx: Any) -> str:
+        return "calm"
+
+    async def leads(task: Any, ctx: Any) -> str:
+        return str(await ctx.delegate("survey", task.text))
+
+    scouts = [AgentSpec(name=name, run=looks, specialties=["survey"]) for name in ("ada", "bob")]
+    lead = AgentSpec(name="chief", run=leads)
+    team = DynamicSupervisor(
+        "desk", lead="chief", coordination_mode="delegate", agent_specs=[lead, *scouts], store=path
+    )
+    await team.arun("Look at the pier")
+    assert (await replay(path, "r1")).differs is None
+
+    monkeypatch.setattr(Schedule, "next_agent", lambda _, state, line, task_id: state.agents[max(line.free)])
+    differs = (await replay(path, "r1")).differs
+
+    assert differs is not None
+    assert (differs.step, differs.was, differs.now) == (PLAN, {"agent_id": "a2"}, {"agent_id": "a3"})
 
 
 async def test_a_run_that_is_not_there_cannot_be_walked_through(tmp_path: Path) -> None:

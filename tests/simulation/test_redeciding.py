@@ -1,9 +1,9 @@
-"""What the core planned in a history is planned the same again, from the state right before it."""
+"""What the core decided in a history is decided the same again, from the state right before it."""
 
 import pytest
 
 from engine.core.codec import encode_event
-from engine.core.events import GroupGrown, GroupPlanned
+from engine.core.events import AttemptStarted, GroupGrown, GroupPlanned
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.redeciding import Planner
@@ -13,17 +13,19 @@ from engine.texts import resolved
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_plan_of_a_history_is_decided_the_same_again(seed: int) -> None:
+def test_every_plan_and_choice_of_a_history_is_decided_the_same_again(seed: int) -> None:
     journal = live_through(plan_of(seed, None, hours=3)).events
     bodies = [encode_event(event) for event in journal]
-    state, planners, planned = State(), dict[str, Planner](), 0
+    state, planners, planned, chosen = State(), dict[str, Planner](), 0, 0
     for event in journal:
         run_id = getattr(event, "run_id", "")
         if run_id not in planners:
             planners[run_id] = Planner(run_id, lambda value: resolved(value, lambda seq: bodies[seq - 1]), {})
         planned += isinstance(event, GroupPlanned | GroupGrown)
+        chosen += isinstance(event, AttemptStarted) and event.agent_id is not None
 
         assert planners[run_id].look(state, event, state.seq + 1) is None
         fold(state, [event])
 
     assert planned > 5
+    assert chosen > 20

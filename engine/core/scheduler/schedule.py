@@ -423,15 +423,21 @@ class Schedule:
         """Return the id of the task that has its turn in a line in which something is ready."""
         return line.next_task(self.slots[line.supervisor_id].ageing_ms)
 
-    def next_agent(self, state: State, line: Line) -> Agent:
-        """Return the free agent of a line that gets its next task."""
+    def next_agent(self, state: State, line: Line, task_id: str | None = None) -> Agent:
+        """Return the free agent of a line that gets its next task, or another one that stands in it."""
         if self._freed is not None:
             return self._freed
         if line.best is None:
             return state.agents[next(iter(line.free))]
         if self.slots[line.supervisor_id].balance == "track_record":
-            return self._best_at(state, line.best, self.next_task(line))
+            return self._best_at(state, line.best, task_id or self.next_task(line))
         return state.agents[line.best.heap[0][3]]
+
+    def agent_for(self, state: State, task: Task) -> Agent | None:
+        """Return who a ready task would be given to if it began now; None where nobody is free for it."""
+        place = self._places.get(task.id)
+        line = None if place is None else self.lines.get(place[0])
+        return None if line is None or not line.free else self.next_agent(state, line, task.id)
 
     @staticmethod
     def _best_at(state: State, best: Ranking, task_id: str) -> Agent:
