@@ -127,7 +127,7 @@ def _ended(error: Exception, settings: Settings) -> int:
 
 
 def _keep_output_from_failing() -> None:
-    """Let nothing that is printed raise: a closed stream takes it, and what the encoding lacks is escaped."""
+    """Make printing safe: a closed stream swallows it, characters that cannot be encoded are escaped."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # Takes the lowest number, which is the one that is missing: else a database would get it.
@@ -139,7 +139,7 @@ def _keep_output_from_failing() -> None:
 
 
 def _closed_pipe() -> int:
-    """Handle a closed stdout, such as with `| head`: exit quietly, without a failure."""
+    """Handle a closed stdout, such as with `| head`: exit quietly."""
     null = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
         os.dup2(null, descriptor)

@@ -39,12 +39,12 @@ WAL_FAULT = ((3, 7, 0), (3, 51, 2))
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """One check."""
 
     level: Level
     what: str
     message: str
-    """What was found, and for a note or a fault what to do."""
+    """The finding, and what to do about it."""
 
 
 @click.command("doctor")

@@ -1,4 +1,4 @@
-"""`engine`: be the engine of a database, in the foreground. `up` and `demo` start it as a process of its own."""
+"""`engine`: run the engine of a database in the foreground. `up` and `demo` start it as a separate process."""
 
 import logging
 import os

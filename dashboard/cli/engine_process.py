@@ -34,7 +34,7 @@ from store.opening import Store, open_store
 from store.standing import Standby, Turn
 
 UNSTICK_S = 3.0
-"""How long a loop may take to notice that the store is lost before its process is ended all the same."""
+"""How long the loop may take to notice a lost store before the process is ended anyway."""
 
 
 def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
@@ -103,11 +103,11 @@ class EngineOptions:
     takeover_after_s: float | None = None
     """On standby: also take over from an engine that has been silent for so long."""
     json: bool = False
-    """Say in JSON why it ends."""
+    """Report the reason of its end as JSON."""
     accept_loss: int = 0
     """How many acknowledged events may be missing in the database."""
     without_code: bool = False
-    """Start although agents need code of the program that made them; those wait."""
+    """Start although some agents need code of the program that created them; those wait."""
 
 
 class Serving:
@@ -248,7 +248,7 @@ async def _when_closed(descriptor: int, then: Callable[[], Awaitable[None] | Non
 
 
 def refuse_code_elsewhere(state: State, db: Path) -> None:
-    """Refuse to be the engine of a team whose code only the program has that made it."""
+    """Refuse to run a team whose code exists only in the program that created it."""
     line = program_line(state)
     if line is not None:
         hint = f"or let its agents wait here: quarterdeck engine --without-code --db {db}"
@@ -256,7 +256,7 @@ def refuse_code_elsewhere(state: State, db: Path) -> None:
 
 
 def _known(readiness: Readiness | None, store: Store) -> State | None:
-    """Return the state that an engine knows from standing by, where it is of the same file, and nothing is lost."""
+    """Return the standby's state if it belongs to the same file and no event is missing."""
     if readiness is None or readiness.file_id != store.file_id:
         return None
     state = readiness.state

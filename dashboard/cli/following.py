@@ -23,9 +23,9 @@ from store import Reader, StoreError
 LOOK_S = 0.05
 PAGE = 500
 PATIENT_LOOKS = 20
-"""Looks for which an event waits for the text that was said before it."""
+"""Polls for which an event waits for the text that precedes it."""
 LAST_S = 3.0
-"""How long the end of a run is waited for once somebody else has seen it."""
+"""How long to wait for the end of a run after another reader has seen it."""
 
 
 @contextmanager

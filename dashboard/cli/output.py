@@ -34,7 +34,7 @@ _GAP = "  "
 
 @dataclass(slots=True)
 class Settings:
-    """Values of the options that every subcommand takes; kept in `ctx.obj`."""
+    """Options of every subcommand; kept in `ctx.obj`."""
 
     db: "Path | None" = None
     """`--db` or QUARTERDECK_DB, as it was given."""
@@ -45,7 +45,7 @@ class Settings:
 
 
 class Failure(Exception):
-    """A subcommand ends here; `main` prints it and exits.
+    """Ends a subcommand; `main` prints it and exits.
 
     Attributes:
         code: The kind of failure, such as `no_database`.

@@ -233,7 +233,7 @@ def _request(given: str) -> str:
 
 
 def _check_target(output: Path | None) -> None:
-    """Refuse now what could not be written after hours of work."""
+    """Check early that the output file can be written."""
     if output is None:
         return
     if output.is_dir():

@@ -78,7 +78,7 @@ def say_how_to_reopen(db: Path) -> None:
 
 
 def reopen_commands(db: Path) -> list[str]:
-    """Return the commands that look at a team again, end it, and mean it in this shell from now on."""
+    """Return the commands that reopen a team, stop it, and select it in this shell."""
     named = shlex.quote(str(db))
     return [
         f"look:  quarterdeck --db {named}",

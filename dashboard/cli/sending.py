@@ -39,7 +39,7 @@ class Sending:
 
 
 def client_on(db: Path) -> Client:
-    """Return what sends the commands of the subcommand that runs, in its name."""
+    """Return a client that sends in the name of the running subcommand."""
     return Client(db, sender=sender_of(click.get_current_context().command_path))
 
 

@@ -106,7 +106,7 @@ def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Outco
 
 
 def _next(reader: Reader, before: EngineInfo) -> EngineInfo | None:
-    """Wait for the next engine to take over; None if none does in time."""
+    """Wait for the next engine to take over; None on timeout."""
     deadline = time.monotonic() + BACK_WITHIN_S
     while time.monotonic() < deadline:
         now = reader.engine()

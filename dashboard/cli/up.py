@@ -45,11 +45,11 @@ class Launched:
     db: Path
     pid: int
     started: bool
-    """False where an engine was at work already."""
+    """False if an engine was running already."""
     outcome: Outcome | None
     """Of loading the file; None where the engine has this very content."""
     handed_over: bool = False
-    """A fresh process is the engine, because code has changed."""
+    """True if a new process took over because code has changed."""
     build: str = ""
     """Of quarterdeck, in that engine."""
 
@@ -185,7 +185,7 @@ def _loaded(db: Path, command: LoadTeam) -> Outcome:
 
 
 def is_loaded(state: State, command: LoadTeam, digests: Mapping[str, str]) -> bool:
-    """Return whether a database has this very team file already, with this very code."""
+    """Return whether a database has loaded exactly this team file with exactly this code."""
     team = state.team
     if team is None or (team.sha256, team.path, team.folder) != (command.sha256, command.path, command.folder):
         return False
@@ -196,7 +196,7 @@ def state_of(db: Path) -> State:
     """Return the state of a database, an empty one if the database does not exist yet.
 
     Raises:
-        StoreError: If something that is not ours stands there; so no log is written beside it.
+        StoreError: If the file is not a Quarterdeck database; then no log is written beside it.
     """
     try:
         return folded(db)

@@ -53,7 +53,7 @@ def serve(
     ctx: click.Context, bind: str, role: str, hosts: tuple[str, ...], cert: Path | None, key: Path | None,
     sessions: int, idle: str, metrics: Path | None,
 ) -> int:  # fmt: skip
-    """Open the dashboard to browsers, by default to those of this machine that look on.
+    """Serve the dashboard to browsers, by default read-only and on this machine only.
 
     It prints a link that signs one browser in, once, and the next link when that was used.
     """

@@ -84,4 +84,4 @@ def _imported() -> Any:
 
 
 async def _nothing() -> None:
-    """Say nothing: what is said is said in the conversation."""
+    """Drop the package's log messages."""

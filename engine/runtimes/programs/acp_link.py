@@ -46,9 +46,9 @@ class Abilities:
     """What an agent says of itself."""
 
     loads: bool
-    """It takes up a session again, and tells what was said in it."""
+    """It can load a session and replays its history."""
     resumes: bool
-    """It takes up a session again."""
+    """It can resume a session."""
     logins: list[str]
 
 
@@ -87,13 +87,13 @@ class Choice:
 
 
 class Client(Protocol):
-    """Who is on our end of the line."""
+    """Our side of the protocol."""
 
     def heard_text(self, text: str) -> None:
-        """Take more of the agent's answer, or what is no message at all."""
+        """Take a chunk of the agent's answer, or a line that is no message."""
 
     def heard_thought(self, text: str) -> None:
-        """Take more of what it thinks."""
+        """Take a chunk of its thoughts."""
 
     def heard_tool(self, call: ToolCall) -> None:
         """Take what is new about a tool call."""
@@ -142,11 +142,11 @@ class AcpLink:
         self._connection = Connection(self._handle, self.lines)
 
     async def close(self) -> None:
-        """Let go of the line."""
+        """Close the connection."""
         await self._connection.close()
 
     async def initialize(self) -> Abilities:
-        """Say who we are, and return who it is."""
+        """Exchange the initial handshake, and return what the agent supports."""
         said = await self._ask(
             "initialize",
             schema.InitializeRequest(
@@ -172,7 +172,7 @@ class AcpLink:
         return str((await self._ask("session/new", asked, schema.NewSessionResponse)).session_id)
 
     async def take_up(self, session_id: str, cwd: str, *, load: bool) -> None:
-        """Take a session up again: load it, and hear again what was said, or only resume it."""
+        """Resume a session: load it with its history replayed, or just resume it."""
         if load:
             asked = schema.LoadSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=[])
             await self._send("session/load", asked)
@@ -320,7 +320,7 @@ class _Lines:
                 self._heard_text(line.decode(errors="replace"))
 
     async def close(self) -> None:
-        """Nothing is ours to close."""
+        """Nothing to close: the watcher owns the pipes."""
 
 
 def _message(line: bytes) -> dict[str, Any] | None:

@@ -25,13 +25,13 @@ CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_000
 """How much of its standard error is kept, to say why it failed."""
 ASKED = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
-"""How a program is asked to stop, and how long it may take each time, in seconds; less than the grace of 5 s."""
+"""Escalation of signals with the wait after each, in seconds; less in sum than the grace period of 5 s."""
 CLEANS_UP_S = 0.2
 QUIET_S = 1.0
-"""How long nothing may come out of the pipes of a program that has exited: what escaped its group may hold them."""
+"""Longest silence of the pipes after the program's exit: a process that left its group may keep them open."""
 SHOWN_AFTER_S = 0.1
 SHOWN_EVERY_S = 2.0
-"""How often readers get to know what it uses of this computer."""
+"""How often its resource usage is published."""
 
 
 class ProgramFailed(EngineError):
@@ -57,11 +57,11 @@ class Attended:
         self._errors = b""
         self._open_pipes = 2
         self.bytes_read = 0
-        """How much of its output was read; whoever reads it counts."""
+        """Bytes of output read so far; updated by the reader."""
         self.is_stopped = False
         """It was asked to stop; what it made by then is partial."""
         self._is_finished = False
-        """It has said all that it has to say; a signal that ends it is ours."""
+        """It has delivered its result; from here on a signal that ends it was sent by us."""
 
     async def attend(
         self,
@@ -103,7 +103,7 @@ class Attended:
         self._raise_what_happened()
 
     async def stop(self) -> None:
-        """Ask it to stop, each time more firmly, until it has exited."""
+        """Send escalating signals until it has exited."""
         for number, wait_s in ASKED:
             self._program.signal(number)
             with self._work.at_most(wait_s):
@@ -112,7 +112,7 @@ class Attended:
                 return
 
     async def end_soon(self, seconds: float) -> None:
-        """Let it exit, and stop it where it does not; what it has said counts all the same."""
+        """Wait for its exit and stop it if needed; its result counts either way."""
         with self._work.at_most(seconds):
             await self._program.exited.wait()
         self._is_finished = not self._program.exited.is_set()
@@ -167,7 +167,7 @@ class Attended:
             await anyio.sleep(SHOWN_EVERY_S)  # of the computer's time: so fast does it compute
 
     async def _drain(self) -> None:
-        """Return once both pipes are read to their ends, or nothing has come out of them for a while."""
+        """Wait until both pipes have been read to the end, or were silent for a while."""
         quiet = 0
         while self._open_pipes and quiet < 2:
             before = self.bytes_read, len(self._errors)

@@ -1,4 +1,4 @@
-"""What a program finds around it: the variables that it gets, and where it stands itself."""
+"""The environment of a program: its variables, and where its executable is found."""
 
 import os
 import shutil

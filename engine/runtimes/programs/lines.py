@@ -55,14 +55,14 @@ Heard: TypeAlias = TextLine | StepLine | UsageLine | AskLine | ResultLine
 
 
 class NotUnderstood(ValueError):
-    """A line of JSON that means to be one of ours, and is wrong; says what in a few words."""
+    """A JSON line of the protocol with invalid fields; the message says which."""
 
 
 def heard(line: bytes) -> Heard | str:
     """Return what a program says in one line, or the line as text where it is something else.
 
     Raises:
-        NotUnderstood: If it is one of ours with fields that are not right.
+        NotUnderstood: If it is a line of the protocol with invalid fields.
     """
     text = line.decode(errors="replace")
     if not line.lstrip().startswith(b"{"):

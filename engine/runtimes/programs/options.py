@@ -59,9 +59,9 @@ class AcpOptions(ProgramOptions):
     """Options of the type `acp`."""
 
     fs: Literal["none", "read", "write"] = "none"
-    """Which files of its folder it may ask us for; what it does by itself is its own affair."""
+    """Which files of its folder it may request from the engine; direct access is not covered."""
     terminal: bool = False
-    """It may have us run programs in its folder, each of which a person allows; what it runs itself is not ours."""
+    """It may ask the engine to run programs in its folder, each approved by a person; not its own programs."""
 
 
 def options_of(spec: AgentSpec, kind: type[O]) -> O:

@@ -26,7 +26,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.left: str | None = None
-        """What is left there when the attempt is over, in one line; None where nothing is."""
+        """What the attempt left there, in one line; None if nothing."""
 
     def with_note(self, output: JsonValue) -> JsonValue:
         """Return an output that also says what is left, where it is a text."""
@@ -37,7 +37,7 @@ class Place:
 
 @asynccontextmanager
 async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, goes_on: bool) -> AsyncIterator[Place]:
-    """Have a place for an attempt; it is tidied up afterwards.
+    """Provide a working folder for an attempt; it is cleaned up afterwards.
 
     Args:
         work: The attempt.

@@ -1,4 +1,4 @@
-"""What has to be so before a program is started: it is trusted, it is there, and its variables are set."""
+"""Checks before a program is started: it is trusted, it exists, and its variables are set."""
 
 from functools import partial
 from pathlib import Path

@@ -28,7 +28,7 @@ import anyio
 from engine.errors import EngineError
 
 GONE_S = 5.0
-"""How long a killed program may take to be gone before it is left to the system."""
+"""How long to wait for a killed program to exit."""
 LINE_BYTES = 1_000_000
 """How much of a line, or of what is not read yet, is kept in memory by default."""
 
@@ -50,7 +50,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 
 
 class NotStarted(EngineError):
-    """The system does not start a program; says which and why."""
+    """A program cannot be started; the message says which and why."""
 
 
 class Program:
@@ -80,17 +80,17 @@ class Program:
             _kill(self.pid, number)
 
     async def send(self, data: bytes) -> None:
-        """Write to its standard input, once there is room; what nobody reads any more is dropped."""
+        """Write to its standard input, with back-pressure; dropped if the pipe is closed."""
         with contextlib.suppress(ConnectionError):
             self.stdin.write(data)
             await self.stdin.drain()
 
     def close_input(self) -> None:
-        """Tell it that nothing more comes."""
+        """Close its standard input."""
         self.stdin.close()
 
     async def end(self) -> None:
-        """Kill it where it runs, and let go of its pipes."""
+        """Kill it if it runs, and close its pipes."""
         self.signal(signal.SIGKILL)
         with anyio.move_on_after(GONE_S, shield=True):
             await self.exited.wait()
@@ -189,7 +189,7 @@ class _Protocol(SubprocessStreamProtocol):
 
 
 def _ignore(pid: int) -> None:
-    """Take note of an exit that nobody waits for."""
+    """Record the exit status."""
 
 
 def _kill(group: int, number: signal.Signals) -> None:
@@ -228,7 +228,7 @@ async def _spawned(command: Sequence[str], *, env: Mapping[str, str], cwd: Path,
 
 
 def _drop(stdin: asyncio.StreamWriter) -> None:
-    """Close a pipe; what nobody has read of it by now, nobody will."""
+    """Close a pipe and drop unread data."""
     if not stdin.transport.is_closing() or stdin.transport.get_write_buffer_size():
         stdin.transport.abort()
 
