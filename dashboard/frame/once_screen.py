@@ -1,0 +1,38 @@
+"""A page whose text is made once, in a thread: an event, a comparison, a replay."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from dashboard.frame.page_screen import PageScreen
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Cell
+from engine.core.errors import CoreError
+from store import StoreError
+
+
+class OnceScreen(PageScreen):
+    """Shows what `made` returns."""
+
+    WAITING: ClassVar[str] = "…"
+    """Shown until it is there."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._cells: Sequence[Cell] = (Cell(self.WAITING, "muted"),)
+
+    def made(self, now_ms: int) -> Sequence[Cell]:
+        """Return its paragraphs; called in a thread."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        past, glimpse = self.deck.glimpse.past, self.deck.glimpse
+        now_ms = past.now_ms if past is not None else glimpse.now_ms
+        self.deck.aside(lambda: self.made(now_ms), self._show_made, (StoreError, CoreError))
+
+    def _show_made(self, found: Sequence[Cell]) -> None:
+        self._cells = found
+        if self.is_attached:
+            self.look(self.deck.glimpse)
+
+    def show(self, glimpse: Glimpse) -> None:
+        self.pane.show(self._cells)
