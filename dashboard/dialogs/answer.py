@@ -133,9 +133,9 @@ class AnswerDialog(Dialog):
             self._show_settled(glimpse)
             return
         self.told("told").show(self._about(glimpse, found))
-        chosen = self._chosen()
+        chosen, widest = self._chosen(), max([10, *map(len, self._options)]) + 2
         self.told("meanings").show(
-            [Cell(self._meaning(found, option), "strong" if option == chosen else "muted", f"{option:<12}")
+            [Cell(self._meaning(found, option), "strong" if option == chosen else "muted", f"{option:<{widest}}")
              for option in self._options]
         )  # fmt: skip
         if not self._options:

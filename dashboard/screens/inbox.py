@@ -16,7 +16,7 @@ class InboxScreen(TableScreen):
     """Questions first, then agents, teams and tasks that are in trouble."""
 
     PLACE = "inbox"
-    MARKED = "enter gives the questions one answer, r and z help what is in trouble"
+    MARKED = "enter gives them one answer"
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     KEYS = (
         ("enter", "answer"),

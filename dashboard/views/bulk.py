@@ -23,6 +23,8 @@ class Bulk(NamedTuple):
     done: str
     """What the outcome says, such as `cancelled`."""
     commands: tuple[Command, ...]
+    names: tuple[str, ...] = ()
+    """What each command is about, as it was called when it was marked."""
 
 
 class Part(NamedTuple):
@@ -60,7 +62,8 @@ def pausing(state: State, keys: Sequence[str], stop: bool | None) -> Bulk:
     if stop is None:
         stop = any(_works(state, target) for target in found)
     made = [Pause(target=one.at) if stop else Resume(target=one.at) for one in found]
-    return Bulk("Pause", "paused", tuple(made)) if stop else Bulk("Resume", "resumed", tuple(made))
+    does, done = ("Pause", "paused") if stop else ("Resume", "resumed")
+    return Bulk(does, done, tuple(made), _names(found))
 
 
 def _works(state: State, target: Target) -> bool:
@@ -77,36 +80,34 @@ def cancelling(state: State, keys: Sequence[str]) -> Bulk:
         else Cancel(target=one.id)
         for one in found
     ]  # fmt: skip
+    does, done = ("Cancel", "cancelled") if not members else ("Stop", "stopped")
     if len(members) == len(found):
-        return Bulk("Remove", "removed", tuple(made))
-    return Bulk("Cancel", "cancelled", tuple(made)) if not members else Bulk("Stop", "stopped", tuple(made))
+        does, done = "Remove", "removed"
+    return Bulk(does, done, tuple(made), _names(found))
 
 
 def retrying(state: State, keys: Sequence[str]) -> Bulk:
     """Return what tries tasks again, and submits finished runs again."""
-    return Bulk("Retry", "retried", tuple(RetryWork(target=one.id) for one in _targets(state, keys)))
+    found = _targets(state, keys)
+    return Bulk("Retry", "retried", tuple(RetryWork(target=one.id) for one in found), _names(found))
 
 
 def _targets(state: State, keys: Sequence[str]) -> list[Target]:
     return [target for key in keys if (target := target_of(state, key)) is not None]
 
 
+def _names(found: Sequence[Target]) -> tuple[str, ...]:
+    return tuple(f"{one.id} {one.name}" if one.kind in ("task", "run") else one.name for one in found)
+
+
 def parts(state: State, bulk: Bulk, now_ms: int) -> list[Part]:
     """Return what each would come to now, one apart from the other."""
     found = []
-    for command in bulk.commands:
+    for name, command in zip(bulk.names, bulk.commands, strict=True):
         rehearsal = rehearsed(state, command, now_ms)
         refused = bool(rehearsal.refusal)
-        found.append(Part(_name(state, command), command, rehearsal.refusal or rehearsal.summary, refused))
+        found.append(Part(name, command, rehearsal.refusal or rehearsal.summary, refused))
     return found
-
-
-def _name(state: State, command: Command) -> str:
-    key = str(getattr(command, "target", "")).removeprefix("@")
-    target = target_of(state, key)
-    return f"{key} {target.name}" if target is not None and target.kind in ("task", "run") else (
-        target.name if target is not None else key
-    )  # fmt: skip
 
 
 def lines(found: Sequence[Part]) -> list[Cell]:

@@ -195,6 +195,8 @@ def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], n
         if asked is not None:
             told = f"{_ABOUT.get(asked.kind, asked.kind)} · {subject_name(state, asked)} · {asked.question}"
             cells.append(labelled(one, told))
+            if (given := asked.detail.get("arguments")) is not None:
+                cells.append(labelled("", f"with {json.dumps(given, ensure_ascii=False)}", "muted"))
         else:
             was = settled(recent, one)
             cells.append(labelled(one, was.told(now_ms) if was is not None else "is not asked any more", "muted"))

@@ -79,7 +79,7 @@ async def test_marked_questions_get_one_answer(tmp_path: Path) -> None:
         await hand.press("8", "down", "space", "space", "enter")
         assert hand.dialog.title_line() == "One answer to 2 questions"
         assert "e2          approval · " in hand.told("told")
-        assert "allow_once  this call may happen" in hand.told("meanings")
+        assert "allow_once     this call may happen" in hand.told("meanings")
         await hand.press("right", "enter")
         assert hand.ordered == Answer(escalation="e2", answer="allow_always", also=["e3"])
         assert not hand.table.marked

@@ -14,7 +14,7 @@ from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
 from tests.patience import PATIENCE_S
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
-from tests.pilot.talking import talking
+from tests.pilot.talking import asking, talking
 from tests.pilot.trouble import trouble
 from tests.world import World
 
@@ -44,6 +44,9 @@ SCREENS = {
     "help": ("question_mark",),
     "past": ("colon", "paste:at 60", "enter"),
     "fork": ("colon", "paste:at 60", "enter", "F"),
+    "edit": ("j", "j", "j", "e", "paste:timeout_s: 9\n"),
+    "edit_faulty": ("j", "j", "j", "e", "paste:timeout: 9\n"),
+    "new_agent": ("N",),
 }
 
 
@@ -69,6 +72,8 @@ IN_TROUBLE = {
     "settings": ("o", "paste:balance=weight"),
     "request": ("n", "paste:Close the year"),
     "leading": ("E",),
+    "steer": ("colon", "paste:steer t5 Begin with the oldest entry", "enter"),
+    "cancel_several": ("5", "space", "space", "space", "ctrl+d"),
     "events": ("6",),
 }
 
@@ -83,6 +88,13 @@ TALKING = {
     "writer": ("j", "j", "j", "j", "enter"),
     "scout": ("5", "j", "enter"),
     "seeker": ("5", "j", "j", "enter"),
+}
+
+ASKING = {
+    "inbox": ("8", "space", "space"),
+    "ask": ("8", "enter", "enter", "paste:The North Sea"),
+    "approve": ("8", "j", "enter"),
+    "approve_several": ("8", "j", "space", "space", "enter"),
 }
 
 
@@ -151,6 +163,16 @@ def test_what_agents_say_now_looks_as_it_was_approved(snap_compare: Compare, scr
     app = QuarterdeckApp(db, feed=StillFeed(db, work, live=live), clock=lambda: NOW_MS)
 
     assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*TALKING[screen]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("screen", ASKING)
+def test_what_waits_for_a_person_looks_as_it_was_approved(snap_compare: Compare, screen: str, size: str) -> None:
+    work, live = asking()
+    db = written(Path("team.db"), work)
+    app = QuarterdeckApp(db, feed=StillFeed(db, work, live=live), clock=lambda: NOW_MS)
+
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*ASKING[screen]))
 
 
 def test_a_graph_uses_much_room(snap_compare: Compare) -> None:
