@@ -252,6 +252,9 @@ class QuarterdeckApp(Touring):
 
     def on_key(self, event: events.Key) -> None:
         """Pass keys typed ahead to the input line or dialog that has just opened."""
+        if not self.screen_stack:  # it is closing
+            event.prevent_default()
+            return
         line = self.focused
         if isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)

@@ -27,6 +27,8 @@ from dashboard.views.place import LONGEST
 
 HANG_S = 30.0
 """A process that does not answer for so long, in seconds, has hung."""
+START_S = 60.0
+"""So long may it take until its first word: on a busy machine a start takes long."""
 STALL_S = 30.0
 """A browser that takes nothing for so long, in seconds, is given up."""
 END_S = 2.0
@@ -197,7 +199,7 @@ class Session(AppService):
             Hung: If nothing comes.
         """
         clock = asyncio.get_running_loop().time
-        self._heard_s = clock()
+        self._heard_s = clock() + max(0.0, START_S - self._hang_s)
         while True:
             await self.send_meta({"type": "beat"})
             await asyncio.sleep(self._hang_s / 4)

@@ -78,7 +78,7 @@ async def test_an_address_full_of_nonsense_opens_the_first_screen(db: Path, quer
 
 
 async def test_a_process_that_hangs_is_killed_and_its_browser_told(db: Path) -> None:
-    async with inside(db, hang_s=2.0) as at, visitor(at) as ann, ann.tab() as tab, ann.tab() as other:
+    async with inside(db, hang_s=4.0) as at, visitor(at) as ann, ann.tab() as tab, ann.tab() as other:
         await tab.sees("scout")
         await other.sees("scout")
         pids = at.pids()

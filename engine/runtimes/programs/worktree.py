@@ -20,7 +20,11 @@ PREFIX = "quarterdeck/"
 LONGEST_S = 120.0
 """How long git may take for one thing."""
 MOST_TRIES = 100
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+_SETTINGS = (
+    "core.hooksPath=/dev/null", "core.fsmonitor=false",
+    # Several attempts begin and end at once: git waits for a lock of another only 0.1 to 1 s by itself.
+    "core.filesRefLockTimeout=30000", "core.packedRefsTimeout=30000",
+)  # fmt: skip
 
 
 class GitFailed(EngineError):
@@ -180,7 +184,7 @@ def _git(folder: Path, *words: str) -> str:
         FileNotFoundError: If there is no git, or no such folder.
     """
     env = {**environment(()), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    command = ["git", *_QUIET, *words]
+    command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *words]
     try:
         done = subprocess.run(
             command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONGEST_S, check=False
