@@ -22,6 +22,8 @@ from dashboard.widgets.board import Board
 from store import Reader
 
 DRAWN_EVERY_MS = 500
+TOLD_EVERY_MS = 1_000
+"""What happened at the newest event is read at most this often."""
 TOLD, TOLD_TALL = 6, 12
 """Lines about the moment under the cursor."""
 TALL, TALLER = 25, 39
@@ -74,7 +76,7 @@ class TimelineScreen(BoardScreen):
         self._next_ms = 0
         self._told: list[Entry] | None = None
         self._told_of: tuple[str, int, int] = ("", 0, 0)
-        self._telling = False
+        self._telling, self._tell_ms = False, 0
 
     @cached_property
     def _history(self) -> History:
@@ -119,7 +121,7 @@ class TimelineScreen(BoardScreen):
         self._drawn = timeline(lanes, seen, width=width, height=room)
         lines = list(self._drawn.lines)
         if told:
-            self._tell(lanes, cursor)
+            self._tell(glimpse, lanes, cursor)
             row = self._rows[self._lane] if self._rows else None
             lines += moment_lines(
                 lanes, row.id if row else "", row.name if row else "", self._told, glimpse.names, at=cursor,
@@ -145,18 +147,19 @@ class TimelineScreen(BoardScreen):
         step_ms = span_ms / max(20, self.board.size.width - BESIDE)
         return history.zoomed(lanes.at(begin_ms), lanes.at(end_ms), step_ms=step_ms, follows=self._end_ms is None)
 
-    def _tell(self, lanes: Lanes, cursor: int) -> None:
+    def _tell(self, glimpse: Glimpse, lanes: Lanes, cursor: int) -> None:
         """Read what happened at the cursor, in its lane."""
         if self._drawn is None or not self._rows or self._telling:
             return
         row, step = self._rows[self._lane], self._drawn.axis.step
         first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
         asked = (row.id, first, last)
-        if asked == self._told_of:
+        goes_on = asked[0] == self._told_of[0] and self._cursor_ms is None
+        if asked == self._told_of or (goes_on and not glimpse.due(self._tell_ms)):
             return
         if asked[0] != self._told_of[0] or first != self._told_of[1]:
             self._told = None
-        self._telling, self._told_of = True, asked
+        self._telling, self._told_of, self._tell_ms = True, asked, glimpse.wall_ms + TOLD_EVERY_MS
         at_ms, names, agent_id = lanes.moment(cursor), self.deck.feed.names, None if row.members else row.id
 
         def read(reader: Reader) -> list[Entry]:
@@ -171,7 +174,7 @@ class TimelineScreen(BoardScreen):
 
         def then(found: list[Entry]) -> None:
             self._telling, self._told, self._next_ms = False, found, 0
-            if self.is_attached:
+            if self.is_current:
                 self.show(self.deck.glimpse)
 
         self.deck.read(read, then)

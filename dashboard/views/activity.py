@@ -126,6 +126,8 @@ class Track:
 
 
 _NOTHING = Track()
+_MOST = 2**32 - 1
+"""A counter holds no more, whatever a model says that it has spent."""
 _ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
 _MARKS = {AgentSwapped: "◆", StrategySwitched: "◇", AgentPaused: "‖", TaskFailed: "✕", Escalated: "⚑"}
 
@@ -268,7 +270,8 @@ class Activity:
     def _spend(self, event: StepRecorded) -> None:
         if event.agent_id is not None and event.usage.tokens_out:
             for track in (self._of(event.agent_id), self.team):
-                track.tokens[track.at(event.at_ms)] += event.usage.tokens_out
+                place = track.at(event.at_ms)
+                track.tokens[place] = min(_MOST, track.tokens[place] + event.usage.tokens_out)
 
     def _mark(self, event: Event) -> None:
         if isinstance(event, AgentSwapped):

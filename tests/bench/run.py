@@ -1,6 +1,6 @@
 """`make bench`: everything that has a budget, measured against the floors of this machine in the same run.
 
-    .venv/bin/python -P tests/bench/run.py [--only NAME]... [--quick] [--json] [--list]
+    .venv/bin/python -P tests/bench/run.py [--only NAME]... [--row WORDS]... [--quick] [--json] [--list]
 
 It judges and never fails: the machine may be busy, so the table says how unsteady it was.
 See docs/decisions/performance.md.
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import TypeAlias
 
+from tests.bench.chosen import choose, is_chosen
 from tests.bench.measure import Noise
 from tests.bench.report import Row, as_json, short, table
 
@@ -38,6 +39,7 @@ SUBJECTS = (
     "moments",
     "takeover",
     "screen",
+    "frames",
 )
 """Modules beside this one; each has `rows(quick)`."""
 
@@ -48,6 +50,9 @@ def main() -> int:
     parser.add_argument(
         "--only", action="append", metavar="NAME", choices=SUBJECTS, help="one subject; may be repeated"
     )
+    parser.add_argument(
+        "--row", action="append", metavar="WORDS", default=[], help="rows with all these words; may be repeated"
+    )
     parser.add_argument("--quick", action="store_true", help="few rounds, for a first look")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.add_argument("--list", action="store_true", help="name the subjects")
@@ -55,6 +60,7 @@ def main() -> int:
     if given.list:
         print("\n".join(SUBJECTS))
         return 0
+    choose(given.row)
     began_s, load_before = time.perf_counter(), os.getloadavg()[0]
     noise, rows = Noise(), []
     noise.sample()
@@ -63,7 +69,8 @@ def main() -> int:
         try:
             subject: Subject = import_module(f"tests.bench.{name}").rows
             for row in subject(given.quick):
-                rows.append(row)
+                if is_chosen(row.what):
+                    rows.append(row)
                 noise.sample()
         except Exception:  # one subject that cannot be measured does not hide the others
             traceback.print_exc()

@@ -1,8 +1,6 @@
 """The dashboard in a real terminal: its first frame, and how soon a key is on the screen while 1,000 agents work."""
 
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from pathlib import Path
 from tests.bench.databases import long, written
 from tests.bench.histories import mapped
 from tests.bench.measure import Series
-from tests.bench.processes import environment
+from tests.bench.processes import environment, ticking
 from tests.bench.report import Row
 from tests.bench.terminal import PYTHON, Terminal
 
@@ -39,7 +37,7 @@ def rows(quick: bool) -> Iterator[Row]:
         shutil.copy(busy, again)
         yield _keys(busy, 1_000, variables, 5 if quick else 20)
         yield _second("while nothing happens", full, variables, 50.0)
-        with _ticking(again, 1_000, variables):
+        with ticking(again, 1_000, variables):
             yield _second("while 1,000 events happen", again, variables, 120.0)
 
 
@@ -71,7 +69,7 @@ def _started(command: Sequence[str], text: str, variables: Mapping[str, str]) ->
 
 def _keys(path: Path, rate: int, variables: Mapping[str, str], rounds: int) -> Row:
     here = {**variables, "QUARTERDECK_DB": str(path)}
-    with _running(DASHBOARD, here) as terminal, _ticking(path, rate, variables):
+    with _running(DASHBOARD, here) as terminal, ticking(path, rate, variables):
         terminal.wait_for("a1 ")
         terminal.press("0")
         terminal.wait_for("AGENT")
@@ -79,7 +77,7 @@ def _keys(path: Path, rate: int, variables: Mapping[str, str], rounds: int) -> R
         terminal.press("/")
         time.sleep(0.5)
         took = _typed(terminal, _TYPED, rounds)
-    with _running(TRIVIAL, here) as terminal, _ticking(path, rate, variables):
+    with _running(TRIVIAL, here) as terminal, ticking(path, rate, variables):
         terminal.wait_for("nothing else")
         time.sleep(0.5)
         floor = Series()
@@ -143,15 +141,3 @@ def _running(command: Sequence[str], variables: Mapping[str, str]) -> Iterator[T
         yield terminal
     finally:
         terminal.close()
-
-
-@contextmanager
-def _ticking(path: Path, rate: int, variables: Mapping[str, str]) -> Iterator[None]:
-    command = [sys.executable, "-P", "-m", "tests.bench.ticker", str(path), str(rate)]
-    with subprocess.Popen(command, env=dict(variables), stdout=subprocess.PIPE) as ticker:
-        assert ticker.stdout is not None
-        ticker.stdout.readline()
-        try:
-            yield
-        finally:
-            ticker.terminate()

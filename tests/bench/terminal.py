@@ -20,12 +20,14 @@ _ESCAPES = re.compile(
 
 
 class Terminal:
-    """A program with a terminal of its own, 120 by 40."""
+    """A program with a terminal of its own."""
 
-    def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
-        """Start the program."""
+    def __init__(
+        self, command: Sequence[str], variables: Mapping[str, str], *, size: tuple[int, int] = (COLUMNS, LINES)
+    ) -> None:
+        """Start the program in a terminal of so many columns and lines."""
         self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.began_s = time.perf_counter()
         self._process = subprocess.Popen(
             command,
@@ -63,6 +65,19 @@ class Terminal:
         until_s = time.perf_counter() + seconds
         while (left_s := until_s - time.perf_counter()) > 0:
             self._read(left_s)
+
+    def until_it_ends(self, timeout_s: float) -> None:
+        """Read on until the program has ended.
+
+        Raises:
+            TimeoutError: If it does not end.
+        """
+        until_s = time.perf_counter() + timeout_s
+        while self._process.poll() is None:
+            if time.perf_counter() > until_s:
+                raise TimeoutError(f"it goes on; it showed {plain(self.written)[-2000:]!r}")
+            self.written = self.written[-20_000:]
+            self._read(0.1)
 
     def press(self, keys: str) -> float:
         """Press keys, and forget what was written before; return the moment."""

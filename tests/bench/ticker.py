@@ -6,64 +6,28 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.effects import StartAttempt
-from engine.core.state import State
 from engine.folding import folded
 from store import open_store
-from tests.bench.histories import rows_of, succeed
-from tests.world import World
+from tests.bench.busy import EVENTS_AN_END, Crew
 
 _EACH_S = 0.02
-_EVENTS_AN_END = 2
+_BEHIND_S = 1.0
+"""What it is late by more than that is not made up for."""
 
 
 async def main(path: Path, rate: int) -> None:
-    """Append for as long as there is work."""
-    world = _world(folded(path))
-    lead = next(iter(world.state.agents))
+    """Append, one run after the other."""
+    crew = Crew(folded(path))
     async with open_store(path, durability="normal") as store:
         print("on", flush=True)
         due_s = time.monotonic()
         while True:
-            world.now_ms = time.time_ns() // 1_000_000
-            first = len(world.journal)
-            for key in [key for key in world.started if world.state.tasks[key[0]].agent_id != lead][: _at_once(rate)]:
-                succeed(world, key)
-            await store.journal.append(store.journal.last_seq + 1, rows_of(world.journal[first:]))
-            due_s += _EACH_S
+            now_ms = time.time_ns() // 1_000_000
+            rows = crew.end(round(rate * _EACH_S / EVENTS_AN_END), now_ms)
+            await store.journal.append(store.journal.last_seq + 1, rows)
+            store.lease.tick(now_ms)
+            due_s = max(due_s + _EACH_S, time.monotonic() - _BEHIND_S)
             await anyio.sleep(max(0.0, due_s - time.monotonic()))
-
-
-def _at_once(rate: int) -> int:
-    return round(rate * _EACH_S / _EVENTS_AN_END)
-
-
-def _world(state: State) -> World:
-    """Return what drives the core on from `state`."""
-    world = World()
-    world.state = state
-    for task in state.tasks.values():
-        if task.attempt is not None and task.attempt.agent_id is not None:
-            world.started[task.id, task.attempt.number] = _AT_WORK
-    return world
-
-
-_AT_WORK = StartAttempt(
-    run_id="",
-    task_id="",
-    attempt=1,
-    agent_id="",
-    agent="",
-    generation=1,
-    spec="",
-    title="",
-    request=None,
-    input=None,
-    takes="request",
-    inputs=[],
-    steps={},
-)
-"""Stands for every attempt that was at work when the file was written."""
 
 
 if __name__ == "__main__":

@@ -4,7 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
-from engine.core.events import AttemptDone, AttemptFailed, AttemptParked, AttemptResumed, AttemptStarted, Event
+from engine.core.events import (
+    AttemptDone,
+    AttemptFailed,
+    AttemptParked,
+    AttemptResumed,
+    AttemptStarted,
+    Event,
+    StepRecorded,
+)
+from engine.core.values import Usage
 from tests.pilot.scene import audit
 
 START_MS = 1_000_000
@@ -116,3 +125,14 @@ def test_a_state_is_taken_up_where_its_events_are_not_known() -> None:
         track = cold.track(agent.id, work.now_ms)
         assert (track.running, track.parked) == (len(agent.running), len(agent.parked))
         assert whole.track(agent.id, work.now_ms).running == len(agent.running)
+
+
+def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds() -> None:
+    activity = Activity()
+    spent = StepRecorded(
+        at_ms=START_MS, task_id="t1", attempt=1, agent_id=AGENT, name="s", key="s", output=None, duration_ms=1,
+        usage=Usage(tokens_out=2**40),
+    )  # fmt: skip
+    activity.learn([spent, spent])
+
+    assert max(activity.team.tokens) == 2**32 - 1

@@ -62,6 +62,14 @@ def test_time_at_work_is_counted_once_however_often_slots_are_joined(steps: list
     assert all(len(lane.busy) == SLOTS for lane in lanes.lanes.values())
 
 
+def test_an_attempt_that_lasts_for_decades_fits_its_lane() -> None:
+    decades_ms = 50 * 365 * 86_400_000
+    lanes = learned((0, "attempt_started"), (decades_ms, "attempt_done"))
+
+    assert sum(lanes.team.busy) == decades_ms
+    assert max(lanes.lanes["a1"].busy) > 0
+
+
 def test_time_in_which_nothing_is_at_work_is_folded() -> None:
     lanes = learned(
         (0, "attempt_started"), (100_000, "attempt_done"), (400_000, "attempt_started"), (401_000, "attempt_done")

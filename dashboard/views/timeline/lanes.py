@@ -25,6 +25,8 @@ SPANS = 4_000
 """Attempts that are remembered one by one, the newest, for their titles."""
 MARKS = 4_000
 FAILED = 200
+MOST = 2**32 - 1
+"""A lane counts no more: 50 days in one slot, as in a file whose times are not true."""
 ENDS = {
     "attempt_done", "attempt_failed", "attempt_cancelled", "attempt_lost", "attempt_preempted", "attempt_set_aside",
 }  # fmt: skip
@@ -80,8 +82,8 @@ class Lane:
 
     __slots__ = ("busy", "ended", "failed", "waited")
 
-    def __init__(self) -> None:
-        self.busy, self.waited = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+    def __init__(self, size: str = "I") -> None:
+        self.busy, self.waited = array(size, [0] * SLOTS), array(size, [0] * SLOTS)
         """Milliseconds of attempts at work, and of those that waited for what they delegated, by slot."""
         self.ended, self.failed = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
 
@@ -89,7 +91,8 @@ class Lane:
         """Make one slot of each two."""
         for counter in (self.busy, self.waited, self.ended, self.failed):
             for slot in range(SLOTS // 2):
-                counter[slot] = counter[2 * slot] + counter[2 * slot + 1]
+                both = counter[2 * slot] + counter[2 * slot + 1]
+                counter[slot] = both if counter.typecode == "Q" else min(MOST, both)
             for slot in range(SLOTS // 2, SLOTS):
                 counter[slot] = 0
 
@@ -105,7 +108,7 @@ class Lanes:
         """Times of the first and the last event."""
         self.slot_ms = FIRST_SLOT_MS
         self.lanes: dict[str, Lane] = {}
-        self.team = Lane()
+        self.team = Lane("Q")
         self.seqs = array("Q", bytes(8 * SLOTS))
         """The first event of each slot; 0 where there is none."""
         self.marks: deque[Mark] = deque(maxlen=MARKS)
@@ -254,7 +257,7 @@ class Lanes:
         while begin < end:
             slot = begin // slot_ms
             part = min(end, (slot + 1) * slot_ms) - begin
-            counter[slot] += part
+            counter[slot] = min(MOST, counter[slot] + part)
             team[slot] += part
             begin += part
 
