@@ -6,7 +6,7 @@ operator asks for becomes a command in the inbox, and its outcome one line. Scre
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.text import Text
@@ -211,11 +211,18 @@ class QuarterdeckApp(Touring):
 
     def show(self) -> None:
         """Refresh every visible screen."""
-        if not self.is_running:  # shutting down: its screens are being removed
-            return
-        for screen in reversed(self.screen_stack):
+        for screen in self._visible():
+            screen.look(self.glimpse)
+
+    def show_time(self) -> None:
+        for screen in self._visible():
+            screen.look_at_time(self.glimpse)
+
+    def _visible(self) -> Iterator[Looking]:
+        """Yield the screens that can be seen, the topmost first; none while they are being removed."""
+        for screen in reversed(self.screen_stack) if self.is_running else ():
             if isinstance(screen, Looking) and screen.has_begun:
-                screen.look(self.glimpse)
+                yield screen
             if not screen.is_modal or (isinstance(screen, Looking) and screen.holds):
                 break
 

@@ -5,6 +5,7 @@ terminal would execute, hide or reverse is shown as an escape (`\x1b`, `\u202e`)
 there.
 """
 
+import re
 import unicodedata
 
 MARKS = 2
@@ -13,6 +14,8 @@ MARKS = 2
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159")
 # They select another glyph, of another width than the tables say.
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F)))
+# Signs of the screens themselves: all of them are drawn as they are, so that they need not be looked at one by one.
+_DRAWN = re.compile("[ -~·×…–—−←-⇿─-◿⠁-⣿✓✕◆◇⚑⚙▸]*").fullmatch
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -22,7 +25,7 @@ def clean(text: str) -> str:
     Control characters, escape sequences, direction overrides and isolates, characters without width, lone
     surrogates, tabs and line ends become visible escapes; other spaces become a plain one.
     """
-    if text.isascii() and text.isprintable():
+    if (text.isascii() and text.isprintable()) or _DRAWN(text):
         return text
     out: list[str] = []
     marks = 0

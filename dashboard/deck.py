@@ -321,6 +321,9 @@ class Looking:
     def look(self, glimpse: Glimpse) -> None:
         """Bring up to date what it shows; called when the team has changed."""
 
+    def look_at_time(self, glimpse: Glimpse) -> None:
+        """Bring the time bar up to date, if there is one."""
+
 
 def deck_of(widget: Widget) -> Deck:
     """Return the app that a screen is shown by."""

@@ -157,7 +157,7 @@ class TimeTravel(App[int]):
                 self._summed_seq = -1  # how long a column is was not known yet
                 self.sum_up(now_ms + SUMMED_EVERY_MS)
             self.flush()
-            self.show()
+            self.show_time()
 
         def work(reader: Reader) -> Sequence[Span]:
             self._summaries.read(reader, column_ms=max(1, lasts_ms // FINEST_COLUMNS))
@@ -167,6 +167,10 @@ class TimeTravel(App[int]):
 
     def show(self) -> None:
         """Refresh every visible screen."""
+        raise NotImplementedError
+
+    def show_time(self) -> None:
+        """Let every time bar that can be seen be drawn anew."""
         raise NotImplementedError
 
     def fork(self, target: Path, seq: int) -> None:

@@ -25,7 +25,7 @@ class BoardScreen(Frame):
     def again(self) -> None:
         """Draw at once, also where the next drawing is not due yet."""
         self.forget()
-        if self.is_attached:
+        if self.is_current:
             self.look(self.deck.glimpse)
 
     def forget(self) -> None:

@@ -42,6 +42,8 @@ TAB_GAP, AIRY = 1, 110
 """Blanks between two tabs, and from how many columns on there is another one."""
 TALL = 30
 """Screen height from which the header has a second line."""
+STRIP_EVERY_MS = 500
+"""The health strip there is drawn at most this often."""
 
 
 class Tabs(Bar):
@@ -82,6 +84,8 @@ class Frame(Sized):
     def __init__(self) -> None:
         super().__init__()
         self.needle = ""
+        self._strip_of: tuple[object, ...] = ()
+        self._strip_ms = 0
 
     def compose(self) -> ComposeResult:
         yield Bar(id="header")
@@ -112,9 +116,13 @@ class Frame(Sized):
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.set_class(glimpse.past is not None, "-past")
         self._show_tour()
-        self.query_one("#time", Scrubber).show_time(glimpse, self.deck.spans, self._said(glimpse))
+        self.look_at_time(glimpse)
         self._show_tip()
         self.query_one("#keys", Keys).show(_told(self._keys_now(glimpse)), _told([(":", "command"), ("?", "keys")]))
+
+    def look_at_time(self, glimpse: Glimpse) -> None:
+        if self.is_mounted and self.children:
+            self.query_one("#time", Scrubber).show_time(glimpse, self.deck.spans, self._said(glimpse))
 
     def _show_tour(self) -> None:
         """Bring the card of the tour up to date, and point at what its step is about."""
@@ -133,7 +141,9 @@ class Frame(Sized):
     def _show_strip(self, glimpse: Glimpse) -> bool:
         """Bring the health strip up to date; False where there is no room for it."""
         below = self.query_one("#strip", Lines)
-        if below.display:
+        asked = (self.size.width, glimpse.past, glimpse.situation.opening)
+        if below.display and (asked != self._strip_of or glimpse.due(self._strip_ms)):
+            self._strip_of, self._strip_ms = asked, glimpse.wall_ms + STRIP_EVERY_MS
             drawn = strip(glimpse.state, glimpse.counts, glimpse.activity, now_ms=glimpse.now_ms, width=self.size.width)
             below.show([drawn])
         return below.display

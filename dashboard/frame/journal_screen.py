@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from dashboard.feed import entries_of
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.table_screen import LONG, TableScreen
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
@@ -51,6 +51,8 @@ class JournalScreen(TableScreen):
         def then(found: list[Entry]) -> None:
             self._reading, self.looked = False, True
             self.entries = [*reversed(found), *(self.entries if newest else ())][:MOST]
+            if newest and len(self.entries) >= LONG:  # a long listing is made when it is due
+                return
             self._next_ms = 0
             if self.is_attached:
                 self.look(self.deck.glimpse)

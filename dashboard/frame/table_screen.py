@@ -14,7 +14,7 @@ from dashboard.views.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
 
-LONG, ROWS_A_MS = 1_000, 25
+LONG, ROWS_A_MS = 1_000, 10
 """A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
 

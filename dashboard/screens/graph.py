@@ -21,7 +21,7 @@ from dashboard.widgets.board import Board
 
 TALL = 25
 """Body height from which details of the node under the cursor are shown; that of a 30-row terminal."""
-TASKS_A_MS = 20
+TASKS_A_MS = 8
 """Tasks and agents per millisecond of pause before the graph is built again."""
 FULL_SIZE = 4
 """Rows of a box where the graph need not fit."""
@@ -72,7 +72,7 @@ class GraphScreen(BoardScreen):
         sight = self._sight(glimpse)
         told = HEIGHT if height >= TALL else 0
         room = height - 1 - told
-        self._make(glimpse, sight)
+        self._make(glimpse, sight, room)
         found = self._drawn(sight, width, room)
         if not found.fits and self._fit and not self._graph.is_run:
             opened = self._supervisor_at(glimpse)
@@ -96,10 +96,11 @@ class GraphScreen(BoardScreen):
             activity=glimpse.activity, idle=self._idle,
         )  # fmt: skip
 
-    def _make(self, glimpse: Glimpse, sight: Sight) -> None:
+    def _make(self, glimpse: Glimpse, sight: Sight, room: int) -> None:
         """Make the graph of the team as it is now; a large one less often."""
         state = sight.state
-        asked = (self._subject, self._idle, self.needle, self._chain, state.seq)
+        opened, lines = self._supervisor_at(glimpse), room if self._fit else 0
+        asked = (self._subject, self._idle, self.needle, self._chain, opened, lines, state.seq)
         if asked == self._made or (asked[:-1] == self._made[:-1] and not glimpse.due(self._next_ms)):
             return
         self._made = asked
@@ -111,7 +112,7 @@ class GraphScreen(BoardScreen):
             self._flows = kept | hand_overs(state)
         if self._subject != TEAM and self._subject not in self._runs():
             self._subject = ""
-        graph = graph_of(sight, self._subject, self._flows)
+        graph = graph_of(sight, self._subject, self._flows, opened=opened, lines=lines)
         if self.needle:
             graph = graph.only(chain(graph, [one.id for one in graph.nodes if _matches(self.needle, one)]))
         if self._chain is not None and graph.node(self._chain) is not None:

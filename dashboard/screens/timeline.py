@@ -173,8 +173,9 @@ class TimelineScreen(BoardScreen):
             return entries_of(reader, sorted(near, key=lambda one: abs(one.at_ms - at_ms)), names)
 
         def then(found: list[Entry]) -> None:
-            self._telling, self._told, self._next_ms = False, found, 0
-            if self.is_current:
+            self._telling, self._told = False, found
+            if self.is_current and not goes_on:  # else the next drawing says it
+                self._next_ms = 0
                 self.show(self.deck.glimpse)
 
         self.deck.read(read, then)

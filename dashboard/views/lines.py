@@ -4,6 +4,7 @@ A view returns `Line`s for the size that it is given; `widgets/lines.Lines` pain
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -86,14 +87,20 @@ def fit_spans(spans: Sequence[Span], width: int) -> tuple[Span, ...]:
     """Return spans cleaned and cut to at most `width` cells."""
     out: list[Span] = []
     for span in spans:
-        text = clean(span.text[: _enough(width)])
-        length = cell_len(text)
+        text, length = _measured(span.text if len(span.text) <= width else span.text[: _enough(width)])
         if length > width:
             out += [Span(cut(text, width), span.tone)] if width > 0 else []
             break
         out.append(Span(text, span.tone))
         width -= length
     return tuple(out)
+
+
+@lru_cache(maxsize=2_048)
+def _measured(text: str) -> tuple[str, int]:
+    """Return a text cleaned, and how many cells it takes then; most texts are drawn many times."""
+    cleaned = clean(text)
+    return cleaned, cell_len(cleaned)
 
 
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:

@@ -123,6 +123,7 @@ def newest(
     known = {} if known is None else known
     lines: list[Told] = []
     places: dict[tuple[str, int, str], int] = {}
+    oldest_s = 0
     for scanned, entry in enumerate(entries):
         if scanned >= _SCANNED or (len(lines) >= most and not joins):
             break
@@ -133,14 +134,16 @@ def newest(
             if len(lines) < most:
                 lines.append(_known(entry, names, known))
             continue
-        key = (getattr(event, "agent_id", None) or "", entry.at_ms // 1000, entry.kind)
+        second = entry.at_ms // 1000
+        key = (getattr(event, "agent_id", None) or "", second, entry.kind)
         if key in places:
             before = lines[places[key]]
             lines[places[key]] = before._replace(more=before.more + 1)
         elif len(lines) < most:
+            oldest_s = min(second, oldest_s) if places else second
             places[key] = len(lines)
             lines.append(_known(entry, names, known))
-        elif all(second > entry.at_ms // 1000 for _, second, _ in places):
+        elif second < oldest_s or not places:
             break  # nothing older belongs to a line that is shown
     return [_counted(one) for one in reversed(lines)]
 

@@ -5,6 +5,7 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dashboard import clean as clean_module
 from dashboard.clean import MARKS, clean, clean_lines
 from dashboard.widgets.tones import fit
 
@@ -61,3 +62,10 @@ def test_marks_do_not_pile_up_on_one_character() -> None:
     out = clean("Z" + "\u0301" * 50)
 
     assert sum(bool(unicodedata.combining(character)) for character in out) == MARKS
+
+
+def test_signs_of_the_screens_are_what_a_look_at_each_would_leave_too() -> None:
+    drawn = [chr(code) for code in range(0x20, 0x3000) if clean_module._DRAWN(chr(code))]
+
+    assert {"━", "╸", "⣿", "●", "…"} <= set(drawn)
+    assert all(clean_module._shown(one, first=True) == one for one in drawn)

@@ -161,6 +161,48 @@ def test_teams_too_large_for_the_screen_stand_for_their_members() -> None:
     assert len(found.nodes) == 1 + 9 + 9
 
 
+def crowd(teams: int, each: int) -> World:
+    crews = [
+        SupervisorSpec(
+            name=f"team-{team}", mode="parallel", max_parallel=each, max_agents=each,
+            members=[agent(f"a{team}-{number}", f"scan-{team}") for number in range(each)],
+        )
+        for team in range(teams)
+    ]  # fmt: skip
+    work = team_world(agent("planner", "plan"), *crews, participants=["planner"], max_agents=500)
+    work.order(Submit(request="look at every file"))
+    planner = next(iter(work.started))
+    for team in range(teams):
+        work.ask(planner, f"scan-{team}", [f"file {number}" for number in range(each + 3)], call=f"k{team}")
+    return work
+
+
+def test_in_a_run_of_very_many_agents_their_teams_stand_for_them() -> None:
+    work = crowd(teams=4, each=30)
+    work.succeed(next(key for key in work.started if work.state.tasks[key[0]].title == "file 0"))
+
+    found = graph(work, "r1")
+
+    assert names(found) == {("planner", f"team-{team}") for team in range(4)}
+    assert [node.figure for node in found.nodes[1:]] == ["1/33", "0/33", "0/33", "0/33"]
+
+
+def test_in_a_run_of_fewer_agents_each_stands_for_itself() -> None:
+    found = graph(crowd(teams=2, each=30), "r1")
+
+    assert len(found.nodes) == 61
+
+
+def test_of_a_crowd_that_fits_nowhere_no_box_is_made_but_those_under_the_cursor() -> None:
+    work = crowd(teams=4, each=30)
+    crew = next(one.id for one in work.state.supervisors.values() if one.name == "team-1")
+
+    found = graph_of(sight_of(work), TEAM, hand_overs(work.state), opened=crew, lines=20)
+
+    assert sum(node.name.startswith("a1-") for node in found.nodes) == 30
+    assert not any(node.name.startswith("a0-") for node in found.nodes)
+
+
 def test_the_cursor_walks_along_edges_and_within_a_layer() -> None:
     found = graph(audit(), "r1")
     places = drawing(found, width=120, height=30, now_ms=NOW_MS).boxes

@@ -91,7 +91,7 @@ def graph_lines(
         selected: The id of a node, or of what it is about.
         calm: Whether edges have two steps of heat instead of five.
     """
-    graph = graph_of(sight, subject, hand_overs(sight.state))
+    graph = graph_of(sight, subject, hand_overs(sight.state), lines=height - 1)
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
     found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
     return [hairline(graph.title, width, right=LEGEND), *found.lines]

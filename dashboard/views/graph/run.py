@@ -1,6 +1,6 @@
 """The execution graph of a run: planned tasks in their order, and below those that hand work out, who does it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dashboard.views.graph.model import Edge, Graph, Node
@@ -11,6 +11,8 @@ from engine.core.state import Run, State, Task, TaskStatus
 
 FOLDED_FROM = 2
 """Fewest resting workers of a lead that are folded into one box."""
+MANY = 100
+"""Most agents that a lead has given work to before their supervisors stand for them."""
 
 
 @dataclass(slots=True)
@@ -156,9 +158,40 @@ def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list
             share.given, share.waiting = share.given + waiting, share.waiting + waiting
             building.flow(lead, f"at:{agent_id}")
             found[f"at:{agent_id}"] = None
+    if len(found) > MANY:
+        found = _teamed(building, lead, found, shared)
     for node_id in found:
         _add_member(building, node_id)
     return list(found)
+
+
+def _teamed(building: _Building, lead: str, found: Iterable[str], shared: Mapping[str, int]) -> dict[str, None]:
+    """Put what agents do down to their supervisors; return who stands in the graph now."""
+    agents, queues = building.sight.state.agents, building.sight.state.queues
+    leads = {source for source, _ in building.flows}
+    waits: dict[str, int] = {}
+    for key, waiting in shared.items():
+        for agent_id in queues[key].agents if key in queues else ():
+            waits[agent_id] = waits.get(agent_id, 0) + waiting
+    out: dict[str, None] = {}
+    for node_id in found:
+        agent = agents.get(node_id.removeprefix("at:"))
+        if agent is None or node_id in building.nodes or node_id in leads:
+            out[node_id] = None
+            continue
+        share, flow = building.shares.pop(node_id), building.flows.pop((lead, node_id))
+        team_id = f"at:{agent.supervisor_id}"
+        whole, edge = building.shares.setdefault(team_id, Share()), building.flow(lead, team_id)
+        whole.given += share.given - waits.get(agent.id, 0)  # what waits for any of them is added once
+        whole.ended, whole.failed = whole.ended + share.ended, whole.failed + share.failed
+        edge.at_ms = max((at for at in (edge.at_ms, flow.at_ms) if at is not None), default=None)
+        edge.per_s += flow.per_s
+        out[team_id] = None
+    for key, waiting in shared.items():
+        team_id = f"at:{queues[key].supervisor_id}" if key in queues else ""
+        if team_id in out:
+            building.shares[team_id].given += waiting
+    return out
 
 
 def _count(building: _Building, node_id: str, task: Task) -> None:

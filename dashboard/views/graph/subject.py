@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dashboard.views.graph.model import Graph
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.run import run_graph
-from dashboard.views.graph.team import team_graph
+from dashboard.views.graph.team import is_crowded, team_graph
 from engine.core.state import Run, State
 
 TEAM = "team"
@@ -18,8 +18,9 @@ def run_to_show(state: State) -> Run | None:
 
 
 def graph_of(
-    sight: Sight, subject: str, flows: Mapping[tuple[str, str], int], *, opened: str | None = None, folded: bool = False
-) -> Graph:
+    sight: Sight, subject: str, flows: Mapping[tuple[str, str], int], *, opened: str | None = None, lines: int = 0,
+    folded: bool = False,
+) -> Graph:  # fmt: skip
     """Return a graph.
 
     Args:
@@ -27,7 +28,8 @@ def graph_of(
         subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
         flows: Who handed work to whom, by ids, and when last; see `team.hand_overs`.
         opened: A supervisor whose members are shown even where too many fold them.
-        folded: Whether supervisors stand for their members.
+        lines: Into how many lines it should fit; where it cannot, supervisors stand for their members.
+        folded: Whether they do in any case.
     """
     state = sight.state
     run = state.runs.get(subject) if subject else run_to_show(state)
@@ -39,4 +41,5 @@ def graph_of(
             empty=("its tasks are read from the journal …", "of a run that was imported they are not there"),
         )  # fmt: skip
     below = subject if subject in state.supervisors else None
+    folded = folded or (bool(lines) and is_crowded(sight, below, lines))
     return team_graph(sight, flows, below=below, opened=opened, folded=folded)

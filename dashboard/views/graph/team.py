@@ -4,10 +4,13 @@ from collections.abc import Mapping
 
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import Share, Sight, of_member, of_resting, of_supervisor
+from engine.core.queries.tree import agents_of
 from engine.core.state import State, Supervisor
 
 FOLDED_FROM = 2
 """Fewest resting members of a supervisor that are folded into one box."""
+LAYERS = 3
+"""Layers in which agents stand at most, where they give work to each other as teams do."""
 
 
 def hand_overs(state: State) -> dict[tuple[str, str], int]:
@@ -29,6 +32,16 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
         if source != worker and found.get((source, worker), -1) < began:
             found[source, worker] = began
     return found
+
+
+def is_crowded(sight: Sight, below: str | None, lines: int) -> bool:
+    """Tell whether so many agents are at work that they fit into so many lines in no way.
+
+    Told before boxes are made: those of a thousand agents take longer than everything else on the screen.
+    """
+    state = sight.state
+    agents = state.agents.values() if below is None else agents_of(state, below)
+    return sum(not sight.is_at_rest(agent) for agent in agents) > LAYERS * max(1, lines)
 
 
 def team_graph(

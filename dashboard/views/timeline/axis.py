@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
@@ -88,11 +89,15 @@ def _unfolded(lanes: Lanes, begin: int, end: int, width: int) -> Axis:
 
 def sums(counter: Sequence[int], lanes: Lanes, found: Axis) -> list[int]:
     """Return what a counter has in each column; a slot that two columns share counts for the first of them."""
-    slot_ms = lanes.slot_ms
-    return [
-        0 if one.folded_ms else sum(counter[ceil(one.begin / slot_ms) : max(ceil(one.end / slot_ms), 0)])
-        for one in found.columns
-    ]
+    return [sum(counter[first:end]) for first, end in slots_of(found.columns, lanes.slot_ms)]
+
+
+@lru_cache(maxsize=8)
+def slots_of(columns: tuple[Column, ...], slot_ms: int) -> tuple[tuple[int, int], ...]:
+    """Return the slots of each column, from the first up to the one after the last; of folded time none."""
+    return tuple(
+        (0, 0) if one.folded_ms else (ceil(one.begin / slot_ms), max(ceil(one.end / slot_ms), 0)) for one in columns
+    )
 
 
 def nearest(positions: Sequence[int], at: int) -> int | None:

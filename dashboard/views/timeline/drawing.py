@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dashboard.views.amounts import clock, duration, left, median, percent
 from dashboard.views.lines import BLANK, Line, Span, cut, padded
 from dashboard.views.plots import area, axis_top, bar
-from dashboard.views.timeline.axis import FOLD, Axis, Column, axis, sums
+from dashboard.views.timeline.axis import FOLD, Axis, Column, axis, slots_of, sums
 from dashboard.views.timeline.lanes import Lane, Lanes
 from dashboard.views.timeline.rows import Row
 from engine.core.state import State
@@ -195,15 +195,19 @@ def _line_of_agent(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> list[_Cel
 
 def _line_of_supervisor(lanes: Lanes, row: Row, found: Axis) -> list[_Cell]:
     """Return a line where anybody below it is at work or waits."""
-    at_work = [0] * len(found.columns)
-    for member in row.members:
-        lane = lanes.lanes.get(member)
-        if lane is not None:
-            for counter in (lane.busy, lane.waited, lane.ended):
-                at_work = [one + more for one, more in zip(at_work, sums(counter, lanes, found), strict=True)]
+    known = [lane for member in row.members if (lane := lanes.lanes.get(member)) is not None]
+    whole = len(known) == len(lanes.lanes)
+    slots = slots_of(found.columns, lanes.slot_ms)
+    left = [x for x, column in enumerate(found.columns) if not column.folded_ms]
+    for lane in [lanes.team] if whole else known:
+        for counter in (lane.busy, lane.waited, lane.ended):
+            left = [x for x in left if not any(counter[slots[x][0] : slots[x][1]])]
+        if not left:
+            break
+    idle = set(left)
     return [
-        _Cell(FOLD, "line") if column.folded_ms else _Cell("─", "guide") if at else _EMPTY
-        for column, at in zip(found.columns, at_work, strict=True)
+        _Cell(FOLD, "line") if column.folded_ms else _EMPTY if x in idle else _Cell("─", "guide")
+        for x, column in enumerate(found.columns)
     ]
 
 
