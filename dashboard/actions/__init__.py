@@ -4,7 +4,7 @@ An action stands in the file of its subject, with what it asks and the handler t
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from textual.binding import Binding
 
@@ -127,17 +127,31 @@ def hint(line: str) -> str:
     return f"{action.name} {action.arguments}  {action.says}".replace("   ", "  ") if action is not None else ""
 
 
-def help_lines(own: Sequence[tuple[str, str]], headings: Sequence[str]) -> list[Cell]:
-    """Return what the columns of a screen mean, its own keys, those of every screen, and the words of the line."""
-    columns = [Cell(COLUMNS[name], "", f"{name:<{_KEY}}") for name in headings if name in COLUMNS]
-    keys = [*MOVES, *((shown_key(action), action.told) for action in ACTIONS if action.told)]
+def help_lines(own: Sequence[tuple[str, str]], headings: Sequence[str], *, taken: Collection[str] = ()) -> list[Cell]:
+    """Return what the columns of a screen mean, its own keys, those of every screen, and the words of the line.
+
+    Args:
+        own: Keys of the screen, each with what it does.
+        headings: Of its tables.
+        taken: Keys that do something else here than on other screens.
+    """
+    columns = [Cell(COLUMNS[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in COLUMNS]
+    hidden = [action for action in ACTIONS if not {*key_of(action).split(",")}.isdisjoint(taken)]
+    keys = [*MOVES, *((shown_key(action), action.told) for action in ACTIONS if action.told and action not in hidden)]
     known = {key for key, _ in keys}
     here = [Cell(does, "", f"{key:<{_KEY}}") for key, does in own if key not in known]
+    instead = [
+        Cell(
+            f"{action.told or action.says}  (on other screens: {shown_key(action)})", "", f"{f':{action.name}':<{_KEY}}"
+        )
+        for action in hidden
+        if action.says
+    ]
     words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}") for one in WORDS.values()]
     return [
         *(Cell("COLUMNS", "muted"), *columns, Cell(""), Cell(NEEDS_YOU), Cell("")),
-        *(*here, Cell("") if here else Cell("EVERYWHERE", "muted")),
-        *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys),
+        *((Cell("HERE", "muted"), *here, *instead, Cell("")) if here or instead else ()),
+        *(Cell("EVERYWHERE", "muted"), *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys)),
         *(Cell(""), *(Cell(line, "muted") for line in STATES), Cell("")),
         *(Cell("COMMAND LINE", "muted"), *words),
     ]

@@ -38,6 +38,8 @@ from dashboard.widgets.time_bar import Scrubber
 
 TIME_KEYS = ("[ ]", "time")
 
+LANE = "−60 s"
+"""How the heading of a lane begins."""
 TAB_GAP, AIRY = 1, 110
 """Blanks between two tabs, and from how many columns on there is another one."""
 TALL = 30
@@ -197,13 +199,25 @@ class Frame(Sized):
         return next(iter(self.query(Table)), None)
 
     def explain(self) -> None:
-        headings = [column.title for table in self.query(Table) for column in table.rows.columns]
+        titles = [column.title for table in self.query(Table) for column in table.rows.columns]
+        headings = ["LAST 60 s" if title.startswith(LANE) else title for title in titles]
         self.app.push_screen(
             dialogs.HelpScreen(
                 self.PLACE or "this page",
-                help_lines([(_SIGNS.get(key, key), does) for key, does in map(_key_of, self.KEYS)], headings),
+                help_lines(
+                    [(_SIGNS.get(key, key), does) for key, does in map(_key_of, self.KEYS)],
+                    headings,
+                    taken=self.taken(),
+                ),
             )
         )
+
+    @classmethod
+    def taken(cls) -> set[str]:
+        """Return the keys of actions that do something else on this screen."""
+        above = (one for one in cls.__mro__ if issubclass(one, Frame) and one is not Frame)
+        bindings = [key for one in above for key in one.__dict__.get("BINDINGS", ()) if isinstance(key, Binding)]
+        return {key for one in bindings if not one.action.startswith("act(") for key in one.key.split(",")}
 
     def beside_tabs(self) -> list[Cell]:
         """Cells at the right of the tabs: the filter, and the screen's own facts."""

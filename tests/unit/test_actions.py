@@ -1,8 +1,13 @@
 """The table of actions: one row for each thing that an operator can do."""
 
+import re
 from collections import Counter
+from pathlib import Path
 
 from dashboard.actions import ACTIONS, WORDS, help_lines, hint
+from dashboard.places import part_of
+from dashboard.views import help
+from dashboard.views.help import COLUMNS
 
 
 def test_no_key_and_no_name_stands_for_two_actions() -> None:
@@ -17,3 +22,26 @@ def test_every_action_can_be_called_by_a_key_or_a_word_and_the_help_says_so() ->
 
     assert [action.name for action in ACTIONS if not action.key and not action.says] == []
     assert [word for word in WORDS if f": {word}" not in told or not hint(word).startswith(word)] == []
+
+
+def test_the_help_explains_every_column_of_every_table() -> None:
+    views = Path(help.__file__).parent
+    titles = {
+        title
+        for file in views.rglob("*.py")
+        for title in re.findall(r"Column\(\s*\"([^\"]+)\"", file.read_text(encoding="utf-8"))
+    }
+
+    assert titles - COLUMNS.keys() == set()
+    assert COLUMNS.keys() - titles == set()
+
+
+def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_elsewhere() -> None:
+    for place, key, here, word in (("graph", "t", "run or team", ":freeze"), ("timeline", "0", "all", ":agents")):
+        screen = part_of("screens", place)
+        assert key in screen.taken(), place
+        lines = help_lines([one for one in screen.KEYS if isinstance(one, tuple)], (), taken=screen.taken())
+        told = [(cell.lead.strip(), cell.text) for cell in lines]
+        assert (key, here) in told
+        assert any(lead == word for lead, _ in told), place
+        assert not any(lead == key and text != here for lead, text in told), place
