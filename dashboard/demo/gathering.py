@@ -4,9 +4,9 @@ A lead may have only so much time (option `within_s`): then it takes the files i
 a sample, and what it did not come to is said in its section.
 """
 
-import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import islice, zip_longest
 from typing import Any
@@ -47,25 +47,31 @@ class Clock:
     """How much of its time a lead has left; what it read is a recorded step, so that a restart repeats no decision."""
 
     ctx: Context
-    from_s: float | None = None
+    since: datetime | None = None
     """When the lead began; None where it has all the time in the world."""
 
     @classmethod
     async def begun(cls, ctx: Context) -> "Clock":
         """Begin; without the option `within_s` there is no end."""
-        return cls(ctx, float(await ctx.step("begin", time.time)) if "within_s" in ctx.task.options else None)
+        if "within_s" not in ctx.task.options:
+            return cls(ctx)
+        return cls(ctx, datetime.fromisoformat(await ctx.step("begin", _now)))
 
     async def is_over(self, wave: str) -> bool:
         """Whether a wave comes too late."""
-        if self.from_s is None:
+        since = self.since
+        if since is None:
             return False
-        now_s = await self.ctx.step("clock", _now_s, wave)
+
+        def used_s(_wave: str) -> float:
+            return round((datetime.now(UTC) - since).total_seconds(), 1)
+
         within_s: Any = self.ctx.task.options["within_s"]
-        return float(now_s) - self.from_s >= float(within_s)
+        return float(await self.ctx.step("seconds used", used_s, wave)) >= float(within_s)
 
 
-def _now_s(_wave: str) -> float:
-    return round(time.time(), 3)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 async def gather(
@@ -78,7 +84,7 @@ async def gather(
     item fails as a whole. No wave begins when the time of `clock` is over; `total` is how many items there are, where
     that is known.
     """
-    waves = enumerate(_waves(items, WAVE if clock.from_s is None else TIMED_WAVE))
+    waves = enumerate(_waves(items, WAVE if clock.since is None else TIMED_WAVE))
     came: dict[int, tuple[list[dict[str, Any]], list[Any]]] = {}
     cut_short = False
 

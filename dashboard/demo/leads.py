@@ -49,7 +49,7 @@ async def gather_files(
 ) -> Gathered:
     """`gather` for plain files, `batch` in an item, or more where all of them would make more than MAX_ITEMS."""
     names = in_order(ctx, names)
-    size = batch if clock.from_s is not None else max(batch, -(-len(names) // MAX_ITEMS))
+    size = batch if clock.since is not None else max(batch, -(-len(names) // MAX_ITEMS))
     items = []
     for at in range(0, len(names), size):
         files = names[at : at + size]

@@ -65,6 +65,7 @@ class Tip:
     words: Callable[[Seen], str]
     """What to try; empty where it does not apply now."""
     done_by: frozenset[str] = frozenset()
+    lasts_ms: int = SHOWN_MS
     urgent: bool = False
     """Takes the place of another tip, and stays as long as it applies."""
 
@@ -199,7 +200,7 @@ TIPS = (
     Tip("fork", _fork, frozenset({"fork"}), urgent=True),
     Tip("undo", _undo, frozenset({"command_undone", "swap_rolled_back"}), urgent=True),
     Tip("report", _report, frozenset({"report"}), urgent=True),
-    Tip("look", _look, frozenset({"agent", "task", "supervisor"})),
+    Tip("look", _look, frozenset({"agent", "task", "supervisor"}), lasts_ms=SHOWN_MS // 3),
     Tip("strategy", _strategy, frozenset({"strategy_switched"})),
     Tip("swap", _swap, frozenset({"agent_swapped"})),
     Tip("past", _past, frozenset({"past"})),
@@ -247,7 +248,7 @@ class Tips:
 
     def _stays(self, tip: Tip, seen: Seen) -> bool:
         """Tell whether the tip is neither done nor over; one that is not urgent may apply off and on."""
-        over = seen.now_ms - self._since_ms >= SHOWN_MS and not tip.urgent and tip is not TIPS[-1]
+        over = seen.now_ms - self._since_ms >= tip.lasts_ms and not tip.urgent and tip is not TIPS[-1]
         grace_ms = 0 if tip.urgent or seen.in_past else GRACE_MS
         return tip in self.left and not over and (_applies(tip, seen) or seen.now_ms - self._applied_ms < grace_ms)
 

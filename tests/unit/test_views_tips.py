@@ -72,7 +72,7 @@ def test_a_tip_stays_until_it_is_done_and_after_a_pause_the_next_one_comes() -> 
     tips, state = Tips(), crew().state
 
     first = tips.of(seen(state)).text
-    assert first == tips.of(seen(state, at_ms=SHOWN_MS - 1)).text
+    assert first == tips.of(seen(state, at_ms=SHOWN_MS // 3 - 1)).text
     assert "enter" in first
 
     assert tips.of(seen(state, "agent", at_ms=5_000)).text == ""
