@@ -1,4 +1,4 @@
-"""The slot of an attempt: it holds one while a step of it runs, and while it waits for nobody.
+"""The slot of an attempt: held while one of its steps runs and while it waits for nobody.
 
 What the core decides of it comes back by `resumed`; `Work` says when others are asked.
 """
@@ -70,12 +70,12 @@ def of_attempt(effect: StartAttempt) -> dict[str, Any]:
 
 
 class _Step:
-    """A piece of work of an attempt; while it waits for others it does not run."""
+    """A step of an attempt; it does not run while it waits for others."""
 
     waits = 0
-    """What it waits for now."""
+    """How many things it waits for now."""
     people = 0
-    """How much of that people are asked."""
+    """How many of these waits are for people."""
     limit: TimeLimit | None = None
     """How long it may run."""
 
@@ -91,7 +91,7 @@ class _Wait:
 _FOR_PEOPLE = ("ask", "approval")
 _FOR_CALLS = _Wait("call", None)
 _STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
-"""The step that the code of the moment is part of."""
+"""The step that the current code runs in."""
 
 
 class SlotHolder:
@@ -232,7 +232,7 @@ class SlotHolder:
             self._follow_limit()
 
     async def _slot(self) -> None:
-        """Return once the attempt holds a slot."""
+        """Wait until the attempt holds a slot."""
         if self._has_slot:
             return
         slot: Slot[None] = self._waiting_slot()
@@ -268,11 +268,11 @@ class SlotHolder:
 
     @property
     def _is_busy(self) -> bool:
-        """True while a step runs, or waits to begin."""
+        """True while a step runs or is about to begin."""
         return bool(self._running or self._wanting)
 
     def _hold_slot(self, holds: bool) -> None:
-        """Take note of whether it holds a slot, and for how long it did not."""
+        """Update whether it holds a slot, and the time without one."""
         now_ms = self.now_ms()
         if holds != self._has_slot:
             self._parked_ms += now_ms - self._parked_since_ms if holds else 0

@@ -1,4 +1,4 @@
-"""The calls of models of one attempt: when they may be made, what they spend, and what that is held back from.
+"""Model calls of one attempt: rate limits, usage, and budget reservations.
 
 A call waits for its turn under the limits of its provider's key, without a slot, and until the budgets that pay for it
 have enough left. What it spends is reported with the step that ends next.
@@ -67,7 +67,7 @@ class ModelCaller(SlotHolder):
             models.settle(request, usage, self.now_ms(), retry_after_s=retry_after_s)
 
     async def _reserved(self, request: ModelRequest) -> Hold | None:
-        """Hold back what a call takes from the budgets that pay for it; None where there are none.
+        """Reserve the estimate of a call in the budgets that pay for it; None without budgets.
 
         Raises:
             AttemptInterrupted: If one of them has too little left: then the attempt is stopped.
@@ -90,13 +90,13 @@ class ModelCaller(SlotHolder):
         return None
 
     def unreported(self) -> Usage:
-        """Return what it has spent on models and the core does not know yet."""
+        """Return usage of models that is not reported to the core yet."""
         if self._before is None:
             return NO_USAGE
         return unreported(self.state, self.effect, self._total, self._before)
 
     async def _until_due(self, due_ms: int) -> None:
-        """Wait for the turn of a request, without a slot."""
+        """Wait for the rate limit, without a slot."""
         if due_ms > self.now_ms():
             async with self.parked("rate_limit", due_ms):
                 await self.sleep((due_ms - self.now_ms()) / 1000)

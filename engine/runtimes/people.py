@@ -1,4 +1,4 @@
-"""What an attempt asks of people, and what they say to it.
+"""Questions of an attempt to people, and their messages to it.
 
 A question has a key, like a step: an attempt that asks again, also after a crash, finds the question that is open, or
 its answer. While it waits the attempt holds no slot. See docs/reference/function-agents.md.
@@ -38,7 +38,7 @@ STEERED = "steered:"
 
 
 class Question(TypedDict):
-    """What a person is asked, and what holds when nobody answers."""
+    """A question to a person, with its default."""
 
     question: str
     options: list[str]
@@ -68,7 +68,7 @@ def checked_question(question: str, options: list[str], default: str | None, due
 
 
 class PeopleLine(SlotHolder):
-    """The line from an attempt to people."""
+    """Communication between an attempt and people."""
 
     scope: anyio.CancelScope
     is_recorded: Callable[[str], bool]
@@ -88,7 +88,7 @@ class PeopleLine(SlotHolder):
         """What turns of earlier attempts have taken, by the keys of their steps."""
         self._turns = 0
         self._asked: dict[str, Slot[Held]] = {}
-        """Questions that it waits for, by their keys."""
+        """Open questions, by key."""
 
     async def ask_person(
         self,

@@ -1,4 +1,4 @@
-"""The calls of one turn: who answers each, made at once, each with one recorded outcome.
+"""The calls of one turn: made concurrently, each with one recorded outcome.
 
 Rule: the key of a call is its name and arguments, and what is recorded under it is its result, whoever could answer it
 now: tools, workers and their names may have changed since.
@@ -27,7 +27,7 @@ Make: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
 
 
 class Calls:
-    """Makes the calls of one attempt.
+    """Performs the calls of one attempt.
 
     Args:
         work: The attempt.
@@ -57,7 +57,7 @@ class Calls:
         self._limit = anyio.CapacityLimiter(options.tools_at_once)
 
     async def refresh(self) -> None:
-        """Look which tools there are now.
+        """Refresh the list of available tools.
 
         Raises:
             EngineError: If a server of tools is not there; one line.
@@ -69,13 +69,13 @@ class Calls:
         self._tools = {name: tool for name, tool in tools.items() if name not in self._own}
 
     def schemas(self) -> list[ToolSchema]:
-        """Return what the model may call in the next turn; those that change come last."""
+        """Return the tools for the next turn; those that change come last, for the provider's prompt cache."""
         own = [tool.schema(name) for name, tool in self._own.items()]
         fixed = [schema_of(tool) for tool in self._tools.values()]
         return [*fixed, *(schema for schema in own if schema is not None), *self.results.schemas()]
 
     def asks_others(self, call: Call) -> bool:
-        """Return True for a call that gives work to others, and does nothing else."""
+        """Return True for a call that only delegates."""
         own = self._own.get(call.name)
         return own is not None and own.asks_others
 
@@ -109,7 +109,7 @@ class Calls:
         return own is not None and own.comes_last
 
     def _make(self, call: Call) -> tuple[str, Make]:
-        """Return the key of a call, and what makes it."""
+        """Return the key of a call, and a function that performs it."""
         own, arguments = self._own.get(call.name), call.arguments
         is_read = call.name == self.results.tool and own is None and call.name not in self._tools
         if is_read and isinstance(arguments, dict):
@@ -161,7 +161,7 @@ async def _given(outcome: Outcome) -> Outcome:
 
 
 async def _at_once(calls: Sequence[tuple[int, Make]], put: Callable[[int, Make], Coroutine[Any, Any, None]]) -> None:
-    """Make calls together; where one ends the attempt, the others come to their end, or their next step, first."""
+    """Perform calls concurrently; if one ends the attempt, the others first reach their end or next step."""
     ended: list[AttemptInterrupted | Exception] = []
 
     async def run(place: int, make: Make) -> None:

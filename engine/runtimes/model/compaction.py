@@ -1,4 +1,4 @@
-"""A conversation that grows past a share of the model's context is put in short, by a recorded step, never silently.
+"""A conversation that outgrows a share of the model's context is summarised, by a recorded step, never silently.
 
 What is kept as it was: what the task asks for, and the last answer with its results where they fit. What was between
 is written down by the model itself.
@@ -15,7 +15,7 @@ from engine.runtimes.work import Work
 CHARACTERS = 4
 """About how many characters a token has."""
 KEPT = 0.3
-"""Share of the context that the last answer and its results may take to be kept as they are."""
+"""Largest share of the context at which the last answer and its results are kept verbatim."""
 _ASKED = (
     "Write down what this conversation has come to, for yourself to go on from: what was asked for, what was found out"
     " and decided, with names, numbers and quotes that matter, and what is left to do. Write nothing else."
@@ -39,7 +39,7 @@ class Compaction:
         self._share = share
 
     def is_due(self, besides: int) -> bool:
-        """Return True where the conversation has grown past its share.
+        """Return True once the conversation exceeds its share of the context.
 
         Args:
             besides: Characters that a request holds besides.
@@ -58,11 +58,11 @@ class Compaction:
 
     @property
     def is_possible(self) -> bool:
-        """True where anything was said besides what the task asks for."""
+        """True if there is anything to summarise."""
         return len(self._said.messages) > 1
 
     async def recorded(self, key: str) -> bool:
-        """Go on from what was put in short at this place before, if it was."""
+        """Resume from the summary recorded at this place, if there is one."""
         if not self._work.is_recorded(key):
             return False
         kept = await self._work.recorded(key)
@@ -94,7 +94,7 @@ class Compaction:
         self._said.summed_up(answer.text, kept=kept, key=key)
 
     def _told(self, messages: list[Message]) -> str:
-        """Return messages as one text that leaves room for an answer; what is too long loses its middle."""
+        """Return messages as one text that leaves room for an answer, cut in the middle if too long."""
         text = "\n\n".join(_told(message) for message in messages)
         room = int(self._context_tokens * CHARACTERS * 0.6)
         if len(text) <= room:

@@ -1,4 +1,4 @@
-"""What was said so far in one attempt, and the key of the turn that comes next.
+"""The messages of one attempt so far, and the key of its next turn.
 
 The key is a hash of every message so far, chained, so that a long conversation is not hashed anew each turn. What the
 model is told besides (its instructions, the workers, its tools, which model it is) is not part of it: that is built
@@ -27,7 +27,7 @@ class Conversation:
 
     @property
     def digest(self) -> str:
-        """16 hex digits that are the same after the same messages."""
+        """16 hex digits: a chained hash of the messages so far."""
         return self._digest
 
     @property
@@ -44,7 +44,7 @@ class Conversation:
         return [Said(role="user", text="(What came before this is left out here.)"), *last[first:]]
 
     def begin(self, text: str) -> None:
-        """Go on from what was said before with what the task asks for."""
+        """Begin with the messages of earlier runs and the task's own text."""
         self._said = [None] * len(self._said)
         self.task = Message(role="user", text=text)
         self._add(self.task, self.task, None)
@@ -108,7 +108,7 @@ class Conversation:
 
 
 def in_short(summary: str) -> str:
-    """Return the message that stands for what was said before."""
+    """Return the message with the summary of what came before."""
     return f"What was said so far, in short:\n\n{summary}"
 
 

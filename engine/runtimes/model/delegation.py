@@ -19,7 +19,7 @@ from engine.runtimes.work import Work
 
 
 class Workers:
-    """Whom one attempt may give work to, and what they have answered it.
+    """The workers of one attempt, and their answers.
 
     Args:
         work: The attempt of the lead.
@@ -30,7 +30,7 @@ class Workers:
 
     @property
     def now(self) -> list[Worker]:
-        """Who may be given work now, with their track records where the supervisor wants the lead to know these."""
+        """The workers available now, with their track records if the supervisor's settings ask for that."""
         state, effect = self._work.state, self._work.effect
         task = state.tasks.get(effect.task_id)
         category = None if task is None else category_told(state, self._home, task)
@@ -47,7 +47,7 @@ class Workers:
         return {"type": "string", **_one_of(self.now)}
 
     def why_not(self, worker: str) -> str | None:
-        """Return why nothing can be given to `worker`; None where it can."""
+        """Return why `worker` cannot get work; None if it can."""
         workers = self.now
         if len(workers) > MOST_NAMED and worker in capabilities_of(workers):
             return None
@@ -73,7 +73,7 @@ class Workers:
 
 
 class Delegate:
-    """Give work to a worker and get its answer."""
+    """The tool `delegate`: give work to a worker and return its answer."""
 
     name = "delegate"
     asks_others = True
@@ -92,7 +92,7 @@ class Delegate:
         return ToolSchema(name, about, object_schema(worker=self._workers.named, instructions=what))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
-        """Give work to a worker and return its answer, or why there is none."""
+        """Delegate to a worker; return its answer, or why there is none."""
         work, began_ms = self._work, self._work.now_ms()
         try:
             return Outcome(await self._asked(arguments, key))
@@ -118,7 +118,7 @@ class Delegate:
 
 
 class ForwardMessage:
-    """End with the last answer of a worker, unchanged."""
+    """The tool `forward_message`: end the task with a worker's last answer, unchanged."""
 
     name = "forward_message"
     asks_others = False
@@ -138,7 +138,7 @@ class ForwardMessage:
         return ToolSchema(name, "End with the last answer of a worker, word for word.", object_schema(worker=whose))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
-        """Return the answer that is that of the task, where the worker has given one in it."""
+        """Return the worker's last answer in this task as the task's output."""
         work, worker, answers = self._work, arguments.get("worker"), self._workers.answers()
         task = next((task for who, task in reversed(answers) if who == worker), None)
         if work.is_recorded(key):

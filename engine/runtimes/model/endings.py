@@ -1,4 +1,4 @@
-"""How a model agent fails by itself: each way under its own name, with a sentence that says what to do.
+"""Failures of model agents themselves: one class each, with a message that says what to do.
 
 Trying again cannot help: the recorded turns are the conversation, and would be taken again. What a provider fails with
 is a `ModelError`, which may be worth another try.
@@ -11,7 +11,7 @@ from engine.models.records import ModelError
 
 
 class ModelStopped(PermanentFailure):
-    """Base of what a model agent fails with by itself."""
+    """Base class of failures of model agents themselves."""
 
 
 class TurnLimit(ModelStopped):

@@ -1,4 +1,4 @@
-"""What a model is asked for where a strategy looks at its answer: to approve, to score, to split, or to choose a way.
+"""Answers that strategies evaluate: approval, score, split, or choice of a branch.
 
 Rule: what is looked for is asked for in a form that is read strictly, as structured output; a model that answers in
 another form is told why and asked once again, and fails then.
@@ -13,7 +13,7 @@ from engine.core.strategies.guard import in_words
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a strategy wants of an answer."""
+    """The form of an answer that a strategy evaluates."""
 
     words: str
     """For the model."""

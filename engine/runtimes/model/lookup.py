@@ -25,7 +25,7 @@ class NamedModel:
 
 
 class NoModel(PermanentFailure):
-    """An agent is to be played by a model, and nothing says by which."""
+    """A model agent without a model: neither its spec nor the environment names one."""
 
 
 def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedModel]:

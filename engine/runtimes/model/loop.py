@@ -28,7 +28,7 @@ from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 SAME = 3
-"""Turns in a row with the same calls and results after which it is a loop."""
+"""Equal turns in a row that count as a loop."""
 
 
 class Loop:
@@ -50,11 +50,11 @@ class Loop:
         self._compaction = Compaction(work, turns, self._said, options.compact_at)
         self._besides = ""
         self._hears = True
-        """It is the conversation of the task itself, which people may join."""
+        """Whether this is the task's own conversation, which people can steer."""
         self._heard: Counter[int] = Counter()
         """How often each turn has taken what people said: at its beginning, and where it was cut short for them."""
         self._asking: anyio.CancelScope | None = None
-        """While a model is asked: what ends that."""
+        """Cancel scope of the request under way."""
         self._past: list[tuple[object, object]] = []
         self._asked_again = False
         self._unreported: Callable[[], StepFinished] | None = None
@@ -88,7 +88,7 @@ class Loop:
         raise TurnLimit(self._options.turns)
 
     async def _turn(self, turn: int) -> tuple[bool, JsonValue]:
-        """Return whether a turn was the last, and the output then."""
+        """Return whether a turn was the last, with the output."""
         answer, key = await self._answer(turn)
         self._said.answered(answer, key)
         if answer.finish == "length":
@@ -104,7 +104,7 @@ class Loop:
         return False, None
 
     async def _hear_earlier(self) -> None:
-        """Begin with the runs before this one of the conversation."""
+        """Begin with the earlier runs of the conversation."""
         for place, one in enumerate(await self._work.heard()):
             content = one.content
             if one.role == "tool":
@@ -159,7 +159,7 @@ class Loop:
     async def _asked(
         self, name: str, key: str, system: Message, schemas: Sequence[ToolSchema]
     ) -> tuple[Answer, Callable[[JsonValue], StepFinished]] | None:
-        """Ask a model for the answer of a turn; None where that was cut short for what people said."""
+        """Ask a model for the answer of a turn; None if a person's message cut the request short."""
         with anyio.CancelScope() as scope:
             self._asking = scope
             try:
@@ -175,7 +175,7 @@ class Loop:
         return shorter, is_short, self._work.key(name, self._said.digest)
 
     async def _hear_people(self, turn: int) -> bool:
-        """Add what people have said since that was looked at last, and return whether there was anything."""
+        """Add new messages of people; return whether there were any."""
         said = await self._work.take_steers(turn, self._heard[turn]) if self._hears else []
         for text in said:
             self._said.user(text)
@@ -183,7 +183,7 @@ class Loop:
         return bool(said)
 
     def _cut_short(self, now: bool) -> None:
-        """End the answer that a model is giving, for a message that is to be heard now; what it has cost counts."""
+        """Cancel the request under way for an urgent message; its usage still counts."""
         if now and self._asking is not None:
             self._asking.cancel()
 
@@ -225,7 +225,7 @@ class Loop:
             self._said.heard(call.id, shown, whole=whole, key=key)
 
     def _look_for_loop(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
-        """Compare the last turns.
+        """Detect a loop.
 
         Raises:
             Looping: If the same was called with the same results before, and before that.

@@ -1,4 +1,4 @@
-"""What a model agent remembers: tools to keep and to find things, and the `MemoryAgent`, which does both by itself."""
+"""Memory of model agents: tools to store and search insights, and the `MemoryAgent`, which uses both on its own."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ KEPT_CHARACTERS = 2_000
 
 
 class Remember:
-    """Keep something for later tasks."""
+    """The tool `remember`: store an insight for later tasks."""
 
     name = "remember"
     asks_others = False
@@ -56,7 +56,7 @@ class Remember:
 
 
 class Recall:
-    """Find what was remembered."""
+    """The tool `recall`: search the stored insights."""
 
     name = "recall"
     asks_others = False

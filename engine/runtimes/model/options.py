@@ -30,7 +30,7 @@ class ModelOptions(BaseModel):
     max_tokens: Annotated[int, Field(ge=1, le=10**7)] | None = None
     """Longest answer, in tokens."""
     turns: Annotated[int, Field(ge=1, le=10_000)] = 50
-    """How many answers of the model one task may take."""
+    """Most turns of one task."""
     tools_at_once: Annotated[int, Field(ge=1, le=1_000)] = 8
     """Calls of one turn that run together here; what is delegated is asked all at once, and waits for its slots."""
     compact_at: Annotated[float, Field(ge=0.05, le=1)] = 0.8
@@ -40,7 +40,7 @@ class ModelOptions(BaseModel):
     tool_names: dict[str, ToolName] = Field(default_factory=dict)
     """Other names for the engine's own tools."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    """What else the provider takes, handed on as it is."""
+    """Other provider parameters, passed through unchanged."""
 
     @model_validator(mode="after")
     def _names_fit(self) -> "ModelOptions":
@@ -59,7 +59,7 @@ class ModelOptions(BaseModel):
 
     @property
     def request_params(self) -> dict[str, JsonValue]:
-        """What goes to the provider with each request."""
+        """Parameters of each request to the provider."""
         named: dict[str, JsonValue] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {**{name: value for name, value in named.items() if value is not None}, **self.params}
 

@@ -9,7 +9,7 @@ from engine.core.strict_json import strict_json
 from engine.errors import Unusable
 
 _FENCED = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
-"""What many models put around JSON though nobody asked for it."""
+"""The Markdown fence that many models put around JSON."""
 
 
 class Unfit(ValueError):

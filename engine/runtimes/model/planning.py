@@ -1,4 +1,4 @@
-"""A plan that a model writes: tasks with what each has to wait for, given to workers as soon as they may begin.
+"""Plans written by a model: tasks with dependencies, dispatched to workers as they become ready.
 
 Rule: a plan is one call, whose tasks wait for each other in the state as the nodes of a graph do; so what is left of it
 is seen, and an attempt that goes on is answered by the same tasks.
@@ -31,7 +31,7 @@ class Planned:
 
 
 class CreatePlan:
-    """Have several tasks done, each once those that it comes after are done, with their results.
+    """The tool `create_plan`: run tasks with dependencies, each with the results of those before it.
 
     Args:
         work: The attempt of the lead.
@@ -65,7 +65,7 @@ class CreatePlan:
         return ToolSchema(name, about, object_schema(tasks=tasks))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
-        """Carry a plan out, and return what became of each of its tasks."""
+        """Run a plan; return the outcome of each of its tasks."""
         work, began_ms = self._work, self._work.now_ms()
         try:
             tasks = planned(arguments)

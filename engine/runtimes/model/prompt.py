@@ -1,4 +1,4 @@
-"""What a model is told it is: the user's instructions first, then what the engine adds.
+"""The system prompt: the user's instructions first, then the engine's.
 
 Rule: what changes least stands first, so that the beginning stays in the provider's cache.
 """
@@ -12,7 +12,7 @@ from engine.core.state import TrackRecord
 from engine.runtimes.model.options import ModelOptions
 
 MOST_NAMED = 100
-"""Workers up to which each is named; of more, what they can do."""
+"""Most workers that are listed by name; beyond that their capabilities are listed."""
 
 
 def system_text(spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker] | None, besides: str) -> str:

@@ -1,4 +1,4 @@
-"""Results as a model reads them: large ones cut, with how to read on.
+"""Results as shown to a model: large ones are truncated, with a tool to read on.
 
 Rule: the journal has a result whole; what the model is shown of it follows from that and from the options alone.
 """

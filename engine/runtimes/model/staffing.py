@@ -22,12 +22,12 @@ from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work
 
 MOST_MADE = 10
-"""Agents that one run may make."""
+"""Most agents that one run may create."""
 _CREATE = "create_agent"
 
 
 class ListWorkers:
-    """List the members that could be given work now."""
+    """The tool `list_workers`: list the members that can get work now."""
 
     name = "list_workers"
     asks_others = False
@@ -54,7 +54,7 @@ class ListWorkers:
 
 
 class CreateAgent:
-    """Add an agent to the team, within the rights of who makes it.
+    """The tool `create_agent`: add an agent with at most its creator's rights.
 
     Args:
         work: The attempt.
@@ -115,7 +115,7 @@ class CreateAgent:
         return {"created": spec.name}
 
     def _count(self) -> int:
-        """Return how many agents the run was asked to make so far."""
+        """Return how many agents the run has asked to create."""
         state = self._work.state
         tasks = (state.tasks[task_id] for task_id in state.runs[self._work.effect.run_id].tasks)
         return sum(key.startswith(f"call:{_CREATE}:") for task in tasks for key in task.steps)

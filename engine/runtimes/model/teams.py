@@ -72,7 +72,7 @@ async def given_to(work: Work, member: str, text: str) -> JsonValue:
 
 
 Says: TypeAlias = Callable[[str, JsonValue], Awaitable[JsonValue]]
-"""Lets the model of the agent itself answer a text, in the form of a JSON Schema where one is given."""
+"""Asks the agent's own model, optionally for structured output."""
 
 
 async def run_team(work: Work, options: TeamOptions, says: Says | None) -> JsonValue:

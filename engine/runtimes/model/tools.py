@@ -1,4 +1,4 @@
-"""What a model may call: the protocol of a tool, and how a call becomes one recorded step.
+"""Tools for models: their protocol, and how a call becomes one recorded step.
 
 Rule: a call ends in exactly one recorded outcome, its result or its error; neither is made again. The step of a tool
 that must not be called twice is announced before it begins, so that an engine that dies in the middle of it knows.
