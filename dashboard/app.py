@@ -202,7 +202,8 @@ class QuarterdeckApp(Touring):
     async def on_event(self, event: events.Event) -> None:
         if self._guide is not None and isinstance(event, events.Key | events.MouseDown):
             self._guide.touched(self._clock())
-        await super().on_event(event)
+        if self.screen_stack or not isinstance(event, events.InputEvent):  # a key that comes while it closes is late
+            await super().on_event(event)
 
     def _stands_at(self) -> tuple[int, int]:
         """Return the moment that is shown and its speed: a change of these is drawn at once."""
@@ -259,9 +260,6 @@ class QuarterdeckApp(Touring):
 
     def on_key(self, event: events.Key) -> None:
         """Pass keys typed ahead to the input line or dialog that has just opened."""
-        if not self.screen_stack:  # it is closing
-            event.prevent_default()
-            return
         line = self.focused
         if isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)
