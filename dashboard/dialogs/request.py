@@ -50,9 +50,7 @@ class RequestDialog(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         yield Input(placeholder="what should be done?  enter sends it as it is", id="request")
-        first = Picker("to", id="to")
-        first.add_class("-first")
-        yield first
+        yield Picker("to", id="to")
         yield Picker("priority", id="priority")
         yield Picker("category", id="category")
         yield Picker("strategy", id="mode")
@@ -68,6 +66,7 @@ class RequestDialog(Dialog):
         found = receivers(state)
         self._picker("to").offer(found, self._supervisor_id)
         self._picker("to").display = len(found) > 1
+        self._picker("to" if len(found) > 1 else "priority").add_class("-first")
         self._picker("priority").offer(priorities(), str(DEFAULT_PRIORITY))
         self.query_one("#after-field").display = bool(state.runs)
         self.query_one("#request", Input).focus()
