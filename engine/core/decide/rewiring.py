@@ -8,6 +8,7 @@ from engine.core.fact import JsonValue, changed, fact
 from engine.core.fold.ending import lets_pass
 from engine.core.outcomes import Mint
 from engine.core.queries.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
+from engine.core.queries.plans import plans_of
 from engine.core.queries.targets import member_name
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import settings_for
@@ -66,9 +67,11 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
         added=graph.nodes,
         removed=[*parts.removed, *(one for one in wiring.dropped if one in tasks)],
         after={node: graph.all(after) for node, after in wiring.after.items() if node in tasks},
-        # What has an item of its own to work on keeps to it.
+        # What has an item of its own to work on keeps to it, and so does what was asked for.
         takes={
-            node: "own" if tasks[node].takes == "own" else how for node, how in wiring.takes.items() if node in tasks
+            node: tasks[node].takes if tasks[node].takes == "own" or tasks[node].call_key is not None else how
+            for node, how in wiring.takes.items()
+            if node in tasks
         },
         outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
         sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in tasks},
@@ -178,9 +181,9 @@ def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple
     stopped = {node.id for node in stopping}
     askers = [*stopping, *(node for node in leading if node.id not in stopped)]
     for asker in askers:  # grows as it goes
+        together = _kept_together(state, asker, is_stopped=asker.id in stopped)
         for child in (state.tasks[child_id] for child_id in asker.children):
-            is_of_plan = bool(child.after or child.before)  # those stay together
-            if (_is_done(child) or _at_work(child)) and not is_of_plan:
+            if (_is_done(child) or _at_work(child)) and child.id not in together:
                 adopted.append(child)
             elif child.attempt is None and not child.ended:
                 (dropped if asker.id in stopped else waiting).append(child)
@@ -189,6 +192,22 @@ def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple
                 stopped.add(child.id)
                 askers.append(child)
     return adopted, waiting, dropped
+
+
+def _kept_together(state: State, asker: Task, *, is_stopped: bool) -> set[str]:
+    """Return the tasks of plans that stay with who wrote them: an edge from one that stays to a node would be cut.
+
+    A plan becomes nodes with its edges once all of it has begun, or what has not is dropped with who asked for it; not
+    where a task of it has come to nothing, which only who wrote it can make sense of.
+    """
+    found: set[str] = set()
+    for plan in plans_of(state, asker):
+        tasks = [task for task in map(state.tasks.__getitem__, plan.tasks) if task.parent_id == asker.id]
+        came_to_nothing = any(task.ended and not _is_done(task) for task in tasks)
+        waits = any(not task.ended and not _at_work(task) for task in tasks)
+        if came_to_nothing or (waits and not is_stopped):
+            found.update(task.id for task in tasks)
+    return found
 
 
 def _is_done(node: Task) -> bool:

@@ -111,7 +111,7 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
             state.runs[task.run_id].running -= 1
             task.attempt = None
         pass_by(state, task, "strategy switched")
-        task.after = ()  # else `wire` would draw the edges of every switch before anew
+        task.after, task.sees = (), None  # else `wire` would draw the edges of every switch before anew
     for asker_id in {state.tasks[one].parent_id or "" for one in change.removed} - {group.id}:
         wire(state, state.tasks[asker_id])
     for task_id in group.children:
@@ -157,7 +157,11 @@ def _adopt(state: State, group: Task, task: Task) -> None:
     if not task.ended:
         asker.open -= 1
         group.open += 1
-    task.parent_id, task.asked_by, task.takes = group.id, asker.id, "own"
+    task.parent_id, task.asked_by = group.id, asker.id
+    if task.after:
+        task.sees = list(task.after)  # of a plan: it gets their outputs
+    else:
+        task.takes = "own"
     task.tolerated = True  # who asked for it decides what its failure means
     follow_deadline(state, task, group.deadline_ms)
     let_go_on(state, below(state, task))

@@ -131,7 +131,7 @@ class RunBook(WorkBook):
         group = self.jobs[change.task_id]
         for task_id in change.removed:
             self.pass_by(task_id, at_ms, "strategy switched")
-            self.jobs[task_id].after = []
+            self.jobs[task_id].after, self.jobs[task_id].sees = [], None
         for task_id in group.children:
             job = self.jobs[task_id]
             job.tolerated = job.asked_by is not None or (job.tolerated and job.outcome is not None)
@@ -154,7 +154,11 @@ class RunBook(WorkBook):
         asker = self.jobs[job.parent_id or ""]
         asker.children.remove(job.id)
         group.children.append(job.id)
-        job.parent_id, job.asked_by, job.takes, job.tolerated = group.id, asker.id, "own", True
+        job.parent_id, job.asked_by, job.tolerated = group.id, asker.id, True
+        if job.after:
+            job.sees = [*job.after]
+        else:
+            job.takes = "own"
 
     def _on_group_ended(self, event: events.GroupEnded) -> None:
         group = self.jobs[event.task_id]
