@@ -35,6 +35,7 @@ class Guide:
         self._before_ms: float | None = None
         self._since_swap: list[int] = []
         self._opened = False
+        self._looked_ms = self._asked_ms = 0
 
     def touched(self, now_ms: int) -> None:
         """A key was pressed, or the mouse."""
@@ -42,7 +43,7 @@ class Guide:
 
     def dismiss(self, now_ms: int) -> None:
         """Let the tip that is shown go."""
-        self._tips.dismiss(now_ms)
+        self._tips.dismiss(now_ms - self._asked_ms)
 
     def look(self, app: "QuarterdeckApp", now_ms: int) -> Cell:
         """Return the tip of the moment."""
@@ -50,14 +51,24 @@ class Guide:
         if feed.opening:
             return Cell("")
         if not self._since_ms:
-            self._since_ms = self._touched_ms = now_ms
+            self._since_ms = self._touched_ms = self._looked_ms = now_ms
+        if app.screen.is_modal:  # a suggestion that is being followed does not make way for the next one
+            self._asked_ms += now_ms - self._looked_ms
+        self._looked_ms = now_ms
         self._learn(app)
         self._open_report(app, now_ms)
         engine = feed.engine
         pid = engine.pid if engine is not None and engine.alive else None
         swap, undoable = self._swap(app), bool(app.undoable)
         seen = Seen(
-            feed.state, now_ms, self._since_ms, self._done, pid, in_past=app.in_past, undoable=undoable, swap=swap
+            feed.state,
+            now_ms - self._asked_ms,
+            self._since_ms,
+            self._done,
+            pid,
+            in_past=app.in_past,
+            undoable=undoable,
+            swap=swap,
         )
         return self._tips.of(seen)
 

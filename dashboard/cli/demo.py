@@ -26,7 +26,7 @@ from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
 WITHIN_S = {
-    "mapper": 40, "librarian": 40, "metrician": 170, "hazard_lead": 170, "duplicate_finder": 170, "doc_checker": 170,
+    "mapper": 36, "librarian": 36, "metrician": 160, "hazard_lead": 160, "duplicate_finder": 160, "doc_checker": 160,
 }  # fmt: skip
 """Seconds that each lead has where somebody watches: three to five minutes in all, on any machine."""
 ASKS = "metrician"
