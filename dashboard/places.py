@@ -12,6 +12,8 @@ from typing import Any
 HOME = "network"
 _TABS = ("network", "graph", "timeline", "metrics", "tasks", "events", "runs", "inbox", "state", "agents")
 """Places with a number key, 1 to 9 and 0, in the order of the tabs."""
+_FUNCTION_KEYS = {"audit": "f4", "engines": "f7", "log": "f8", "teams": "f9"}
+"""Those of other places: no more than one key away either. A browser keeps f3, f5 and f6 for itself."""
 _HERE = Path(__file__).resolve().parent
 
 
@@ -26,6 +28,12 @@ def places() -> tuple[str, ...]:
 def tabs() -> dict[str, str]:
     """Return the places that have a number key, each with its key."""
     return {name: str((number + 1) % 10) for number, name in enumerate(_TABS) if name in places()}
+
+
+@cache
+def keys() -> dict[str, str]:
+    """Return the key of every place that has one: a number, else a function key."""
+    return tabs() | {name: key for name, key in _FUNCTION_KEYS.items() if name in places()}
 
 
 @cache

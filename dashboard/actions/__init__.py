@@ -149,7 +149,8 @@ def help_lines(own: Sequence[tuple[str, str]], headings: Sequence[str], *, taken
     ]
     words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}") for one in WORDS.values()]
     return [
-        *(Cell("COLUMNS", "muted"), *columns, Cell(""), Cell(NEEDS_YOU), Cell("")),
+        *((Cell("COLUMNS", "muted"), *columns, Cell("")) if columns else ()),
+        *(Cell(NEEDS_YOU), Cell("")),
         *((Cell("HERE", "muted"), *here, *instead, Cell("")) if here or instead else ()),
         *(Cell("EVERYWHERE", "muted"), *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys)),
         *(Cell(""), *(Cell(line, "muted") for line in STATES), Cell("")),

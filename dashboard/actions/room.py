@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, one_of
-from dashboard.places import places, tabs
+from dashboard.places import keys, places
 from dashboard.theme import NAMES
 from dashboard.views.digest import needs_person
 from dashboard.views.header import program_line
@@ -86,7 +86,7 @@ ROOM = (
         writes=True, arguments="[FILE]", says="import an archive; shows first what it would do",
     ),
     *(
-        Action(name=place, key=tabs().get(place, ""), does=partial(_go, place), says=f"go to {place.capitalize()}")
+        Action(name=place, key=keys().get(place, ""), does=partial(_go, place), says=f"go to {place.capitalize()}")
         for place in places()
     ),
     Action(name="who needs me", key="exclamation_mark", does=_next_in_need),

@@ -76,6 +76,8 @@ class Frame(Sized):
     """Name of its tab; empty for pages, which open above a tab."""
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = ()
     """Names of actions, or names or other keys with what they do here; the most useful first."""
+    HEADINGS: ClassVar[tuple[str, ...]] = ()
+    """What stands above figures that no table shows, to be explained by the help."""
     BINDINGS = [
         *bindings(),
         Binding("colon", "prompt('command')", "command", show=False),
@@ -200,7 +202,7 @@ class Frame(Sized):
 
     def explain(self) -> None:
         titles = [column.title for table in self.query(Table) for column in table.rows.columns]
-        headings = ["LAST 60 s" if title.startswith(LANE) else title for title in titles]
+        headings = [*("LAST 60 s" if title.startswith(LANE) else title for title in titles), *self.HEADINGS]
         self.app.push_screen(
             dialogs.HelpScreen(
                 self.PLACE or "this page",

@@ -46,6 +46,7 @@ class TimelineScreen(BoardScreen):
         ("←→", "task"), ("↑↓", "lane"), ("+−", "zoom"), ("0", "all"), ("g", "unfold idle"), ("enter", "open"),
         ("b", "back here"), "swap",
     )  # fmt: skip
+    HEADINGS = ("LANES", "BUSY", "P50")
     BINDINGS = [
         Binding("left", "step(-1)", "task before", show=False),
         Binding("right", "step(1)", "next task", show=False),

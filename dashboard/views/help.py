@@ -2,6 +2,7 @@
 
 MOVES = (
     ("1 – 9, 0", "go to a screen"),
+    ("f4 f7 f8 f9", "go to the Audit, the Engines, the Log, the Teams"),
     ("space", "mark rows; z, ctrl+d, r, in the inbox enter, and h for agents, are for all that are marked"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
@@ -25,6 +26,7 @@ COLUMNS = {
     "ANSWERS": "what can be answered; enter asks which",
     "ASKED": "when the question was asked",
     "AT": "when it happened, by the clock of the engine",
+    "BUSY": "how much of the time that is shown it was at work",
     "BUSY, 2 MIN": "its share of the slot at work in the last two minutes, the newest at the right",
     "CAN": "its specialties: what work asks for",
     "COMMAND": "what was asked for, as the command line that does the same",
@@ -44,6 +46,7 @@ COLUMNS = {
     "ID": "what commands call it by",
     "KIND": "the event as the journal calls it; kind:… filters by it",
     "LAG": "age of an engine's last heartbeat",
+    "LANES": "an agent over time, under its supervisor; the height is the share of its slots at work",
     "LAST 60 s": "how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question",
     "LEFT": "how long a run may still take, from how many of its tasks ended in its time",
     "NEWEST EVENT": "when something last happened in the team",

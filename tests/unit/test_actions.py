@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from dashboard.actions import ACTIONS, WORDS, help_lines, hint
-from dashboard.places import part_of
+from dashboard.places import part_of, places
 from dashboard.views import help
 from dashboard.views.help import COLUMNS
 
@@ -15,6 +15,12 @@ def test_no_key_and_no_name_stands_for_two_actions() -> None:
     names = Counter(action.name for action in ACTIONS)
 
     assert [one for one, times in (keys + names).items() if times > 1] == []
+
+
+def test_every_screen_is_one_key_away() -> None:
+    keys = {action.name: action.key for action in ACTIONS}
+
+    assert [place for place in places() if not keys[place]] == []
 
 
 def test_every_action_can_be_called_by_a_key_or_a_word_and_the_help_says_so() -> None:
@@ -31,6 +37,8 @@ def test_the_help_explains_every_column_of_every_table() -> None:
         for file in views.rglob("*.py")
         for title in re.findall(r"Column\(\s*\"([^\"]+)\"", file.read_text(encoding="utf-8"))
     }
+
+    titles |= {title for place in places() for title in part_of("screens", place).HEADINGS}
 
     assert titles - COLUMNS.keys() == set()
     assert COLUMNS.keys() - titles == set()
