@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from engine.core.strict_json import NotStrict, strict_json
-from engine.models.records import Answer, Call, Finish, Message, ToolSchema
+from engine.models.records import Call, Finish, Message, ModelAnswer, ToolSchema
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
@@ -136,13 +136,13 @@ class Assembly:
         parts = [*self._text, *self._thoughts]
         return sum(map(len, parts)) + sum(len(part) for call in self._calls.values() for part in call.arguments)
 
-    def answer(self, provider: str) -> Answer:
+    def answer(self, provider: str) -> ModelAnswer:
         """Return all of it; what it cost is for the caller to add."""
         calls = tuple(_whole(call, place) for place, call in sorted(self._calls.items()))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if self.text.strip() else "empty")
         signed = [block for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]
         thinking: Any = signed or "".join(self._thoughts) or None
-        return Answer(
+        return ModelAnswer(
             text=self.text,
             calls=calls,
             thinking=thinking,

@@ -20,7 +20,7 @@ from engine.core.values import NO_USAGE, Usage
 from engine.models.assembly import Assembly
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
-from engine.models.wire import PLAIN, Answered, Ask, Cancel, Failed, Found, FromChild, Look, Pieces, line, to_child
+from engine.models.wire import PLAIN, Ask, AskAnswered, Cancel, Failed, Found, FromChild, Look, Pieces, line, to_child
 
 FLUSH_S = 0.005
 """Pieces of an answer that come within this time travel together."""
@@ -86,7 +86,7 @@ class Server:
         except Exception as error:  # whatever litellm, its provider's code and what that stands on raise
             secrets = [*self._secrets, ask.key or ""]
             return self._failed(ask, assembly, failure_of(error, secrets, now_s=time.time()))
-        return Answered(id=ask.id, answer=self._litellm.answer(ask.request, assembly))
+        return AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly))
 
     async def _in_time(self, ask: Ask) -> AsyncIterator[Any]:
         """Yield the pieces of an answer; each has to come within the time that nothing may."""

@@ -19,7 +19,7 @@ from engine.core.model_spec import Price
 from engine.core.values import NO_USAGE, Usage
 from engine.models.assembly import Assembly, sent, told
 from engine.models.costs import tokens_in, tokens_of, usage_at
-from engine.models.records import Answer, ModelRequest
+from engine.models.records import ModelAnswer, ModelRequest
 from engine.models.wire import Ask, Facts
 
 CLOSING_S = 2.0
@@ -141,7 +141,7 @@ class Litellm:
         _, provider = self._named(cast(str, request.model.model))
         return provider if request.model.base_url is None else f"{provider}@{request.model.base_url}"
 
-    def answer(self, request: ModelRequest, assembly: Assembly) -> Answer:
+    def answer(self, request: ModelRequest, assembly: Assembly) -> ModelAnswer:
         """Return the whole answer, with what it cost."""
         usage, price_known = NO_USAGE, False
         if assembly.usage is not None:

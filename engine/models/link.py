@@ -16,12 +16,12 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
-from engine.models.records import Answer, Chunk, ModelRequest
+from engine.models.records import Chunk, ModelAnswer, ModelRequest
 from engine.models.redaction import redacted
 from engine.models.wire import (
     PLAIN,
-    Answered,
     Ask,
+    AskAnswered,
     Cancel,
     Facts,
     Failed,
@@ -55,7 +55,7 @@ class CallFailed(Exception):
 
 @dataclass
 class _Pending:
-    slot: Slot[Answered | Found]
+    slot: Slot[AskAnswered | Found]
     on_chunk: Callable[[Chunk], None]
 
 
@@ -76,7 +76,7 @@ class Link:
         self._last_id = 0
         self._tail = b""
 
-    async def ask(self, request: ModelRequest, key: str | None, on_chunk: Callable[[Chunk], None]) -> Answer:
+    async def ask(self, request: ModelRequest, key: str | None, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
         """Send a request and return its whole answer; cancelled, the connection is let go of.
 
         Raises:
@@ -85,7 +85,7 @@ class Link:
         found = await self._send(
             lambda id: Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + LATE_S
         )
-        assert isinstance(found, Answered)
+        assert isinstance(found, AskAnswered)
         return found.answer
 
     async def look(self, model: str) -> Facts:
@@ -108,7 +108,7 @@ class Link:
 
     async def _send(
         self, message: Callable[[int], ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
-    ) -> Answered | Found:
+    ) -> AskAnswered | Found:
         process = await self._started()
         self._last_id += 1
         id = self._last_id

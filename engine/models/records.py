@@ -63,7 +63,7 @@ class ModelRequest(Struct, frozen=True):
     """`temperature`, `max_tokens` and whatever else the provider takes."""
 
 
-class Answer(Struct, frozen=True, omit_defaults=True):
+class ModelAnswer(Struct, frozen=True, omit_defaults=True):
     """All that a model said to one request."""
 
     text: str = ""
@@ -127,7 +127,7 @@ class Sleeps(Protocol):
 class Models(Protocol):
     """Who answers."""
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
         """Send one request and return its whole answer; cancelled, it lets go of the connection.
 
         Args:

@@ -23,7 +23,7 @@ from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
-from engine.models.records import Answer, Call, Chunk, Message, ModelError, ModelRequest, Sleeps
+from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps
 from engine.scripts import Expression, Part, filled
 
 PIECE = 24
@@ -75,7 +75,7 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
     return found
 
 
-async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
     """Give the reply that is next in the conversation.
 
     Raises:
@@ -115,7 +115,7 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         for place, one in enumerate(reply.calls)
     )
     usage = _usage(request, reply, text)
-    return Answer(
+    return ModelAnswer(
         text=text,
         calls=calls,
         thinking=thought or None,

@@ -11,7 +11,7 @@ from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.link import CallFailed, Link
 from engine.models.pace import Pace, Turn
 from engine.models.providers import Provider, provider_named
-from engine.models.records import Answer, Chunk, ModelError, ModelRequest, Sleeps
+from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
 from engine.models.scripted import answer, scripted_usage
 from engine.models.wire import Facts, Failed
 
@@ -39,7 +39,7 @@ class ModelService:
         """By the variables that their process gets: one never sees another's keys."""
         self._facts: dict[str, Facts] = {}
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
         """Send one request and return its whole answer.
 
         Raises:

@@ -1,7 +1,7 @@
 """What the engine and the process that talks to providers say to each other: lines of JSON.
 
-The engine sends `Ask`, `Look` and `Cancel`; the process answers an `Ask` with `Pieces` and then `Answered` or `Failed`,
-a `Look` with `Found` or `Failed`. Keys stand in an `Ask` and nowhere else.
+The engine sends `Ask`, `Look` and `Cancel`; the process answers an `Ask` with `Pieces` and then `AskAnswered` or
+`Failed`, a `Look` with `Found` or `Failed`. Keys stand in an `Ask` and nowhere else.
 """
 
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from engine.core.model_spec import Price
 from engine.core.values import Usage
-from engine.models.records import Answer, ModelRequest
+from engine.models.records import ModelAnswer, ModelRequest
 
 PLAIN = frozenset(
     {
@@ -63,11 +63,11 @@ class Pieces(Struct, tag="pieces", frozen=True):
     items: tuple[tuple[int, bool, str], ...]
 
 
-class Answered(Struct, tag="answered", frozen=True):
+class AskAnswered(Struct, tag="answered", frozen=True):
     """The whole answer to an `Ask`."""
 
     id: int
-    answer: Answer
+    answer: ModelAnswer
 
 
 class Failed(Struct, tag="failed", frozen=True, omit_defaults=True):
@@ -90,7 +90,7 @@ class Found(Struct, tag="found", frozen=True):
 
 
 ToChild: TypeAlias = Ask | Look | Cancel
-FromChild: TypeAlias = Pieces | Answered | Failed | Found
+FromChild: TypeAlias = Pieces | AskAnswered | Failed | Found
 
 to_child = msgspec.json.Decoder(ToChild)
 from_child = msgspec.json.Decoder(FromChild)

@@ -26,7 +26,7 @@ from engine.runtimes.toolbox.calling import ToolError, called
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.values import Amounts, clean, json_value, one_line, shown_input, usage_of
-from engine.runtimes.work import Answered, Work, of_attempt
+from engine.runtimes.work import DelegationResult, Work, of_attempt
 
 
 class UnknownTool(EngineError):
@@ -399,7 +399,7 @@ def _arguments(given: JsonValue) -> JsonValue:
     return given if by_place and by_name else by_place or by_name
 
 
-def outputs(target: str, answers: list[Answered], return_failures: bool) -> list[Any]:
+def outputs(target: str, answers: list[DelegationResult], return_failures: bool) -> list[Any]:
     """Return outputs and failures in place; or raise the first failure."""
     found: list[Any] = []
     for answer in answers:

@@ -12,7 +12,7 @@ from engine.core.model_spec import ModelSpec
 from engine.core.signals import BudgetShort, Signal
 from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
-from engine.models.records import Answer, Chunk, ModelError, ModelRequest, Sleeps
+from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
 from engine.runtimes.holding import SlotHolder, of_attempt
 from engine.runtimes.reserving import Hold, is_bound, unreported
 from engine.runtimes.slot import Slot
@@ -33,7 +33,7 @@ class ModelCaller(SlotHolder):
         """The state of the moment, for reading."""
         return self._services.state
 
-    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> Answer:
+    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
         """Send one request to a model; what it spends is counted with the step that ends next.
 
         Raises:

@@ -51,7 +51,7 @@ GIVE_UP_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class DelegationResult:
     """What became of one delegated piece of work."""
 
     task_id: str
@@ -241,7 +241,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     async def ask(
         self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[PlannedItem] = ()
-    ) -> list[Answered]:
+    ) -> list[DelegationResult]:
         """Let others work on `items`, one task each, and return what became of each, in order.
 
         Args:
@@ -275,7 +275,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             raise DelegationFailed(target, answer.refused)
         return await self._answered(answer)
 
-    async def answered_before(self, key: str) -> list[Answered] | None:
+    async def answered_before(self, key: str) -> list[DelegationResult] | None:
         """Return what became of what an earlier attempt asked by this key; None where not all of it has ended.
 
         Nothing is reported of it: the tasks have their ends, and to be told them again is no event.
@@ -286,10 +286,10 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             return None
         return await self._answered(answer_of(self.state, task.id, self.effect.attempt, key))
 
-    async def _answered(self, answer: AnswerCall) -> list[Answered]:
+    async def _answered(self, answer: AnswerCall) -> list[DelegationResult]:
         text = self._services.text
         return [
-            Answered(one.task_id, await text(one.output), None if one.ok else one.error or "failed")
+            DelegationResult(one.task_id, await text(one.output), None if one.ok else one.error or "failed")
             for one in answer.answers
         ]
 

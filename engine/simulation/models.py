@@ -17,7 +17,7 @@ from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.values import NO_USAGE, Usage
 from engine.models.costs import tokens_in, usage_at
-from engine.models.records import Answer, Call, Chunk, ModelError, ModelRequest, Sleeps, ToolSchema
+from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps, ToolSchema
 from engine.models.service import ModelService
 from engine.simulation.playing import AT, Playing
 
@@ -83,7 +83,7 @@ class SimulatedModels(ModelService):
         self._world = world
         self._seed = seed
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
         """Answer one request.
 
         Raises:
@@ -138,7 +138,7 @@ class SimulatedModels(ModelService):
             usage=usage,
         )
 
-    def _answer(self, request: ModelRequest, at: Playing, draw: Random, turn: int, mishap: str | None) -> Answer:
+    def _answer(self, request: ModelRequest, at: Playing, draw: Random, turn: int, mishap: str | None) -> ModelAnswer:
         calls: list[Call] = []
         if request.tools and draw.random() < NEXT[min(turn, len(NEXT) - 1)]:
             calls = [one for n in range(draw.choice([1, 1, 2, 3])) for one in _call(request, at, draw, f"c{turn}.{n}")]
@@ -154,7 +154,7 @@ class SimulatedModels(ModelService):
         elif mishap == "writes junk":
             calls = [Call(id=f"c{turn}", name="send", invalid='{"number": ')]
         usage = usage_at(request.model.price, tokens_in=tokens_in(request), tokens_out=draw.randrange(1, 400))
-        return Answer(
+        return ModelAnswer(
             text=text if not calls or draw.random() < 0.3 else "",
             calls=tuple(calls),
             thinking=draw.choice([None, "a thought"]),

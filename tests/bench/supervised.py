@@ -14,7 +14,7 @@ from engine.core.fact import JsonValue
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.host import Host
-from engine.models.records import Answer, Call, Chunk, ModelRequest, Sleeps
+from engine.models.records import Call, Chunk, ModelAnswer, ModelRequest, Sleeps
 from engine.models.service import ModelService
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import built_in
@@ -84,19 +84,19 @@ class PacedModel(ModelService):
         self.turns = 0
         self._go, self._asked = anyio.Event(), anyio.Event()
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
         """Answer the next turn."""
         self._asked.set()
         await self._go.wait()
         self._go = anyio.Event()
         self.turns += 1
         if self.turns == self._last:
-            return Answer(text="done", model="paced")
+            return ModelAnswer(text="done", model="paced")
         calls = tuple(
             Call(id=f"c{n}", name="delegate", arguments={"worker": f"w{n}", "instructions": f"{self.turns}"})
             for n in range(self._calls)
         )
-        return Answer(calls=calls, finish="calls", model="paced")
+        return ModelAnswer(calls=calls, finish="calls", model="paced")
 
     async def turn(self) -> None:
         """Give an answer, and return when the next one is asked for."""

@@ -14,7 +14,7 @@ from engine.core.commands import AddSupervisor, SupervisorSpec
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
-from engine.models.records import Answer, Chunk, ModelRequest, Sleeps
+from engine.models.records import Chunk, ModelAnswer, ModelRequest, Sleeps
 from engine.models.service import ModelService
 from engine.runtimes.tools import idempotent
 from store import Record, Row
@@ -31,7 +31,7 @@ CALLED: list[str] = []
 class Counting(ModelService):
     """The real service, which notes what it is asked."""
 
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
         ASKED.append((request.name, len(request.messages)))
         return await super().ask(request, on_chunk, sleep)
 

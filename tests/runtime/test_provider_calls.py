@@ -14,7 +14,7 @@ from msgspec import structs
 
 from engine.core.model_spec import ModelSpec, Price
 from engine.errors import Unusable
-from engine.models.records import Answer, Call, Chunk, Message, ModelError, ModelRequest, ToolSchema
+from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema
 from engine.models.service import ModelService
 from tests.model_server import ModelServer, Say, model_server
 from tests.patience import PATIENCE_S
@@ -64,7 +64,7 @@ async def sleep(seconds: float) -> None:
     await anyio.sleep(seconds)
 
 
-async def ask(models: ModelService, asked: ModelRequest, chunks: list[Chunk] | None = None) -> Answer:
+async def ask(models: ModelService, asked: ModelRequest, chunks: list[Chunk] | None = None) -> ModelAnswer:
     """What a request comes to."""
     with anyio.fail_after(PATIENCE_S):
         return await models.ask(asked, (chunks if chunks is not None else []).append, sleep)

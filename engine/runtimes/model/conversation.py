@@ -11,7 +11,7 @@ import msgspec
 
 from engine.core.events.attempt import Said
 from engine.core.state import UTTERANCES
-from engine.models.records import Answer, Message
+from engine.models.records import Message, ModelAnswer
 
 
 class Conversation:
@@ -54,7 +54,7 @@ class Conversation:
         message = Message(role="user", text=text)
         self._add(message, message, Said(role="user", text=text))
 
-    def answered(self, answer: Answer, key: str = "") -> None:
+    def answered(self, answer: ModelAnswer, key: str = "") -> None:
         """Add what the model said, and the key of the step that has it."""
         message = Message(
             role="assistant",

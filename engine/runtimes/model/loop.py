@@ -13,7 +13,7 @@ import msgspec
 
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
-from engine.models.records import Answer, Call, Message, ModelError, ToolSchema
+from engine.models.records import Call, Message, ModelAnswer, ModelError, ToolSchema
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.compaction import Compaction
 from engine.runtimes.model.conversation import Conversation, in_short
@@ -111,14 +111,14 @@ class Loop:
                 shown = self._calls.results.shown(content, f"e{place}")
                 self._said.heard(one.call_id, shown, whole=as_text(content))
             elif one.role == "assistant":
-                is_whole = isinstance(content, dict)
-                self._said.answered(msgspec.convert(content, Answer) if is_whole else Answer(text=as_text(content)))
+                text = {"text": as_text(content)}
+                self._said.answered(msgspec.convert(content if isinstance(content, dict) else text, ModelAnswer))
             elif one.role == "summary":
                 self._said.user(in_short(str(content["summary"]) if isinstance(content, dict) else as_text(content)))
             else:
                 self._said.user(as_text(content))
 
-    async def _answer(self, turn: int) -> tuple[Answer, str]:
+    async def _answer(self, turn: int) -> tuple[ModelAnswer, str]:
         """Return the answer of a turn, from the journal or a model, and its key."""
         work, name = self._work, f"turn:{turn}"
         while work.is_recorded(steers_key(turn, self._heard[turn])):
@@ -158,7 +158,7 @@ class Loop:
 
     async def _asked(
         self, name: str, key: str, system: Message, schemas: Sequence[ToolSchema]
-    ) -> tuple[Answer, Callable[[JsonValue], StepFinished]] | None:
+    ) -> tuple[ModelAnswer, Callable[[JsonValue], StepFinished]] | None:
         """Ask a model for the answer of a turn; None if a person's message cut the request short."""
         with anyio.CancelScope() as scope:
             self._asking = scope
@@ -198,7 +198,7 @@ class Loop:
         system = Message(role="system", text=system_text(self._work.spec, self._options, workers, self._besides))
         return system, self._calls.schemas()
 
-    async def _keep(self, answer: Answer, step: Callable[[], StepFinished]) -> None:
+    async def _keep(self, answer: ModelAnswer, step: Callable[[], StepFinished]) -> None:
         """Journal an answer: before anything is done because of it, or in the same batch with what it asks of others.
 
         A report wakes the engine's loop, and what is asked a turn of the event loop later comes too late for its batch;
@@ -236,7 +236,7 @@ class Loop:
         if len(last) == SAME and all(one == last[0] for one in last):
             raise Looping([call.name for call in calls])
 
-    def _end(self, answer: Answer) -> tuple[bool, JsonValue]:
+    def _end(self, answer: ModelAnswer) -> tuple[bool, JsonValue]:
         """Return whether an answer without calls is the end, and the output; else it is asked for once again.
 
         Raises:

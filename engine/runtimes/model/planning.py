@@ -15,7 +15,7 @@ from engine.models.records import ToolSchema
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import Answered, Work
+from engine.runtimes.work import DelegationResult, Work
 
 MOST_TASKS = 200
 
@@ -103,7 +103,7 @@ class CreatePlan:
         return {task.name: _outcome(task, by_name) for task in tasks}
 
 
-def _outcome(task: Planned, answers: Mapping[str, Answered]) -> dict[str, JsonValue]:
+def _outcome(task: Planned, answers: Mapping[str, DelegationResult]) -> dict[str, JsonValue]:
     answer = answers[task.name]
     if answer.error is None:
         return {"result": answer.output}

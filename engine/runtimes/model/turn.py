@@ -11,7 +11,7 @@ import msgspec
 
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
-from engine.models.records import Answer, Chunk, Message, ModelError, ModelRequest, ToolSchema
+from engine.models.records import Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema
 from engine.runtimes.model.endings import all_failed
 from engine.runtimes.model.lookup import NamedModel
 from engine.runtimes.work import Work, of_attempt
@@ -47,11 +47,11 @@ class Turns:
         """How many tokens a request to it may hold, where that is known."""
         return self._work.context_tokens(self.model.spec)
 
-    async def recorded(self, key: str) -> Answer | None:
+    async def recorded(self, key: str) -> ModelAnswer | None:
         """Return the answer that stands in the journal, if it does."""
         if not self._work.is_recorded(key):
             return None
-        return msgspec.convert(await self._work.recorded(key), Answer)
+        return msgspec.convert(await self._work.recorded(key), ModelAnswer)
 
     async def ask(
         self,
@@ -62,7 +62,7 @@ class Turns:
         tools: Sequence[ToolSchema],
         what: Literal["model", "compact"] = "model",
         plain: bool = False,
-    ) -> tuple[Answer, Callable[[JsonValue], StepFinished]]:
+    ) -> tuple[ModelAnswer, Callable[[JsonValue], StepFinished]]:
         """Ask until a model answers, and return the answer with what makes the step to be recorded.
 
         Args:
@@ -103,7 +103,7 @@ class Turns:
 
         return answer, step
 
-    async def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, plain: bool) -> Answer:
+    async def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, plain: bool) -> ModelAnswer:
         while True:
             work, model = self._work, self.model
             request = ModelRequest(
@@ -143,7 +143,7 @@ def _unshown(chunk: Chunk) -> None:
     """Ignore text that is not output."""
 
 
-def kept(answer: Answer) -> JsonValue:
+def kept(answer: ModelAnswer) -> JsonValue:
     """Return what the journal keeps of an answer; its usage is that of the step."""
     found: dict[str, JsonValue] = msgspec.to_builtins(answer)
     found.pop("usage", None)
