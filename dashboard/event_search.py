@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dashboard.feed import entries_of
-from dashboard.views.event_filter import OfEvent, conditions_of
+from dashboard.views.event_filter import OfEvent, conditions_of, likely
 from dashboard.views.event_log import BLOCK, Entry, Search
 from dashboard.views.filters import Filter, FilterError
 from dashboard.views.names import Names
 from engine.core.state import State
+from engine.folding import ends_of
 from store import Reader, Record
 from store.statements import Conditions
 
@@ -31,8 +32,10 @@ class Asked:
 
     def passing(self, reader: Reader, records: list[Record]) -> list[Entry]:
         """Return the entries that pass; none, and the filter's `fault` is set, if an expression takes too long."""
-        entries = entries_of(reader, records, self.names)
-        subjects = zip(records, entries, strict=True)
+        self.names.learn(ends_of(reader, self.names.unknown(records)))
+        few = likely(records, self.wanted, self.names)
+        entries = entries_of(reader, few, self.names)
+        subjects = zip(few, entries, strict=True)
         try:
             return [
                 entry

@@ -5,10 +5,11 @@ the few that may pass are decoded.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from dashboard.views.filters import Filter, Keyed, Took, Value, Word
+from dashboard.views.filters import Filter, Found, Keyed, Took, Value, Word
 from dashboard.views.names import Names
+from dashboard.views.patterns import Pattern
 from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
 from engine.core.fact import names as names_of_fields
 from engine.core.queries.answered import model_of
@@ -105,6 +106,27 @@ _VALUES: dict[str, Callable[[Record, Event], Iterable[Value]]] = {
     "tool": _tool,
     "model": _model,
 }
+
+
+def likely(records: Sequence[Record], wanted: Filter, names: Names) -> list[Record]:
+    """Return the records that may pass what a filter has of regular expressions, before anything is decoded."""
+    patterns = [term.test.pattern for term in wanted.terms if isinstance(term.test, Found) and not term.negated]
+    for pattern in patterns:
+        known: dict[str, bool] = {}
+
+        def is_named(text: str, pattern: Pattern = pattern, known: dict[str, bool] = known) -> bool:
+            if text not in known:
+                known[text] = pattern.may_be_in(text)
+            return known[text]
+
+        records = [
+            record
+            for record in records
+            if pattern.may_be_in(record.body.decode("utf-8", errors="replace"))
+            or is_named(record.kind)
+            or any(is_named(names.of(one)) for one in (record.agent_id, record.task_id, record.run_id) if one)
+        ]
+    return [*records]
 
 
 def conditions_of(wanted: Filter, names: Names) -> Conditions:

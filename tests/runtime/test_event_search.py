@@ -96,7 +96,7 @@ def test_a_search_stops_when_it_has_enough_and_goes_on_from_there(reader: Reader
 
 
 def test_what_takes_too_long_finds_nothing_and_says_so(reader: Reader) -> None:
-    wanted = filter_typed("/(a|t)*t(.|t){90}!!/")
+    wanted = filter_typed("/(a|t)*t(.|t){90}(!!)/")
     found = before(reader, reader.last_seq() + 1, Asked(wanted, Names(), State()))
 
     assert found.complete

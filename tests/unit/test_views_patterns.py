@@ -98,3 +98,27 @@ def test_what_cannot_be_used_is_refused_in_one_line(written: str, says: str) -> 
         Pattern(written)
 
     assert says in str(refused.value)
+
+
+LITTLE = st.lists(
+    st.sampled_from(["a", "b", "c", "[ab]", ".", r"\d", "a+", "b*", "(?:a|b)", "b{2}", "$", "^"]), max_size=6
+)
+
+
+@settings(max_examples=300)
+@given(LITTLE.map("".join), TEXTS)
+def test_no_text_is_passed_over_that_has_a_match(written: str, text: str) -> None:
+    if re.compile(written.replace("$", r"\Z"), re.IGNORECASE).search(text):
+        assert Pattern(written).may_be_in(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "has", "lacks"),
+    [
+        ("pars(e|ing) it", "pars", "par se"), (r"t\d\d", "xt12", "t1x"), ("loader.py|scanner", "SCANNER", "loader"),
+        ("a[bc]+d{2}efg", "efg", "abcdd"), ("(never)?mind", "mind", "never"), ("x{a}yz", "yz", "xa"),
+    ],
+)  # fmt: skip
+def test_what_every_match_has_in_it_is_looked_for_first(written: str, has: str, lacks: str) -> None:
+    assert Pattern(written).may_be_in(has)
+    assert not Pattern(written).may_be_in(lacks)
