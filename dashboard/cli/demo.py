@@ -30,7 +30,7 @@ WITHIN_S = {
 }  # fmt: skip
 """Seconds that each lead has where somebody watches: three to five minutes in all, on any machine."""
 ASKS = "metrician"
-GIVES_UP, ESCALATES = "[{retry: 1}, failover]", "[{retry: 1}, failover, {escalate: {after_s: 60, default: reject}}]"
+GIVES_UP, ESCALATES = "[{retry: 1}, failover]", "[{retry: 1}, failover, {escalate: {after_s: 45, default: reject}}]"
 """What happens to a file that no parser takes, and what where somebody watches; of the first agent that has it."""
 LINE_EVERY_S = 2.0
 
