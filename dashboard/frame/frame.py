@@ -153,8 +153,8 @@ class Frame(Sized):
         return below.display
 
     def _show_tip(self) -> None:
-        """Show what to try now; where things are suggested their line is always there, so that rows hold still."""
-        line, tip = self.query_one("#tip", Lines), self.deck.tip
+        """Show what to try now, beside no tour; their line is always there otherwise, so that rows hold still."""
+        line, tip = self.query_one("#tip", Lines), self.deck.tip if self.deck.tour is None else None
         line.display = tip is not None
         if tip is not None:
             told = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
