@@ -230,7 +230,7 @@ class Table(Toned, ScrollView, can_focus=True):
         """Draw the headings; the sign of the sorted one takes a blank beside it where the column has no room."""
         style = self.rich_style + self.tone("heading")
         by, sign = self._sorted_by
-        texts, gaps = [], [" ", *[" " * self.GAP] * (len(rooms) - 1), ""]
+        texts, gaps = [], [" ", *[" " * self.GAP] * (len(rooms) - 1), *([""] if rooms else [])]
         for place, (index, room) in enumerate(rooms):
             column = self.rows.columns[index]
             title, is_sorted = column.title, bool(column.title) and column.title == by
