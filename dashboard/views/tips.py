@@ -200,6 +200,7 @@ TIPS = (
     Tip("fork", _fork, frozenset({"fork"}), urgent=True),
     Tip("undo", _undo, frozenset({"command_undone", "swap_rolled_back"}), urgent=True),
     Tip("report", _report, frozenset({"report"}), urgent=True),
+    Tip("invitation", _invitation, lasts_ms=2 * SHOWN_MS),
     Tip("look", _look, frozenset({"agent", "task", "supervisor"}), lasts_ms=SHOWN_MS // 3),
     Tip("strategy", _strategy, frozenset({"strategy_switched"})),
     Tip("swap", _swap, frozenset({"agent_swapped"})),
@@ -209,7 +210,6 @@ TIPS = (
     Tip("waits", _waits, frozenset({"tasks"})),
     Tip("serve", _serve),
     Tip("request", _request, frozenset({"run_submitted"})),
-    Tip("invitation", _invitation),
 )
 
 
@@ -248,7 +248,7 @@ class Tips:
 
     def _stays(self, tip: Tip, seen: Seen) -> bool:
         """Tell whether the tip is neither done nor over; one that is not urgent may apply off and on."""
-        over = seen.now_ms - self._since_ms >= tip.lasts_ms and not tip.urgent and tip is not TIPS[-1]
+        over = seen.now_ms - self._since_ms >= tip.lasts_ms and not tip.urgent
         grace_ms = 0 if tip.urgent or seen.in_past else GRACE_MS
         return tip in self.left and not over and (_applies(tip, seen) or seen.now_ms - self._applied_ms < grace_ms)
 
