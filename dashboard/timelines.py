@@ -39,6 +39,16 @@ def whole(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
     return lanes
 
 
+def since(reader: Reader, after_seq: int) -> tuple[list[Record], int]:
+    """Return what lanes have to learn after an event, and up to which event that is all."""
+    last_seq, found = reader.last_seq(), list[Record]()
+    while True:
+        page = reader.outlines(found[-1].seq if found else after_seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        found += page
+        if len(page) < PAGE:
+            return found, last_seq
+
+
 def part(reader: Reader, first_seq: int, last_seq: int) -> Lanes | None:
     """Return the lanes of a part of a journal, in smaller slots; None where that is too much."""
     if last_seq - first_seq > DETAIL:
@@ -80,6 +90,8 @@ class History:
         self._part: Lanes | None = None
         self._asked = (0, 0)
         """First and last event of the part."""
+        self.is_behind = False
+        """True while what happened meanwhile is read: until then lanes must not be counted up to now."""
         self._reading = self._left = False
 
     def leave(self) -> None:
@@ -91,6 +103,9 @@ class History:
         if self._reading or (self.is_read and go_on(self.lanes, self._deck.feed.recent)):
             return
         self._reading = True
+        if self.is_read and self._deck.feed.state.seq - self.lanes.seq <= DETAIL:
+            self._catch_up(self.lanes.seq)
+            return
 
         def goes_on(share: float) -> bool:
             self.progress = share
@@ -101,6 +116,18 @@ class History:
             self._changed()
 
         self._deck.read(lambda reader: whole(reader, goes_on), then)
+
+    def _catch_up(self, after_seq: int) -> None:
+        """Read only what the feed does not have any more, such as after a while on another screen."""
+        self.is_behind = True
+
+        def then(found: tuple[list[Record], int]) -> None:
+            self._reading = self.is_behind = False
+            self.lanes.learn(found[0])
+            self.lanes.seq = max(self.lanes.seq, found[1])
+            self._changed()
+
+        self._deck.read(lambda reader: since(reader, after_seq), then)
 
     def zoomed(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
         """Return lanes whose slots are small enough for columns of `step_ms`, as soon as they were read.

@@ -98,7 +98,7 @@ class TimelineScreen(BoardScreen):
             hint = Line((Span("   n  gives the team a request, and its work is drawn here", "muted"),))
             self.board.show(block([*lines, *([hint] if history.is_read else [])], height))
             return
-        if not glimpse.due(self._next_ms):
+        if history.is_behind or not glimpse.due(self._next_ms):
             return
         self._next_ms = glimpse.wall_ms + DRAWN_EVERY_MS
         self._draw(glimpse, width, height)
