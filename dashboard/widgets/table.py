@@ -229,6 +229,8 @@ class Table(Toned, ScrollView, can_focus=True):
     def _headed(self, rooms: Sequence[tuple[int, int]]) -> Strip:
         """Draw the headings; the sign of the sorted one takes a blank beside it where the column has no room."""
         style = self.rich_style + self.tone("heading")
+        if not rooms:  # nothing was shown yet
+            return Strip.blank(self.size.width, style)
         by, sign = self._sorted_by
         texts, gaps = [], [" ", *[" " * self.GAP] * (len(rooms) - 1), *([""] if rooms else [])]
         for place, (index, room) in enumerate(rooms):

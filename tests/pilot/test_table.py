@@ -37,6 +37,7 @@ def bright(table: Table) -> Sequence[str]:
 async def test_what_changed_is_brighter_until_it_fades_or_leaves() -> None:
     app = TableApp()
     async with app.run_test():
+        app.animation_level = "full"
         table = app.query_one(Table)
         table.show(listing(a="one", b="two"), 0)
         table.show(listing(a="uno", b="two"), 100)
