@@ -14,6 +14,9 @@ MARKS = 2
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159")
 # They select another glyph, of another width than the tables say.
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F)))
+# Skin tones and letters of flags: terminals disagree on how wide they are beside others.
+_BY_NEIGHBOUR = frozenset(map(chr, (*range(0x1F1E6, 0x1F200), *range(0x1F3FB, 0x1F400))))
+_ESCAPED = _INVISIBLE | _SELECTORS | _BY_NEIGHBOUR
 # Signs of the screens themselves: all of them are drawn as they are, so that they need not be looked at one by one.
 _DRAWN = re.compile("[ -~·×…–—−←-⇿─-◿⠁-⣿✓✕◆◇⚑⚙▸]*").fullmatch
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -42,7 +45,7 @@ def clean_lines(text: str) -> list[str]:
 
 
 def _shown(character: str, *, first: bool) -> str:
-    if character.isprintable() and character not in _INVISIBLE and character not in _SELECTORS and first:
+    if character.isprintable() and character not in _ESCAPED and first:
         return character
     if unicodedata.category(character) == "Zs":
         return " "

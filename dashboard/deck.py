@@ -212,7 +212,8 @@ class Deck(TimeTravel):
 
         def working() -> None:
             try:
-                found = work()
+                with self._context():  # else a page that was left meanwhile would not know its app
+                    found = work()
             except errors as error:
                 self.call_from_thread(self.say, f"{sorry}{error}", "error")
             else:

@@ -26,6 +26,7 @@ from dashboard.views.typed import Mistyped
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import OneOf
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.tones import WIDEST
 from engine.core.commands import Cancel, Command
 from engine.core.fact import changed
 from engine.core.state import State
@@ -302,7 +303,7 @@ class Choices(OptionList):
         widest = max((len(name) for _, name, _ in choices), default=0)
         for an_id, name, about in choices:
             line = Text.assemble(
-                (f"{clean(name):<{widest}}", "bold"), "  ", clean(about), no_wrap=True, overflow="ellipsis"
+                (f"{clean(name):<{widest}}", "bold"), "  ", clean(about[:WIDEST]), no_wrap=True, overflow="ellipsis"
             )
             self.add_option(Option(line, id=an_id))
         if choices:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dashboard.feed import entries_of
 from dashboard.frame.once_screen import OnceScreen
 from dashboard.views.pages import event_page
+from dashboard.views.place import seq_of
 from dashboard.views.rows import Cell
 from dashboard.views.sentences import sentence
 from store import Reader
@@ -17,8 +18,10 @@ class EventScreen(OnceScreen):
 
     def made(self, now_ms: int) -> Sequence[Cell]:
         names = self.deck.feed.names
+        if (seq := seq_of(self._key)) is None:
+            return [Cell(f"{self._key} is no seq of an event", "warn")]
         with Reader(self.deck.path) as reader:
-            record = reader.record(int(self._key))
+            record = reader.record(seq)
             entry = entries_of(reader, [record], names)[0]
         told = sentence(entry.event, names)
         return event_page(record.seq, record.at_ms, record.kind, record.body, told, now_ms=now_ms)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from textual.widget import Widget
@@ -10,6 +11,7 @@ from dashboard.frame.page_screen import HISTORY, PageScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts, pretty
 from dashboard.views.pages import History
+from dashboard.views.place import seq_of
 from dashboard.views.raw import as_json, object_of, raw_lines
 from dashboard.views.rows import Cell
 from dashboard.widgets.panel import Panel
@@ -39,16 +41,16 @@ class RawScreen(PageScreen):
         super().on_mount()
         self.focus_body()
         if object_of(self.deck.glimpse.state, self._key) is None:
-            self.deck.read(self._from_journal, self._found)
+            self.deck.read(partial(self._from_journal, self.deck.feed.state.seq), self._found)
 
     def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
         return ()
 
-    def _from_journal(self, reader: Reader) -> str:
-        """Return an event, or the last events about something; in a thread."""
-        if self._key.isdigit():
-            return pretty(reader.record(int(self._key)).body)
-        found: list[Any] = reader.records_before(self.deck.feed.state.seq + 1, HISTORY, value=self._key)
+    def _from_journal(self, newest: int, reader: Reader) -> str:
+        """Return an event, or the last events about something; in a thread, which may outlive this page."""
+        if (seq := seq_of(self._key)) is not None:
+            return pretty(reader.record(seq).body)
+        found: list[Any] = reader.records_before(newest + 1, HISTORY, value=self._key)
         return json.dumps([json.loads(record.body) for record in found], indent=2, ensure_ascii=False)
 
     def _found(self, text: str) -> None:

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from textual.widget import Widget
 
+from dashboard.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.process import log_of
 from dashboard.views.header import Glimpse
@@ -39,7 +41,7 @@ class LogScreen(Frame):
     def show(self, glimpse: Glimpse) -> None:
         if not self._reading and glimpse.wall_ms - self._read_ms >= READ_EVERY_MS:
             self._reading, self._read_ms = True, glimpse.wall_ms
-            self.run_worker(self._read, thread=True)
+            self.run_worker(partial(self._read, self.deck), thread=True)
         shown = [line for line in self._lines if self.needle.casefold() in line.casefold()]
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
         pane.show([Cell(line, _tone(line)) for line in shown] or self._empty())
@@ -52,9 +54,9 @@ class LogScreen(Frame):
         log = log_of(self.deck.path)
         return [Cell("the log is empty"), Cell(f"a detached engine writes its errors to {log}", "muted")]
 
-    def _read(self) -> None:
-        lines = tail(log_of(self.deck.path))
-        self.app.call_from_thread(self._then, lines)
+    def _read(self, deck: Deck) -> None:
+        """Runs in a thread, which may outlive this screen."""
+        deck.call_from_thread(self._then, tail(log_of(deck.path)))
 
     def _then(self, lines: Sequence[str]) -> None:
         self._reading = False

@@ -49,12 +49,12 @@ class StateScreen(TableScreen):
 
     def _read(self, glimpse: Glimpse) -> None:
         self._reading, self._read_ms = True, glimpse.wall_ms
-        folder = not self.deck.in_browser  # whose operator has no paths of this machine
+        path, folder = self.deck.path, not self.deck.in_browser  # whose operator has no paths of this machine
 
         def read(reader: Reader) -> Stored:
             return Stored(
                 reader.first_seq(), reader.last_seq(), reader.newest_ms(), reader.size_bytes(), reader.snapshots(),
-                files_beside(self.deck.path) if folder else (),
+                files_beside(path) if folder else (),
             )  # fmt: skip
 
         def then(found: Stored) -> None:

@@ -1,8 +1,10 @@
 """The teams of this machine, to switch between them."""
 
+from functools import partial
 from pathlib import Path
 
 from dashboard.databases import Found, databases_at_hand
+from dashboard.deck import Deck
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Listing
@@ -34,7 +36,7 @@ class TeamsScreen(TableScreen):
         # A browser sees its own team alone: paths of this machine are not its business.
         if due and not self._looking and not self.deck.in_browser:
             self._looking, self._looked_ms = True, glimpse.wall_ms
-            self.run_worker(self._look_for, thread=True)
+            self.run_worker(partial(self._look_for, self.deck), thread=True)
         here = str(self.deck.path)
         return teams(
             self._found,
@@ -44,15 +46,15 @@ class TeamsScreen(TableScreen):
             looked=self._looked or self.deck.in_browser,
         )
 
-    def _look_for(self) -> None:
-        """Runs in a thread."""
+    def _look_for(self, deck: Deck) -> None:
+        """Runs in a thread, which may outlive this screen."""
         try:
             found = databases_at_hand(folders.data_folder())
         except folders.NoHome:
             found = []
-        if self.deck.path not in [one.path for one in found]:
-            found.insert(0, Found(self.deck.path, self.deck.feed.engine))
-        self.app.call_from_thread(self._then, [_team_of(one) for one in found])
+        if deck.path not in [one.path for one in found]:
+            found.insert(0, Found(deck.path, deck.feed.engine))
+        deck.call_from_thread(self._then, [_team_of(one) for one in found])
 
     def _then(self, found: list[TeamFound]) -> None:
         self._looking, self._looked, self._found = False, True, found

@@ -1,6 +1,5 @@
 """The first lines of the page of an agent: what it is, what it is at, what it has used, and what is wrong. Pure."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 from dashboard.views.activity import Activity
@@ -11,6 +10,7 @@ from dashboard.views.glyphs import of_agent
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, spread
 from dashboard.views.plots import meter, spark
+from dashboard.views.published import published
 from dashboard.views.work import circuit_words
 from engine.core.entities.work import Task
 from engine.core.events import AgentSwapped, StepRecorded
@@ -177,10 +177,7 @@ def context_of(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[
 
 def _process(live: Mapping[str, str], task_id: str) -> list[Span]:
     """Return what the process of an attempt uses."""
-    try:
-        told = json.loads(live[f"process:{task_id}"])
-    except (KeyError, ValueError):
-        return []
+    told = published(live, f"process:{task_id}")
     if not isinstance(told, dict):
         return []
     out = [Span("process ", "muted"), Span(str(told.get("pid", "–")))]

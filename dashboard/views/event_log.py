@@ -10,6 +10,7 @@ from typing import NamedTuple, overload
 from dashboard.views.amounts import clock
 from dashboard.views.filters import Filter
 from dashboard.views.names import Names
+from dashboard.views.place import seq_of
 from dashboard.views.rows import Cell, Column
 from dashboard.views.sentences import sentence
 from engine.core.events import Event
@@ -131,9 +132,8 @@ class WholeLog:
 
     def index(self, key: str | None) -> int | None:
         """Return the row of a seq."""
-        if key is None or not self.first_seq <= int(key) <= self.last_seq:
-            return None
-        return int(key) - self.first_seq
+        seq = seq_of(key or "")
+        return seq - self.first_seq if seq is not None and self.first_seq <= seq <= self.last_seq else None
 
 
 class Search(NamedTuple):
@@ -205,6 +205,5 @@ class FoundLog:
 
     def index(self, key: str | None) -> int | None:
         """Return the row of a seq."""
-        if key is None:
-            return None
-        return next((place for place, entry in enumerate(self._entries) if entry.seq == int(key)), None)
+        seq = seq_of(key or "")
+        return next((place for place, entry in enumerate(self._entries) if entry.seq == seq), None)

@@ -153,12 +153,12 @@ def block(lines: Sequence[Line], height: int) -> list[Line]:
 
 def folded(line: str, room: int) -> list[str]:
     """Return a line cut at spaces where it can be, each piece at most `room` cells wide."""
-    pieces = []
-    while cell_len(line) > room:
-        head = chop_cells(line, room)[0]
+    pieces, start = [], 0
+    while cell_len(ahead := line[start : start + _enough(room)]) > room:  # of a long line never the whole rest
+        head = chop_cells(ahead, room)[0]
         space = head.rstrip().rfind(" ")
         cut = space + 1 if space > room // 2 else len(head)
-        pieces.append(line[:cut].rstrip())
-        line = line[cut:]
-    pieces.append(line)
+        pieces.append(ahead[:cut].rstrip())
+        start += cut
+    pieces.append(line[start:])
     return pieces

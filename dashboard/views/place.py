@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 LONGEST = 1_000
 """Characters of a place; what a browser sends is not trusted."""
+_LONGEST_SEQ = 18
 _SYNTAX = re.compile(
-    r"(?P<screen>[a-z][a-z-]*)(?:/(?P<id>[^?]*?))?(?:\?(?P<needle>.*?))?(?:@(?P<seq>\d{1,18}))?", re.DOTALL
+    r"(?P<screen>[a-z][a-z-]*)(?:/(?P<id>[^?]*?))?(?:\?(?P<needle>.*?))?(?:@(?P<seq>[0-9]{1,18}))?", re.DOTALL
 )
 
 
@@ -17,6 +18,11 @@ class NoPlace(ValueError):
         super().__init__(
             f"{text[:80]!r} is no place; write SCREEN[/ID][?FILTER][@SEQ], such as tasks?tides or agent/a3"
         )
+
+
+def seq_of(text: str) -> int | None:
+    """Return the seq that a text is; None where it is none that a file can hold."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_SEQ else None
 
 
 @dataclass(frozen=True, slots=True)

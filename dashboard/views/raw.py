@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -12,8 +13,8 @@ from dashboard.views.lines import Line, Span
 from dashboard.views.prose import wrapped
 from engine.core.state import State
 
-MOST_LINES = 4_000
-"""Lines that are shown; `Y` copies all."""
+MOST_CHARACTERS, MOST_LINES = 50_000, 4_000
+"""What is shown; `Y` copies all."""
 _FIELD = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*":)?(.*)$', re.DOTALL)
 
 
@@ -34,10 +35,11 @@ def as_json(found: Any) -> str:
     return json.dumps(msgspec.to_builtins(found, str_keys=True, enc_hook=str), indent=2, ensure_ascii=False)
 
 
+@lru_cache(4)
 def raw_lines(text: str, width: int) -> list[Line]:
     """Return JSON as lines, folded to a width: names, values and signs differ in colour."""
     lines: list[Line] = []
-    for raw in clean_lines(text):
+    for raw in clean_lines(text[:MOST_CHARACTERS]):
         found = _FIELD.match(raw)
         assert found is not None
         indent, name, value = found.group(1), found.group(2) or "", found.group(3)
@@ -46,8 +48,9 @@ def raw_lines(text: str, width: int) -> list[Line]:
         for at, folded in enumerate(wrapped(spans, room)):
             lines.append(Line((Span(indent + ("  " if at else "")), *folded)))
         if len(lines) >= MOST_LINES:
-            return [*lines[:MOST_LINES], Line((Span("… more; Y copies all of it", "muted"),))]
-    return lines
+            break
+    is_all = len(lines) < MOST_LINES and len(text) <= MOST_CHARACTERS
+    return lines if is_all else [*lines[:MOST_LINES], Line((Span("… more; Y copies all of it", "muted"),))]
 
 
 def _tone(value: str) -> str:

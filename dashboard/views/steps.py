@@ -6,6 +6,7 @@ from typing import Any
 
 from dashboard.views.amounts import clock, counted, duration, elapsed, spent
 from dashboard.views.names import readable
+from dashboard.views.published import published
 from dashboard.views.rows import Cell
 from engine.core.events import Event, ModelFailed, StepRecorded
 from engine.core.fact import JsonValue
@@ -79,10 +80,7 @@ def running_tools(live: Mapping[str, str], task_id: str, now_ms: int) -> list[Ce
 
 def calls_of(live: Mapping[str, str], task_id: str) -> list[tuple[str, str, int]]:
     """Return the tools that a task calls now: name, arguments, and since when."""
-    try:
-        found = json.loads(live.get(f"call:{task_id}", "[]"))
-    except ValueError:
-        return []
+    found = published(live, f"call:{task_id}")
     calls = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     return [(str(one.get("name")), cut(compact(one.get("arguments"))), _whole(one.get("since_ms"))) for one in calls]
 
@@ -100,10 +98,7 @@ def live_cells(live: Mapping[str, str], task_id: str, now_ms: int, *, most: int 
 
 def told_progress(live: Mapping[str, str], task_id: str) -> tuple[float, float]:
     """Return how much of how much a task says that it has done; `(0, 0)` where it says nothing of that."""
-    try:
-        told = json.loads(live.get(f"progress:{task_id}", "null"))
-    except ValueError:
-        return 0, 0
+    told = published(live, f"progress:{task_id}")
     if not isinstance(told, dict):
         return 0, 0
     done, total = told.get("done"), told.get("total")

@@ -73,7 +73,7 @@ def column_under(x: int, *, width: int, rows: int) -> int:
 def _message(said: Cell | None, width: int) -> list[Line]:
     if said is None or not said.text:
         return []
-    pieces = folded(clean(said.text), max(20, width - 2))
+    pieces = folded(clean(said.text[: 3 * MOST_SAID * max(20, width)]), max(20, width - 2))
     if len(pieces) > MOST_SAID:
         pieces = [*pieces[: MOST_SAID - 1], " ".join(pieces[MOST_SAID - 1 :])]
     return [Line((Span(" "), *fit_spans([Span(piece, said.tone)], width - 2))) for piece in pieces]

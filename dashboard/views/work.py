@@ -1,11 +1,11 @@
 """What agents, supervisors and tasks are at, wait for, or suffer from, in a few words."""
 
-import json
 from collections.abc import Mapping
 
 from dashboard.views.amounts import counted, remaining
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
+from dashboard.views.published import published
 from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
 from engine.core.queries.able import AWAY
@@ -26,13 +26,7 @@ def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
 
 def progress(live: Mapping[str, str], task_id: str) -> str:
     """The progress of a task in a few words, such as `61/120 headers`; empty where none is published."""
-    raw = live.get(f"progress:{task_id}")
-    if raw is None:
-        return ""
-    try:
-        told = json.loads(raw)
-    except ValueError:
-        return ""
+    told = published(live, f"progress:{task_id}")
     if not isinstance(told, dict):
         return ""
     done, total, note = told.get("done"), told.get("total"), told.get("note")

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from dashboard.clean import clean
 from dashboard.views.rows import Cell, Choice
 from dashboard.widgets.pane import Pane
-from dashboard.widgets.tones import Toned, fit
+from dashboard.widgets.tones import WIDEST, Toned, fit
 
 
 class Field(Horizontal):
@@ -129,7 +129,7 @@ class Picker(OneOf, Widget, can_focus=True):
             Segment(" ", style),
             Segment(fit(self._label, self.LABEL - 1) + " ", style + self.tone("muted")),
             Segment(name, picked + self.tone("strong")),
-            Segment("  " + clean(value.about), style + self.tone("muted")),
+            Segment("  " + clean(value.about[:WIDEST]), style + self.tone("muted")),
         ]
         return Strip(segments).adjust_cell_length(self.size.width, style)
 

@@ -14,6 +14,9 @@ from dashboard.views.rows import Cell
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned
 
+MOST_CHARACTERS = 100_000
+"""Of one paragraph that are shown: a megabyte takes a second to fold."""
+
 
 class Pane(Toned, ScrollView, can_focus=True):
     """Show paragraphs, folded to the width; each `Cell` may hold several lines."""
@@ -94,5 +97,8 @@ class Pane(Toned, ScrollView, can_focus=True):
 def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
     """The lines of a cell, cleaned and cut to `width`; whether each is the first."""
     room = max(10, width - len(cell.lead))
-    pieces = [piece for line in clean_lines(cell.text) for piece in folded(line, room)]
+    text, more = cell.text[:MOST_CHARACTERS], len(cell.text) - MOST_CHARACTERS
+    pieces = [piece for line in clean_lines(text) for piece in folded(line, room)]
+    if more > 0:
+        pieces.append(f"… {more:,} more characters")
     return [(place == 0, piece) for place, piece in enumerate(pieces)]

@@ -19,6 +19,8 @@ else:
     _Base = object  # Textual takes the CSS of the first base that is a widget, so that this may not be one
 
 _NONE = Style.null()
+WIDEST = 2_000
+"""Characters of a text that any line can show; the rest is not cleaned first."""
 
 
 @cache
@@ -85,14 +87,18 @@ class Toned(_Base):
             if segments:
                 segments.append(Segment(gap, base))
             if cell.lead:
-                segments.append(Segment(clean(cell.lead), base + self.tone(self.LEAD_TONE)))
-            segments.append(Segment(clean(cell.text), base + self.tone(cell.tone)))
+                segments.append(Segment(clean(cell.lead[:WIDEST]), base + self.tone(self.LEAD_TONE)))
+            segments.append(Segment(clean(cell.text[:WIDEST]), base + self.tone(cell.tone)))
         return segments
 
 
-@lru_cache(4096)
 def fit(text: str, width: int, *, right: bool = False) -> str:
     """Return `text` cleaned and exactly `width` cells wide; what is too long ends in `…`."""
+    return _fit(text[: 3 * max(width, 0) + 4], width, right)  # of three characters at most two take no cell
+
+
+@lru_cache(4096)
+def _fit(text: str, width: int, right: bool) -> str:
     text = clean(text)
     length = cell_len(text)
     if length > width:

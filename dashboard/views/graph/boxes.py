@@ -38,7 +38,7 @@ def natural_width(node: Node, size: int) -> int:
     else:
         row = cell_len(node.figure) + (_BAR + 1 if node.share is not None else 0)
         top = 2 + name + (2 + took if took and size == 6 else 0)
-        wide = 4 + max(top, row, min(24, cell_len(node.now)) if size == 6 else 0)
+        wide = 4 + max(top, row, min(24, cell_len(node.now[:76])) if size == 6 else 0)
     return max(LEAST, min(MOST, wide))
 
 

@@ -9,6 +9,7 @@ from dashboard.views.amounts import duration, elapsed, median
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import AGENT, SUSPENDED, Mark, of_agent, of_task
 from dashboard.views.graph.model import Node
+from dashboard.views.steps import told_progress
 from dashboard.views.usage import is_metered
 from dashboard.views.work import now_of_agent, progress
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskStatus
@@ -152,9 +153,9 @@ def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
         return 1.0
     if task.status is not TaskStatus.RUNNING or task.started_ms is None or task.kind != "agent":
         return None
-    told = progress(sight.live, task.id).partition(" ")[0].partition("/")
-    if told[0].isdigit() and told[2].isdigit() and int(told[2]):
-        return min(1.0, int(told[0]) / int(told[2]))
+    done, total = told_progress(sight.live, task.id)
+    if total:
+        return done / total
     usual = median(member.durations_ms) if member is not None else None
     return min(1.0, (sight.now_ms - task.started_ms) / usual) if usual else None
 
