@@ -16,6 +16,7 @@ from dashboard.app import QuarterdeckApp
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
 from dashboard.frame.frame import Frame
+from dashboard.screens.tasks import TasksScreen
 from dashboard.widgets.table import Table
 from engine.teamfile import read_team
 from tests.patience import PATIENCE_S
@@ -53,7 +54,8 @@ def commands() -> Iterator[list[str]]:
 
 
 def bound_keys() -> set[str]:
-    found = [one for cls in (Frame, Table, QuarterdeckApp) for one in cls.BINDINGS if isinstance(one, Binding)]
+    places = (Frame, TasksScreen, Table, QuarterdeckApp)
+    found = [one for cls in places for one in cls.BINDINGS if isinstance(one, Binding)]
     return {QuarterdeckApp.COMMAND_PALETTE_BINDING, *(key for one in found for key in one.key.split(","))}
 
 
