@@ -9,7 +9,6 @@ from dashboard.actions import ACTIONS
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
-from dashboard.places import places
 from dashboard.views.past import ALREADY_LIVE, REFUSED
 from dashboard.widgets.time_bar import Scrubber
 from engine.core.fold import fold
@@ -115,19 +114,6 @@ async def test_nothing_can_be_changed_in_the_past_and_it_says_what_to_do(tmp_pat
         await hand.press("x")
         assert isinstance(hand.app.screen, Frame)
         assert not hand.app.orders
-
-
-@pytest.mark.parametrize("place", places())
-async def test_every_screen_shows_the_past(tmp_path: Path, place: str) -> None:
-    async with opened(tmp_path) as hand:
-        await went_back(hand)
-        hand.app.action_go(place)
-        await hand.press()
-        if place != "state":  # where enter goes to the newest event
-            await hand.press("down", "enter")
-
-        assert hand.app.glimpse.state.seq == AT
-        assert hand.app.screen.has_class("-past")
 
 
 async def test_the_log_ends_at_the_moment_also_what_a_filter_finds(tmp_path: Path) -> None:
