@@ -33,6 +33,16 @@ from dashboard.widgets.tree import Tree
 PANE, TAIL = Grip("pane", "pane", "left"), Grip("tail", "tail", "top")
 
 
+class Parts(Horizontal):
+    """The tree and what stands beside and below it."""
+
+    def on_resize(self) -> None:
+        """Divide the room anew, also where it changed because a line for typing was opened, and the team rests."""
+        screen = self.screen
+        if isinstance(screen, NetworkScreen):
+            self.call_after_refresh(screen.divide)
+
+
 class NetworkScreen(TableScreen):
     """Structure on the left, the same columns on the right; below it what happens, beside it what is chosen."""
 
@@ -72,7 +82,7 @@ class NetworkScreen(TableScreen):
         self._oldest: tuple[int, str, str] = (0, "", "")
 
     def body(self) -> Iterable[Widget]:
-        with Horizontal(id="parts"):
+        with Parts(id="parts"):
             with Vertical(id="left"):
                 yield Tree(id="body")
                 yield Lines(id="graph")
@@ -99,12 +109,12 @@ class NetworkScreen(TableScreen):
         )
 
     def show(self, glimpse: Glimpse) -> None:
-        self._arrange()
+        self.divide()
         super().show(glimpse)
-        self._arrange()
+        self.divide()
         self._show_beside(glimpse)
 
-    def _arrange(self) -> None:
+    def divide(self) -> None:
         """Give each part its room; the screen is laid out anew only where that has changed."""
         parts, size = self.query_one("#parts"), self.size
         rows = len(self.table.rows.keys)

@@ -29,6 +29,8 @@ IDLE_SHOWN = 3
 """Idle agents of a supervisor that are shown where the rest is folded."""
 STAYS_MS = 10_000
 """An agent that was at work stays on the screen for this long, so that lines do not jump."""
+NARROW = 76
+"""In a tree of fewer cells NOW gets less, so that the meter of the last minute stays."""
 SWAPPED_MS = 60_000
 """A swap, or another strategy, is marked in a row for so long."""
 NAME_LEAST, NAME_MOST = 14, 40
@@ -161,7 +163,8 @@ def _columns(
     name = min(max(widest, NAME_LEAST), NAME_MOST, max(NAME_LEAST, measures.width // 4))
     lane = measures.lane
     last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
-    now = Column("NOW", 14 if metered else 18, grow=1, most=84, calm=True)
+    least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the price of what each was at work
+    now = Column("NOW", least, grow=1, most=84, calm=True)
     queue = Column("QUEUE", 5, right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (

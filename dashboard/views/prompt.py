@@ -9,6 +9,7 @@ from dashboard.views.lines import Line, Span
 from dashboard.views.names import Texts, readable
 from dashboard.views.prose import paragraph
 from dashboard.views.steps import cut
+from dashboard.views.values import value_lines, values_in
 from engine.core.events import StepRecorded
 from engine.core.queries import prompts as queries
 from engine.core.state import State, Task
@@ -109,9 +110,17 @@ def prompt_lines(messages: Sequence[Message], width: int, *, each: int = 1_000) 
     lines: list[Line] = []
     for role, text in messages:
         tone = _TONES.get(role, "")
-        for at, line in enumerate(paragraph(text, width - _ROLE, tone=tone, most=each)):
+        for at, line in enumerate(_body(text, width - _ROLE, tone=tone, most=each)):
             lines.append(Line((Span(f"{role if not at else '':<{_ROLE}}", "muted"), *line.spans)))
     return lines
+
+
+def _body(text: str, width: int, *, tone: str, most: int) -> list[Line]:
+    """Return a message as lines; one that is JSON is laid out as its value."""
+    values = values_in(text)
+    if values is None:
+        return list(paragraph(text, width, tone=tone, most=most))
+    return [line for value in values for line in value_lines(value, width, most=most)][:most]
 
 
 def folded_prompt(messages: Sequence[Message], width: int, height: int) -> list[Line]:

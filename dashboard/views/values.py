@@ -25,7 +25,7 @@ _DEEPEST = 12
 
 def output_lines(said: Any, width: int) -> list[Line]:
     """Return what an agent put out or was given: a value laid out, a text as markdown, JSON in a text as its value."""
-    values = _parsed(said) if isinstance(said, str) else [said]
+    values = values_in(said) if isinstance(said, str) else [said]
     if values is None:
         return prose(as_markdown(said), width)
     lines: list[Line] = []
@@ -66,7 +66,7 @@ def value_spans(value: Any, room: int, *, without: str = "", deep: int = 0) -> l
     return list(fit_spans([_scalar(text)], room))
 
 
-def _parsed(text: str) -> list[Any] | None:
+def values_in(text: str) -> list[Any] | None:
     """Return the values of a text that is JSON, or several one after the other, as a join makes them; else None."""
     if text[:1] not in ("{", "["):
         return None

@@ -15,9 +15,10 @@ from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line, cells
 from dashboard.views.meters import METER, SPAN_MS, Meters
 from dashboard.views.names import Names
-from dashboard.views.network import Folding, Measures, network
+from dashboard.views.network import GAP, Folding, Measures, network
 from dashboard.views.progress import Progress, progress_of, time_to_go
 from dashboard.views.queues import QueueHistory
+from dashboard.views.rows import fitted
 from dashboard.views.sections import wrapped
 from dashboard.views.sorting import Sorting
 from dashboard.views.supervisor_pane import supervisor_pane, supervisor_side
@@ -247,6 +248,16 @@ def test_a_row_shows_where_its_agent_is_and_a_heading_sorts_the_members() -> Non
     assert [listing.cells(index)[0].text for index in range(len(listing.keys))] == [
         "scout", "scout-thorough", "scout-careful"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [80, 100, 110, 120, 160, 200])
+def test_the_meter_of_the_last_minute_stays_at_every_width(columns: int) -> None:
+    world = audit()
+    tree = columns - arranged(columns, 40, 35, lines=11).pane
+    measures = Measures(tree, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
+
+    assert "LAST 60 s" in [shown[index].title for index, _ in fitted(shown, tree - 4, GAP)]
 
 
 def test_queue_lengths_are_sampled_once_a_second_and_forgotten_in_the_past() -> None:
