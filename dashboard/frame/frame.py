@@ -110,9 +110,14 @@ class Frame(Sized):
         """Bring the body up to date."""
         raise NotImplementedError
 
+    @property
+    def is_there(self) -> bool:
+        """Whether its widgets are: what was read for it may come before it is laid out, or while it is taken away."""
+        return self.is_attached and self.is_mounted and self.display and bool(self.children)
+
     def look(self, glimpse: Glimpse) -> None:
         """Bring frame and body up to date."""
-        if not (self.is_mounted and self.children):  # what was read for it may be there before it is
+        if not self.is_there:
             return
         self.show(glimpse)  # first: the frame says how much of it there is
         brief = self._show_strip(glimpse)
@@ -125,7 +130,7 @@ class Frame(Sized):
         self.query_one("#keys", Keys).show(_told(self._keys_now(glimpse)), _told([(":", "command"), ("?", "keys")]))
 
     def look_at_time(self, glimpse: Glimpse) -> None:
-        if self.is_mounted and self.children:
+        if self.is_there:
             self.query_one("#time", Scrubber).show_time(glimpse, self.deck.spans, self._said(glimpse))
 
     def _show_tour(self) -> None:

@@ -54,7 +54,7 @@ class JournalScreen(TableScreen):
             if newest and len(self.entries) >= LONG:  # a long listing is made when it is due
                 return
             self._next_ms = 0
-            if self.is_attached:
+            if self.is_there:
                 self.look(self.deck.glimpse)
 
         self.deck.read(read, then)

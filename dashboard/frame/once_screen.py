@@ -31,7 +31,7 @@ class OnceScreen(PageScreen):
 
     def _show_made(self, found: Sequence[Cell]) -> None:
         self._cells = found
-        if self.is_attached:
+        if self.is_there:
             self.look(self.deck.glimpse)
 
     def show(self, glimpse: Glimpse) -> None:

@@ -93,7 +93,7 @@ class PageScreen(Frame):
             self.parts |= parts
             for ref in missing:
                 self.texts.add(ref, bodies.get(ref.seq))
-            if self.is_attached and self.children:  # else the page was left meanwhile, or is not laid out yet
+            if self.is_there:
                 self.show(self.deck.glimpse)
 
         self.deck.read(read, then)

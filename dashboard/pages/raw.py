@@ -55,7 +55,7 @@ class RawScreen(PageScreen):
 
     def _found(self, text: str) -> None:
         self._text = text
-        if self.is_attached:
+        if self.is_there:
             self.look(self.deck.glimpse)
 
     def show(self, glimpse: Glimpse) -> None:

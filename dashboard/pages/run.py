@@ -191,7 +191,7 @@ class RunScreen(PanelsScreen):
         return self._ended.sight(self._key, glimpse)
 
     def _draw_again(self) -> None:
-        if self.is_attached:
+        if self.is_there:
             self.look(self.deck.glimpse)
             self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 

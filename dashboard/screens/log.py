@@ -60,7 +60,7 @@ class LogScreen(Frame):
 
     def _then(self, lines: Sequence[str]) -> None:
         self._reading = False
-        if lines != self._lines and self.is_attached:
+        if lines != self._lines and self.is_there:
             self._lines = lines
             self.look(self.deck.glimpse)
 

@@ -106,7 +106,7 @@ class MetricsScreen(TableScreen):
                 newer = [one for one in self._ends if one.at_ms > found[-1].at_ms]
                 self._ends = deque([*found, *newer], MOST)
                 self._drawn = ()
-                if self.is_attached:
+                if self.is_there:
                     self.look(self.deck.glimpse)
 
         self.deck.read(read, then)

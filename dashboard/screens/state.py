@@ -60,7 +60,7 @@ class StateScreen(TableScreen):
         def then(found: Stored) -> None:
             self._found, self._looked, self._reading = found, True, False
             self._next_ms = 0
-            if self.is_attached:
+            if self.is_there:
                 self.look(self.deck.glimpse)
 
         self.deck.read(read, then)

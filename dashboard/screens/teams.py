@@ -59,7 +59,7 @@ class TeamsScreen(TableScreen):
     def _then(self, found: list[TeamFound]) -> None:
         self._looking, self._looked, self._found = False, True, found
         self._next_ms = 0
-        if self.is_attached:
+        if self.is_there:
             self.look(self.deck.glimpse)
 
     def on_table_opened(self, event: Table.Opened) -> None:

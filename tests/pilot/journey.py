@@ -55,6 +55,11 @@ class Journey:
         self._do(lambda: setattr(self.app, "glimpse", self.app._look()))
         self._do(self.app.show)
         await self._pilot.pause(0)  # without it waits until the process idles, which its threads do not
+        await self.until(self._is_drawn)
+
+    def _is_drawn(self) -> bool:
+        lines = self.app.screen._compositor.render_strips()
+        return any(segment.text.strip() for line in lines for segment in line)
 
     def _do(self, deed: Callable[[], object]) -> None:
         """Do something as the app itself would: what it starts knows of which app it is."""
