@@ -34,7 +34,7 @@ async def test_waiting_raises_a_priority(at_s: float, order: list[str]) -> None:
 
 async def test_a_task_that_backs_off_is_tried_now() -> None:
     diary = Diary()
-    ada = diary.fails(1, "ada", takes_s=1, on_failure=[Retry(1, base_s=1e6, cap_s=1e6)])  # a draw from all of it
+    ada = diary.fails(1, "ada", takes_s=1, on_failure=[Retry(1, base_s=3600, cap_s=3600)])  # drawn from all of it
 
     async with diary.supervisor("chief", ada) as chief:
 
