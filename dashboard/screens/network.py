@@ -40,7 +40,7 @@ class Parts(Horizontal):
         """Divide the room anew, also where it changed because a line for typing was opened, and the team rests."""
         screen = self.screen
         if isinstance(screen, NetworkScreen):
-            self.call_after_refresh(screen.divide)
+            self.call_after_refresh(screen.fit)
 
 
 class NetworkScreen(TableScreen):
@@ -113,6 +113,11 @@ class NetworkScreen(TableScreen):
         super().show(glimpse)
         self.divide()
         self._show_beside(glimpse)
+
+    def fit(self) -> None:
+        """Divide the room anew, and fill what became larger."""
+        self.divide()
+        self._show_beside(self.deck.glimpse)
 
     def divide(self) -> None:
         """Give each part its room; the screen is laid out anew only where that has changed."""

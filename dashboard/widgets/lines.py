@@ -56,7 +56,8 @@ class Lines(Toned, Widget):
 
     def show(self, lines: Sequence[Line]) -> None:
         """Show these lines from the top; more than fit are not seen."""
-        before, after = self._lines, tuple(lines[: self.size.height])
+        # All are kept: a pane that was just made larger has its new size only after the next layout.
+        before, after = self._lines, tuple(lines)
         self._lines = after
         kept = {line: strip for line, strip in self._strips.items() if line in set(after)}
         self._strips = kept
