@@ -1,6 +1,6 @@
 """Giving a supervisor something to do: run a request, queue, follow or stop it, and decide about work under way."""
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypedDict, Unpack
 
@@ -256,19 +256,20 @@ class Requests(Node):
         with refusals():
             check_arguments("a request", RunDuties, duties)
         self._engine.check_complete()
-        self._refuse_broken(as_text(value), duties.get("category"))
+        self._refuse_broken(as_text(value), duties.get("category"), conversation)
         said: dict[str, Any] = {**duties, "conversation": conversation, "after": list(duties.get("after", ()))}
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
             applied = await self._engine.order(lambda: Submit(request=value, supervisor=self._target, **said))
         return str(applied.result["run_id"])
 
-    def _refuse_broken(self, text: str, category: str | None) -> None:
+    def _refuse_broken(self, text: str, category: str | None, conversation: str | None) -> None:
         """Raise if a needed agent cannot work: the run would wait until a person repairs it."""
         state = self._state
         if not any(map(_is_broken, state.agents.values())):
             return
-        for agent in _needed_under(state, self._here, text, category):
+        past = self._here.conversations.get(conversation or "")
+        for agent in _needed_under(state, self._here, text, category, past.worked if past is not None else ()):
             if _is_broken(agent):
                 raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or AWAY}")
 
@@ -304,10 +305,12 @@ def _is_broken(agent: Agent) -> bool:
     return agent.error is not None or agent.away
 
 
-def _needed_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
+def _needed_under(
+    state: State, supervisor: Supervisor, text: str, category: str | None, before: Sequence[str]
+) -> Iterator[Agent]:
     """Yield the agents that a request needs, down the tree; none if the core will refuse it."""
     try:
-        cast = cast_for(state, supervisor, text, category)
+        cast = cast_for(state, supervisor, text, category, before=before)
         _, graph = planned(state, supervisor, cast)
     except Refused:
         return
@@ -315,7 +318,7 @@ def _needed_under(state: State, supervisor: Supervisor, text: str, category: str
         if member_id in state.agents:
             yield state.agents[member_id]
         else:
-            yield from _needed_under(state, state.supervisors[member_id], text, category)
+            yield from _needed_under(state, state.supervisors[member_id], text, category, before)
 
 
 def _needed(state: State, cast: Cast, placed: list[str]) -> list[str]:

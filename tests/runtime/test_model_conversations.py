@@ -192,3 +192,18 @@ async def test_a_conversation_is_known_elsewhere_after_an_export_between_its_run
         await twin.arun("Continue")
 
     assert told(REQUESTS[0].messages) == [*FIRST, ("user", "Continue")]
+
+
+async def test_a_request_that_suits_nobody_goes_on_elsewhere_with_who_worked_before() -> None:
+    scout = AgentSpec(name="scout", agent_type="SimpleAgent", model="scout", specialties=["harbours"])
+    other = AgentSpec(name="other", agent_type="SimpleAgent", model="lead", specialties=["mountains"])
+    team = DynamicSupervisor(name="team", auto_discover=True, agent_specs=[other, scout], models=MODELS)
+    await team.arun("Look at the harbours")
+    state = await team.serialize_complete_state()
+
+    twin = DynamicSupervisor(name="twin")
+    await twin.deserialize_state(json.loads(json.dumps(state)))
+
+    await twin.arun("Go on with the previous piece")
+
+    assert (REQUESTS[-1].name, told(REQUESTS[-1].messages)[0]) == ("scout", ("user", "Look at the harbours"))

@@ -3,10 +3,10 @@
 from typing import Any
 
 from engine.core.codec import encode_state
-from engine.core.commands import RetryWork, SupervisorSpec
+from engine.core.commands import RetryWork, Submit, SupervisorSpec
 from engine.core.legality import assert_legal
 from engine.core.state import CONVERSATIONS, EXCHANGES, RunStatus
-from tests.story import applied, attempt, done, ended, member, start_of, submitted
+from tests.story import applied, attempt, done, ended, member, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -78,6 +78,41 @@ def test_a_request_that_is_tried_again_is_part_of_the_same_conversation() -> Non
     applied(world, RetryWork(target=run_id))
 
     assert remembered(world, "ada") == [("done", "one", "from ada")]
+
+
+def test_what_suits_nobody_goes_to_who_worked_on_the_request_before_in_the_conversation() -> None:
+    world = team_world(agent("ada", "writing"), agent("bob", "statistics"), auto_discover=True)
+    for request, who in (("Do the statistics", "bob"), ("Go on with that", "bob"), ("Do the writing", "ada")):
+        submitted(world, request, conversation="main")
+        done(world, who)
+    submitted(world, "Go on with that", conversation="main")
+
+    assert works(world) == ["ada"]
+    assert refused(world, Submit(request="Go on with that")).startswith("no agent can")
+    assert refused(world, Submit(request="Go on with that", conversation="side")).startswith("no agent can")
+
+
+def test_who_was_only_asked_by_another_does_not_take_what_suits_nobody() -> None:
+    world = team_world(agent("ada", "writing"), agent("bob", "statistics"), auto_discover=True)
+    submitted(world, "Do the writing", conversation="main")
+    world.ask(attempt(world, "ada"), "bob", ["x"])
+    done(world, "bob")
+    done(world, "ada")
+    submitted(world, "Go on with that", conversation="main")
+
+    assert works(world) == ["ada"]
+
+
+def test_a_team_below_goes_on_with_who_worked_in_it_before() -> None:
+    below = SupervisorSpec(
+        name="below", auto_discover=True, members=[agent("ada", "writing"), agent("bob", "statistics")]
+    )
+    world = team_world(below)
+    submitted(world, "Do the statistics", conversation="main")
+    done(world, "bob")
+    submitted(world, "Go on with that", conversation="main")
+
+    assert works(world) == ["bob"]
 
 
 def test_a_conversation_is_bounded_however_long_it_goes_on() -> None:

@@ -13,6 +13,7 @@ from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, Plan
 from engine.core.fold.ending import lets_pass
 from engine.core.outcomes import Mint
 from engine.core.prompts import GrowGroup, PlanGroup
+from engine.core.queries.conversation import worked_before
 from engine.core.queries.inputs import input_of
 from engine.core.queries.participants import Cast, cast_for, members_in, names_in, wants_text
 from engine.core.queries.targets import member_name
@@ -43,7 +44,8 @@ def plan_group(state: State, prompt: PlanGroup, ctx: Context, mint: Mint | None 
             return [PlanAsked(task_id=group.id)]
         text = given
     try:
-        cast = cast_for(state, supervisor, text or "", category)
+        before = worked_before(state, state.runs[group.run_id], group)
+        cast = cast_for(state, supervisor, text or "", category, before=before)
         wiring, graph = planned(state, supervisor, cast, mint)
     except Refused as refusal:
         return [_failed(group, refusal.reason)]

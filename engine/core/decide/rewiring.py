@@ -7,6 +7,7 @@ from engine.core.events import GroupChange, NodePlan
 from engine.core.fact import JsonValue, changed, fact
 from engine.core.fold.ending import lets_pass
 from engine.core.outcomes import Mint
+from engine.core.queries.conversation import worked_before
 from engine.core.queries.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
 from engine.core.queries.plans import plans_of
 from engine.core.queries.targets import member_name
@@ -247,7 +248,9 @@ def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[T
         return []
     try:
         text = group.input if isinstance(group.input, str) else ""
-        cast = cast_for(state, changed(wanted, options=changed(wanted.options, strategies={})), text, category)
+        alone = changed(wanted, options=changed(wanted.options, strategies={}))
+        before = worked_before(state, state.runs[group.run_id], group)
+        cast = cast_for(state, alone, text, category, before=before)
     except Refused:
         return []
     there = {_worker(node) for node in nodes}

@@ -51,7 +51,9 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
     if spent is not None:
         raise Refused(f"{spent}; change the limits of who has spent it first")
     check_category(supervisor, command.category)
-    cast = cast_for(state, supervisor, text, command.category)  # refuses now rather than in the run
+    past = supervisor.conversations.get(command.conversation or "")
+    # Refuses now rather than in the run.
+    cast = cast_for(state, supervisor, text, command.category, before=past.worked if past is not None else ())
     check_settings(cast.mode, cast.settings, [member_name(state, one) for one in members_in(state, supervisor)])
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)

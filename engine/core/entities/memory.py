@@ -68,5 +68,7 @@ class Conversation:
     """How many runs of it have ended; exchanges are numbered by that, from 0."""
     open: int = 0
     """How many runs of it are open."""
+    worked: list[str] = field(default_factory=list)
+    """Members that had a place in the graphs of the last one that ended; a request that suits nobody goes to them."""
     exchanges: dict[int, Exchange] = field(default_factory=dict)
     """The last `EXCHANGES`, and older ones that an open run remembers."""

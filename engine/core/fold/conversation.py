@@ -48,6 +48,7 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
         said=list(_outcome(state, run).said),
     )  # fmt: skip
     conversation.ended += 1
+    conversation.worked = _placed(state, run) or conversation.worked
     first = conversation.ended - EXCHANGES
     for number in [*range(max(0, run.remembers - EXCHANGES), run.remembers), first - 1]:
         past = conversation.exchanges.get(number)
@@ -79,6 +80,14 @@ def _outcome(state: State, run: Run) -> Task:
     while task.kind == "group" and task.outcome_id is not None:
         task = state.tasks[task.outcome_id]
     return task
+
+
+def _placed(state: State, run: Run) -> list[str]:
+    """Return the members that had a place in a graph of a run; who was only asked by another had none."""
+    tasks = [state.tasks[task_id] for task_id in run.tasks if task_id != run.root_id]
+    return list(
+        dict.fromkeys(one.worker_id for one in tasks if one.worker_id and not one.asked_by and not one.call_key)
+    )
 
 
 def _shorten(conversation: Conversation) -> None:

@@ -1,6 +1,6 @@
 """What an attempt is told of the runs before its own."""
 
-from engine.core.state import EXCHANGES, Exchange, State, Task
+from engine.core.state import EXCHANGES, Exchange, Run, State, Task
 
 
 def remembered_by(state: State, task: Task) -> list[Exchange]:
@@ -10,6 +10,13 @@ def remembered_by(state: State, task: Task) -> list[Exchange]:
         return []
     exchanges = state.supervisors[run.supervisor_id].conversations[run.conversation].exchanges
     return [exchanges[number] for number in range(max(0, run.remembers - EXCHANGES), run.remembers)]
+
+
+def worked_before(state: State, run: Run, group: Task) -> list[str]:
+    """Return the members that worked on the run before in the conversation that a group is part of."""
+    if run.conversation is None or not speaks_in(state, group):
+        return []
+    return state.supervisors[run.supervisor_id].conversations[run.conversation].worked
 
 
 def speaks_in(state: State, task: Task) -> bool:

@@ -42,7 +42,9 @@ def wants_text(supervisor: Supervisor, category: str | None) -> bool:
     return "delegate" in modes and supervisor.options.lead is None
 
 
-def cast_for(state: State, supervisor: Supervisor, text: str, category: str | None = None) -> Cast:
+def cast_for(
+    state: State, supervisor: Supervisor, text: str, category: str | None = None, *, before: Sequence[str] = ()
+) -> Cast:
     """Return who takes part in a request to `supervisor`, and how.
 
     Args:
@@ -50,6 +52,7 @@ def cast_for(state: State, supervisor: Supervisor, text: str, category: str | No
         supervisor: Who coordinates.
         text: The request; may be empty where `wants_text` says so.
         category: The kind of work, where somebody said it.
+        before: Members that worked on the request before in the same conversation; what suits nobody goes to them.
 
     Raises:
         NoAgentMatches: If agents are to be discovered and nobody matches.
@@ -72,9 +75,9 @@ def cast_for(state: State, supervisor: Supervisor, text: str, category: str | No
         able, who = _of_category(state, able, found, settings)
         why = f"{why}; {who}" if who else why
     if supervisor.auto_discover and found is None:
-        able, why = _discovered(state, supervisor, able, text)
+        able, why = _discovered(state, supervisor, able, text, before)
     if mode == "delegate":
-        able, who = _lead(state, supervisor, able, settings, text)
+        able, who = _lead(state, supervisor, able, settings, text, before)
         why = f"{why}; {who}"
     aggregator = aggregator_of(state, supervisor, mode=mode, settings=settings, able=able)
     if aggregator is not None:
@@ -160,25 +163,40 @@ def _reached(state: State, able: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str) -> tuple[list[str], str]:
+def _discovered(
+    state: State, supervisor: Supervisor, able: list[str], text: str, before: Sequence[str]
+) -> tuple[list[str], str]:
     reached = _reached(state, able)
     choice = chosen_for(state, [state.agents[one] for one in reached], text, supervisor.max_matches)
     if choice.matches:
         return list(dict.fromkeys(reached[match.id] for match in choice.matches)), choice.explanation
-    default = _default(state, supervisor, text, choice.nearest)
-    return [default], f"nobody matches; {supervisor.default_agent} is the default agent"
+    return _who_takes_the_rest(state, supervisor, able, text, before, choice.nearest)
 
 
-def _default(state: State, supervisor: Supervisor, text: str, near: Sequence[str]) -> str:
-    """Return the default agent; like a lead it need not be one of the participants."""
+def _who_takes_the_rest(
+    state: State, supervisor: Supervisor, able: list[str], text: str, before: Sequence[str], near: Sequence[str]
+) -> tuple[list[str], str]:
+    """Return who takes what suits nobody: the default agent, else who worked on the request before.
+
+    Like a lead, the default agent need not be one of the participants.
+    """
     for member_id in members_in(state, supervisor):
         if member_name(state, member_id) == supervisor.default_agent:
-            return member_id
-    raise NoAgentMatches(text[:60], near)
+            return [member_id], f"nobody matches; {supervisor.default_agent} is the default agent"
+    there = [one for one in before if one in able]
+    if not there:
+        raise NoAgentMatches(text[:60], near)
+    who = ", ".join(member_name(state, one) for one in there)
+    return there, f"nobody matches; {who} worked on the request before in this conversation"
 
 
 def _lead(
-    state: State, supervisor: Supervisor, able: list[str], settings: Mapping[str, JsonValue], text: str
+    state: State,
+    supervisor: Supervisor,
+    able: list[str],
+    settings: Mapping[str, JsonValue],
+    text: str,
+    before: Sequence[str],
 ) -> tuple[list[str], str]:
     """Return who gets the whole request."""
     named = supervisor.options.lead or settings.get("lead")
@@ -190,7 +208,8 @@ def _lead(
         return [reached[choice.matches[0].id]], choice.explanation
     if len(able) == 1:
         return able, "the only one"
-    return [_default(state, supervisor, text, choice.nearest)], "nobody matches; the default agent"
+    found, why = _who_takes_the_rest(state, supervisor, able, text, before, choice.nearest)
+    return found[:1], why
 
 
 def lead_of(state: State, supervisor: Supervisor, name: str) -> str:

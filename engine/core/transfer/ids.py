@@ -83,7 +83,15 @@ def _calls(calls: dict[str, Call], new_id: NewId) -> dict[str, Call]:
 def _conversations(conversations: dict[str, Conversation], new_id: NewId) -> dict[str, Conversation]:
     for exchange in _exchanges([conversations]):
         force_setattr(exchange, "run_id", new_id(exchange.run_id))
+    for conversation in conversations.values():
+        conversation.worked[:] = map(new_id, conversation.worked)
     return conversations
+
+
+def _of_conversations(values: Iterable[dict[str, Conversation]]) -> Iterator[str]:
+    held = list(values)
+    yield from (one.run_id for one in _exchanges(held))
+    yield from (id for each in held for conversation in each.values() for id in conversation.worked)
 
 
 def _exchanges(values: Iterable[dict[str, Conversation]]) -> Iterator[Any]:
@@ -115,9 +123,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "id": Ids(of="s"),
         "parent_id": Ids(of="s"),
         "members": _list_of("sa"),
-        "conversations": Ids(
-            of="r", each=_conversations, found=lambda values: (one.run_id for one in _exchanges(values)), gone=True
-        ),
+        "conversations": Ids(of="rsa", each=_conversations, found=_of_conversations, gone=True),
     },
     "agents": {
         "id": Ids(of="a"),
