@@ -6,6 +6,7 @@ Rule: the state is folded from the file, so that these lists and the dashboard a
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,10 +14,10 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.filtering import checked, filtering
-from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, task_item
+from dashboard.cli.items import Item, agent_item, name_of, run_item, supervisor_item, task_item
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
-from dashboard.views.amounts import clock, duration, median, percent
+from dashboard.views.amounts import clock, duration, median, money, percent
 from dashboard.views.digest import Digest, digest
 from dashboard.views.filters import Filter
 from dashboard.views.glyphs import RUN, of_task
@@ -26,12 +27,13 @@ from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor
+from engine.core.queries.track_record import mean_of
 from engine.core.queries.tree import levels, warning_of
-from engine.core.state import Run, RunStatus, RunSummary, State, Task
+from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Task
 from engine.folding import events_of, folded_from, pages
 from store import EngineInfo, Reader
 
-_AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "TASKS"})
+_AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "TASKS", "TIME EACH", "USD EACH", "COST"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +117,10 @@ def _engine_line(engine: EngineInfo | None) -> str:
 
 @click.command("agents")
 @click.option("--under", metavar="SUPERVISOR", help="Only those of one supervisor.")
+@click.option("--by-category", is_flag=True, help="What came of their work in each category of requests.")
 @filtering
 @click.pass_context
-def agents(ctx: click.Context, under: str | None, wanted: Filter) -> None:
+def agents(ctx: click.Context, under: str | None, wanted: Filter, *, by_category: bool) -> None:
     """List agents with what they do and how they have done."""
     with _looking(ctx) as look:
         state, live = look.state, look.reader.live()
@@ -143,7 +146,23 @@ def agents(ctx: click.Context, under: str | None, wanted: Filter) -> None:
         none = "no agent passes the filter" if wanted else "no agents yet; add some with: quarterdeck add FILE"
         return Table(columns, rows, empty=none, right=_AT_RIGHT)
 
-    emit(ctx, look.body("agents", items), shown)
+    emit(ctx, look.body("agents", items), partial(_track_records, state, found) if by_category else shown)
+
+
+def _track_records(state: State, found: Sequence[Agent]) -> Table:
+    """Return what came of the work of agents in each category, a line each."""
+    rows = []
+    for agent in found:
+        for category, record in sorted(agent.track_record.items()):
+            ended = record.done + record.failed
+            seconds, cost_usd = mean_of(record)
+            rows.append(
+                (agent.name, name_of(state, agent.supervisor_id), category or "none", record.done, record.failed,
+                 record.cancelled, percent(record.done / ended if ended else None), duration(seconds * 1000),
+                 None if cost_usd is None else f"{cost_usd:.2g}", money(record.usage))
+            )  # fmt: skip
+    columns = ["AGENT", "UNDER", "CATEGORY", "DONE", "ERR", "CANCELLED", "OK", "TIME EACH", "USD EACH", "COST"]
+    return Table(columns, rows, empty="no agent has worked yet", right=_AT_RIGHT)
 
 
 @click.command("tasks")

@@ -90,8 +90,8 @@ def agent_page(
 
 
 def _track_record(agent: Agent) -> Iterable[Cell]:
-    """What came of its work in each category, where it has worked in any."""
-    if not any(agent.track_record):
+    """What came of its work in each category of requests."""
+    if not agent.track_record:
         return
     yield from (BLANK, Cell("TRACK RECORD", "muted"))
     for category, record in sorted(agent.track_record.items()):

@@ -231,3 +231,12 @@ def test_what_a_person_allowed_for_good_is_listed_and_taken_back(engine: Detache
     assert run("grants")[1] == "nothing is granted\n"
     assert run("grants", "--revoke", "g1")[0] == 3
     check("grants", written)
+
+
+def test_what_came_of_the_work_of_agents_is_listed_by_category(run: Run) -> None:
+    status, out, _ = run("agents", "--by-category", "--filter", "agent:scout")
+
+    titles, line = out.splitlines()
+    assert (status, titles.split()) == (0, ["AGENT", "UNDER", "CATEGORY", "DONE", "ERR", "CANCELLED", "OK", "TIME", "EACH", "USD", "EACH", "COST"])
+    assert line.split()[:7] == ["scout", "chief", "none", "2", "0", "0", "100%"]
+    assert line.split()[-2:] == ["0", "$0"]
