@@ -24,8 +24,8 @@ _OUTCOMES = ("command_applied", "command_refused")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """Outcome of a command."""
+class CommandReply:
+    """CommandReply of a command."""
 
     command_id: str
     status: Literal["applied", "refused", "pending"]
@@ -97,7 +97,7 @@ class Client:
         )
         return command_id
 
-    def wait(self, command_id: str, timeout_s: float = 10.0) -> Outcome:
+    def wait(self, command_id: str, timeout_s: float = 10.0) -> CommandReply:
         """Return the outcome of a command that this client sent; `pending` if there is none in time.
 
         Args:
@@ -108,18 +108,18 @@ class Client:
         outcome = self._outcome_after(after_seq, command_id)
         if outcome is None and timeout_s > 0:
             outcome = self._tailed(after_seq, command_id, timeout_s)
-        return outcome or Outcome(command_id=command_id, status="pending")
+        return outcome or CommandReply(command_id=command_id, status="pending")
 
-    def perform(self, command: Command, timeout_s: float = 10.0) -> Outcome:
+    def perform(self, command: Command, timeout_s: float = 10.0) -> CommandReply:
         """Send a command and wait for its outcome."""
         return self.wait(self.send(command), timeout_s)
 
-    def _outcome_after(self, seq: int, command_id: str) -> Outcome | None:
+    def _outcome_after(self, seq: int, command_id: str) -> CommandReply | None:
         with Reader(self.path) as reader:
             found = reader.records(seq, 1, kinds=_OUTCOMES, contains=command_id)
         return _outcome_in(found, command_id)
 
-    def _tailed(self, after_seq: int, command_id: str, timeout_s: float) -> Outcome | None:
+    def _tailed(self, after_seq: int, command_id: str, timeout_s: float) -> CommandReply | None:
         stop = threading.Event()
         deadline = threading.Timer(timeout_s, stop.set)
         deadline.daemon = True
@@ -134,18 +134,18 @@ class Client:
             deadline.cancel()
 
 
-def _outcome_in(records: list[Record], command_id: str) -> Outcome | None:
+def _outcome_in(records: list[Record], command_id: str) -> CommandReply | None:
     told = [record for record in records if record.kind.startswith(_OUTCOMES)]
     for record, event in zip(told, events_of(told), strict=True):
         if isinstance(event, CommandApplied) and event.command_id == command_id:
-            return Outcome(
+            return CommandReply(
                 command_id=command_id, status="applied", seq=record.seq, result=event.result, summary=event.summary
             )
         if isinstance(event, CommandRefused) and event.command_id == command_id:
-            return Outcome(
+            return CommandReply(
                 command_id=command_id, status="refused", seq=record.seq, code=event.code, reason=event.reason
             )
     return None
 
 
-__all__ = ["Client", "Outcome", "folded", "folded_at", "folded_from"]
+__all__ = ["Client", "CommandReply", "folded", "folded_at", "folded_from"]

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.views.typed import Mistyped, Seq, moment_of
+from dashboard.views.parsers import Mistyped, Seq, moment_of
 from engine.core.queries.differences import Difference
 from store import Reader
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from textual import events
 from textual.widget import Widget
 
-from dashboard.client import Client, Outcome
+from dashboard.client import Client, CommandReply
 from dashboard.feed import Feed
 from dashboard.theme import THEMES
 from dashboard.time_travel import TimeTravel
@@ -134,12 +134,12 @@ class Deck(TimeTravel):
             self.next_path = path
             self.exit(0)
 
-    def order(self, command: Command | None, then: "Callable[[Outcome], None] | None" = None) -> None:
+    def order(self, command: Command | None, then: "Callable[[CommandReply], None] | None" = None) -> None:
         """Send a command, say what became of it, and go on here with that."""
         if command is not None and self.may():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
 
-            def told(outcome: Outcome) -> None:
+            def told(outcome: CommandReply) -> None:
                 self._told(command, outcome)
                 if then is not None:
                     then(outcome)
@@ -149,12 +149,12 @@ class Deck(TimeTravel):
     def _client(self) -> Client:
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
 
-    def _send(self, command: Command) -> Outcome:
+    def _send(self, command: Command) -> CommandReply:
         """Runs in a thread."""
         with self._client() as client:
             return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
 
-    def _told(self, command: Command, outcome: Outcome) -> None:
+    def _told(self, command: Command, outcome: CommandReply) -> None:
         undoable = outcome.status == "applied" and can_be_undone(command)
         if undoable:
             self.undoable.append(outcome.command_id)
@@ -170,7 +170,7 @@ class Deck(TimeTravel):
             told = partial(self._told_all, bulk, commands)
             self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ")
 
-    def _send_all(self, commands: Sequence[Command]) -> list[Outcome]:
+    def _send_all(self, commands: Sequence[Command]) -> list[CommandReply]:
         """Runs in a thread; no engine that answers is waited for once."""
         with self._client() as client:
             left_s = PATIENCE_S if client.engine_alive() else 0.0
@@ -180,7 +180,7 @@ class Deck(TimeTravel):
                 left_s = 0.0 if found[-1].status == "pending" else left_s
         return found
 
-    def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: Sequence[Outcome]) -> None:
+    def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: Sequence[CommandReply]) -> None:
         pairs = zip(commands, outcomes, strict=True)
         undoable = [one.command_id for command, one in pairs if one.status == "applied" and can_be_undone(command)]
         self.undoable += undoable

@@ -15,7 +15,7 @@ from msgspec import Raw
 from engine.archive.exporting import resolver_of
 from engine.archive.manifest import counts_of
 from engine.core.codec import encode_state
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import AttemptCancelled, CommandRefused, Delegated, Event, StepRecorded, TeamLoaded
 from engine.core.fact import JsonValue
@@ -190,7 +190,7 @@ def _rows(
     if team is not None:
         events += [event for event in events_of([team]) if isinstance(event, TeamLoaded)]
         fold(begun, events)
-    imported, _ = core_step(begun, ready, Context(now_ms=at_ms, jitter=0.0))
+    imported, _ = core_step(begun, ready, DecisionContext(now_ms=at_ms, jitter=0.0))
     for event in imported:
         if isinstance(event, CommandRefused):
             raise Refused(event.reason)

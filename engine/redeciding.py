@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from msgspec import to_builtins
 
-from engine.core.context import Context
 from engine.core.decide import decide
 from engine.core.decide.dispatch import started
+from engine.core.decision_context import DecisionContext
 from engine.core.events import (
     AttemptDone,
     AttemptStarted,
@@ -24,7 +24,7 @@ from engine.core.events import (
     PlanAsked,
 )
 from engine.core.fact import JsonValue, changed
-from engine.core.prompts import GrowGroup, PlanGroup
+from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.inputs import input_of
 from engine.core.scheduler import Schedule
 from engine.core.signals import DelegationAsked
@@ -95,8 +95,8 @@ def _started(state: State, event: AttemptStarted) -> list[Event]:
     return [event] if agent is None else [started(task, agent)]
 
 
-def _context(state: State, event: Any) -> Context:
-    return Context(now_ms=event.at_ms, jitter=0.0)
+def _context(state: State, event: Any) -> DecisionContext:
+    return DecisionContext(now_ms=event.at_ms, jitter=0.0)
 
 
 def _compared(event: Event, decided: list[Event]) -> Change | None:

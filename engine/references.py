@@ -10,13 +10,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from engine.core.spec import BOUND
 from engine.errors import BoundElsewhere, Unusable
 from engine.runtimes.isolated import Sources, load
-
-Bound: TypeAlias = dict[str, Callable[..., Any]]
 
 _numbers = itertools.count(1)
 

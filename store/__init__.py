@@ -38,12 +38,12 @@ from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, S
 if TYPE_CHECKING:
     from store.connection import Durability
     from store.creation import check_free, create_database
+    from store.file_check import check_place, looks_like_ours
     from store.inbox_client import InboxClient
     from store.opening import Store, open_store
     from store.reader import Reader
-    from store.recognition import check_place, looks_like_ours
     from store.shared_tail import Following, follow
-    from store.standing import Standby, stand_by
+    from store.standby import Standby, stand_by
     from store.tail import Mark, Tail, mark_at
     from store.verification import Loss, find_loss, quick_check, verify
 
@@ -108,19 +108,19 @@ _LOADED_ON_FIRST_USE = {
     "Loss": "store.verification",
     "Mark": "store.tail",
     "Reader": "store.reader",
-    "Standby": "store.standing",
+    "Standby": "store.standby",
     "Store": "store.opening",
     "Tail": "store.tail",
     "check_free": "store.creation",
-    "check_place": "store.recognition",
+    "check_place": "store.file_check",
     "create_database": "store.creation",
     "find_loss": "store.verification",
     "follow": "store.shared_tail",
-    "looks_like_ours": "store.recognition",
+    "looks_like_ours": "store.file_check",
     "mark_at": "store.tail",
     "open_store": "store.opening",
     "quick_check": "store.verification",
-    "stand_by": "store.standing",
+    "stand_by": "store.standby",
     "verify": "store.verification",
 }
 

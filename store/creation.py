@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from store.companions import about_of, create_file
 from store.connection import connect, translated
 from store.errors import LeftoverWal, NameTaken
+from store.file_check import check_place
 from store.files import Files, exists, file_size
 from store.journal import append_here
 from store.lease import LET_GO, raise_token
 from store.migrations import DATABASE
 from store.process import this_process
-from store.recognition import check_place
 from store.records import Row, anchor_of
+from store.sidecar_files import about_of, create_file
 
 
 def check_free(path: str | Path) -> None:

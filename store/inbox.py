@@ -23,7 +23,7 @@ from store.connection import BUSY_S, connect, is_busy, retry_delay_s, translated
 from store.errors import StoreError
 from store.records import CommandOutcome, CommandRow
 from store.statements import ANY_PENDING, COMMAND_OUTCOME, NAME_COMMANDS, PENDING_COMMANDS, command_of, put_commands
-from store.tail import Pace
+from store.tail import PollInterval
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -65,7 +65,7 @@ async def watch(path: Path | None, arrivals: Arrivals) -> AsyncIterator[None]:
 
 
 def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
-    pace, seen = Pace(), None
+    pace, seen = PollInterval(), None
     with translated(path, disposable=True):
         connection = connect(path, mode="ro")
         try:

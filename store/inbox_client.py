@@ -6,12 +6,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-from store.companions import create_file, open_inbox
 from store.connection import BUSY_S, patiently, translated
 from store.files import Files, check_writable_folder, exists
 from store.migrations import INBOX
 from store.reader import Reader
 from store.records import CommandOutcome, CommandRow
+from store.sidecar_files import create_file, open_inbox
 from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, command_of, put_commands
 
 T = TypeVar("T")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, get_args
 import anyio
 import anyio.to_thread
 
-from store.companions import about_of, create_file, lay_out, open_inbox, prepare_inbox, prepare_live
 from store.connection import Durability, connect, connect_journal_writer, translated
 from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
+from store.file_check import check_place, open_recognised
 from store.files import Files, exists, file_size, is_writable
 from store.inbox import Inbox
 from store.journal import Journal, end_of
@@ -26,10 +26,10 @@ from store.lock import FileLock, acquire
 from store.migrations import DATABASE, INBOX, migrate
 from store.process import Process, kill, this_process
 from store.reader import Reader
-from store.recognition import check_place, open_recognised
 from store.records import anchor_of
+from store.sidecar_files import about_of, create_file, lay_out, open_inbox, prepare_inbox, prepare_live
 from store.snapshots import Snapshots
-from store.standing import Turn
+from store.standby import Turn
 from store.verification import Loss, accepted_loss, forget_answers
 
 if TYPE_CHECKING:

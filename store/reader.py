@@ -15,17 +15,17 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from store.blocks import blocks_in, ranges_with, spans_in
-from store.companions import about_of
 from store.compression import unpacked
 from store.connection import translated
 from store.errors import NoSuchSeq, StoreError
+from store.file_check import open_recognised
 from store.files import Files
 from store.lease import monotonic_ms
 from store.lock import is_held
 from store.migrations import DATABASE, LIVE
 from store.process import Process, boot_id
-from store.recognition import open_recognised
 from store.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
+from store.sidecar_files import about_of
 from store.standbys import standbys_beside
 from store.statements import (
     NEWEST_SEQ,

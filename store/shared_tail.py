@@ -15,7 +15,7 @@ from store.files import Files
 from store.lock import identity
 from store.reader import Reader
 from store.records import Record
-from store.tail import Continuity, Mark, Pace, mark_at
+from store.tail import Continuity, Mark, PollInterval, mark_at
 
 LOOK_S = 0.5
 """How often it is looked whether an engine holds the file, in seconds; after two misses in a row following ends."""
@@ -143,7 +143,7 @@ class _Tail:
 
     def __init__(self, key: _Key) -> None:
         self._path, self._identity = self._key = key
-        self._pace = Pace()
+        self._pace = PollInterval()
         self._wake = threading.Event()
         self.all: list[Following] = []
 

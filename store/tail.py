@@ -15,7 +15,7 @@ IDLE_S = 0.050
 _STAYS_BUSY_S = 1.0
 
 
-class Pace:
+class PollInterval:
     """20 ms between questions while news keeps coming, 50 ms otherwise."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class Tail:
             StoreError: As `Reader`.
         """
         with Reader(self._path) as reader:
-            pace, news, continuity = Pace(), True, Continuity(reader, self.mark)
+            pace, news, continuity = PollInterval(), True, Continuity(reader, self.mark)
             while not stop.is_set():
                 batch = reader.records(self.after_seq, limit) if news else []
                 if news:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from store.blocks import Recount
-from store.companions import about_of
 from store.connection import Durability, connect, translated
 from store.errors import CorruptFile, RowsLost, StoreError
+from store.file_check import open_recognised
 from store.files import Files
 from store.migrations import DATABASE, INBOX, LIVE, Kind
-from store.recognition import open_recognised
 from store.records import Record, VerifyResult, linked
+from store.sidecar_files import about_of
 from store.statements import RECORD_COLUMNS
 
 _END = "SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')) FROM journal"

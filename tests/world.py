@@ -15,7 +15,7 @@ from engine.core.commands import (
     Order,
     SupervisorSpec,
 )
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.effects import (
     AnswerCall,
     CheckOutputs,
@@ -86,7 +86,7 @@ class World:
 
     def say(self, message: Order | Signal) -> list[Event]:
         """Put one message through the core and keep what it asks for."""
-        events, effects = step(self.state, message, Context(now_ms=self.now_ms, jitter=self.jitter))
+        events, effects = step(self.state, message, DecisionContext(now_ms=self.now_ms, jitter=self.jitter))
         self.journal += events
         self.effects = effects
         for effect in effects:

@@ -6,8 +6,8 @@ from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, one_of, supervisors
 from dashboard.actions.marked import in_bulk
 from dashboard.views.bulk import pausing
+from dashboard.views.parsers import Mistyped, settings_of
 from dashboard.views.targets import is_in_trouble
-from dashboard.views.typed import Mistyped, settings_of
 from engine.core.commands import Command, Pause, Resume
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES

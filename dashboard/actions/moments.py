@@ -6,7 +6,7 @@ from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken
 from dashboard.comparing import key_of
 from dashboard.time_travel import MINUTE_MS
-from dashboard.views.typed import Mistyped, Seq, moment_of
+from dashboard.views.parsers import Mistyped, Seq, moment_of
 
 
 def _at(at: Acting, said: Spoken) -> None:

@@ -9,9 +9,9 @@ from dashboard.actions.marked import in_bulk
 from dashboard.views.amounts import counted, duration
 from dashboard.views.bulk import cancelling
 from dashboard.views.limits import limit_lines
+from dashboard.views.parsers import Line, Mistyped, length_s, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.targets import Target, receiver
-from dashboard.views.typed import Line, Mistyped, length_s, settings_of, words_of
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,

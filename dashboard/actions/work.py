@@ -6,12 +6,12 @@ from functools import partial
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
 from dashboard.actions.marked import in_bulk
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.views.amounts import moment, remaining
 from dashboard.views.bulk import retrying
 from dashboard.views.inbox import question_of
+from dashboard.views.parsers import Line, Mistyped, due_in_s
 from dashboard.views.rows import Cell, labelled
-from dashboard.views.typed import Line, Mistyped, due_in_s
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.limits.budget import deadline_of
 from engine.core.options import DEFAULT_PRIORITY
@@ -155,7 +155,7 @@ def _ask_for_answer(at: Acting, ids: Sequence[str], said: str | None = None, out
     """Ask for one answer to questions; where another one came first, show that, and what was written."""
     dialog = dialogs.AnswerDialog(*ids, said=said, output=output)
 
-    def sent(outcome: Outcome) -> None:
+    def sent(outcome: CommandReply) -> None:
         written = dialog.written
         if outcome.status == "refused" and written and not at.app.screen.is_modal:
             _ask_for_answer(at, ids, dialog.answered, written)

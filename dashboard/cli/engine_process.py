@@ -31,7 +31,7 @@ from engine.sender import sender_of
 from engine.trust import TrustList
 from store import Deposed, Durability, FileLost, NotItsTurn, Reader, StoreError, stand_by
 from store.opening import Store, open_store
-from store.standing import Standby, Turn
+from store.standby import Standby, Turn
 
 UNSTICK_S = 3.0
 """How long the loop may take to notice a lost store before the process is ended anyway."""

@@ -23,7 +23,7 @@ from dashboard.cli.output import (
 from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
 from dashboard.cli.times import Length
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.interrupts import one_interrupt
 from dashboard.process import bound_engine, is_alive
 from dashboard.views.names import readable
@@ -93,7 +93,7 @@ def run(
         with client_on(db) as client:
             command_id = client.send(command)
         told = f"queued for team {team_in(db)}; it is taken up by: quarterdeck engine --db {db}"
-        emit(ctx, outcome_body(db, Outcome(command_id=command_id, status="pending")), told)
+        emit(ctx, outcome_body(db, CommandReply(command_id=command_id, status="pending")), told)
         return DONE
     if detach and not alive:
         hint = f"start one: quarterdeck engine --db {db}; or leave it for the next one: --queue"
@@ -193,7 +193,7 @@ def still_running(run_id: str, db: Path) -> str:
     return f"still running: quarterdeck wait {run_id} --db {db}"
 
 
-def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
+def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
     """Give a request to the engine of a database and return the id of its run.
 
     Raises:

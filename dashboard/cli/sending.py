@@ -14,7 +14,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail
-from dashboard.client import Client, Outcome, folded
+from dashboard.client import Client, CommandReply, folded
 from engine.core.commands import Command
 from engine.core.state import State
 from engine.sender import sender_of
@@ -99,7 +99,7 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
 
     The first one that is refused, or that nobody answers, ends it.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[CommandReply] = []
     with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
@@ -128,7 +128,7 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
     return DONE
 
 
-def outcome_body(db: Path, outcome: Outcome) -> dict[str, object]:
+def outcome_body(db: Path, outcome: CommandReply) -> dict[str, object]:
     """Return what became of a command in the shape of `--json`."""
     return {
         "v": 1,
@@ -138,7 +138,7 @@ def outcome_body(db: Path, outcome: Outcome) -> dict[str, object]:
     }
 
 
-def perform(db: Path, command: Command, timeout_s: float, *, silent: str, hint: str = "") -> Outcome:
+def perform(db: Path, command: Command, timeout_s: float, *, silent: str, hint: str = "") -> CommandReply:
     """Send a command and return its outcome once it is applied; as `check_outcome`."""
     with client_on(db) as client:
         outcome = client.perform(command, timeout_s)
@@ -146,7 +146,7 @@ def perform(db: Path, command: Command, timeout_s: float, *, silent: str, hint: 
     return outcome
 
 
-def check_outcome(outcome: Outcome, silent: str, hint: str) -> None:
+def check_outcome(outcome: CommandReply, silent: str, hint: str) -> None:
     """Check that a command was applied.
 
     Args:

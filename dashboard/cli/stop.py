@@ -10,7 +10,7 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.output import NO_ENGINE, emit, fail
 from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
 from engine.core.commands import HandOver, StopEngine
 from store import EngineInfo, Reader
@@ -82,7 +82,7 @@ def standing_by(db: Path, folder: Path) -> Iterator[None]:
             leave(standby)
 
 
-def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Outcome]:
+def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, CommandReply]:
     """Have the engine hand over, and return it, the one that is at work then, and the outcome of the command.
 
     Raises:

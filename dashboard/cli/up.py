@@ -18,10 +18,10 @@ from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
 from dashboard.cli.sending import perform
 from dashboard.cli.stop import GRACE_S, handed_over, standing_by
 from dashboard.cli.trust import ensure_trusted
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.process import end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Winner
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.fact import changed
 from engine.core.queries.preview import plan_of
@@ -46,7 +46,7 @@ class Launched:
     pid: int
     started: bool
     """False if an engine was running already."""
-    outcome: Outcome | None
+    outcome: CommandReply | None
     """Of loading the file; None where the engine has this very content."""
     handed_over: bool = False
     """True if a new process took over because code has changed."""
@@ -179,7 +179,7 @@ def _build_of(db: Path) -> str:
     return "" if engine is None else engine.version
 
 
-def _loaded(db: Path, command: LoadTeam) -> Outcome:
+def _loaded(db: Path, command: LoadTeam) -> CommandReply:
     hint = f"its log may say why: {log_of(db)}"
     return perform(db, command, LOADED_WITHIN_S, silent="the engine did not answer", hint=hint)
 
@@ -233,7 +233,7 @@ def _said(file: TeamFile, launched: Launched) -> list[str]:
 def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[Change]:
     """Return what loading the file would change in the team that is there; a refusal is exit 3."""
     try:
-        return plan_of(state, command, Context(now_ms=state.at_ms, jitter=0.0, granted=digests))
+        return plan_of(state, command, DecisionContext(now_ms=state.at_ms, jitter=0.0, granted=digests))
     except Refused as refusal:
         fail(refusal.code, refusal.reason, "", REFUSED)
 

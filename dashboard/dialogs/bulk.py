@@ -9,8 +9,8 @@ from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.amounts import counted
 from dashboard.views.bulk import Bulk, Part, counts, lines, parts
 from dashboard.views.header import Glimpse
+from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell
-from dashboard.views.typed import Mistyped
 from engine.core.commands import Cancel, Command
 from engine.core.fact import changed
 

@@ -21,8 +21,8 @@ from dashboard.clean import clean
 from dashboard.deck import Deck, Looking, deck_of
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import Rehearsal, rehearsed
+from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, labelled
-from dashboard.views.typed import Mistyped
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import OneOf
 from dashboard.widgets.pane import Pane

@@ -4,9 +4,9 @@ from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.spec_text import lost_in_text, text_of_agent, text_of_new
 from dashboard.views.header import Glimpse
+from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.swaps import attempt_lines, changes, its_work, mode_lines
-from dashboard.views.typed import Mistyped
 from dashboard.widgets.fields import Picker
 from engine.core.code import references_of
 from engine.core.commands import AddAgent, SwapAgent

@@ -11,8 +11,8 @@ from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
 from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
 from dashboard.views.amounts import counted
 from dashboard.views.header import Glimpse, can_hand_over, leading_lines, restart_lines
+from dashboard.views.parsers import Mistyped, length_s
 from dashboard.views.rows import Cell
-from dashboard.views.typed import Mistyped, length_s
 from dashboard.widgets.fields import Field
 from engine.core.commands import HandOver
 from store import StoreError

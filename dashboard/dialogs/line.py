@@ -7,8 +7,8 @@ from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.header import Glimpse
+from dashboard.views.parsers import Line, Mistyped
 from dashboard.views.targets import target_of
-from dashboard.views.typed import Line, Mistyped
 
 
 class LineDialog(Dialog):

@@ -6,8 +6,9 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.views.command_line import command_line
 from dashboard.views.header import Glimpse
 from dashboard.views.members import (
     categories,
@@ -19,9 +20,8 @@ from dashboard.views.members import (
     receivers,
 )
 from dashboard.views.outcomes import rehearsed
+from dashboard.views.parsers import Mistyped, due_in_s, limits_of
 from dashboard.views.rows import Cell
-from dashboard.views.said import command_line
-from dashboard.views.typed import Mistyped, due_in_s, limits_of
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import Submit, SwitchStrategy
@@ -160,7 +160,7 @@ class RequestDialog(Dialog):
             conversation=(self._text("conversation") or None) if conversation.display else None,
         )
 
-    def after(self, outcome: Outcome) -> None:
+    def after(self, outcome: CommandReply) -> None:
         """Once the run is there, give it the strategy that was chosen: a request itself names none."""
         run_id = outcome.result.get("run_id")
         if not self._mode or self._supervisor_id is None or outcome.status == "refused":

@@ -14,7 +14,7 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.external_editor import EditorFailed, edited, editor_of
 from dashboard.spec_text import (
@@ -26,8 +26,8 @@ from dashboard.spec_text import (
 )
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import rehearsed
+from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, labelled
-from dashboard.views.typed import Mistyped
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.spec import AgentSpec
@@ -237,7 +237,7 @@ class SpecEditor(Dialog):
             self.deck.say("nothing was sent; the text is kept until the dashboard is left", "muted")
         super().action_decline()
 
-    def after(self, outcome: Outcome) -> None:
+    def after(self, outcome: CommandReply) -> None:
         """Forget the text once it was applied; else say that it is there."""
         if outcome.status == "applied":
             self.deck.drafts.pop(self.draft_key, None)

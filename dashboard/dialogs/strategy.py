@@ -11,6 +11,7 @@ from textual.widgets import Input, OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.header import Glimpse
+from dashboard.views.parsers import Mistyped, settings_line, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.switching import (
     PRESERVE,
@@ -27,7 +28,6 @@ from dashboard.views.switching import (
     scopes,
     strategies,
 )
-from dashboard.views.typed import Mistyped, settings_line, settings_of, words_of
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dashboard.comparing import compare, is_path, sides_of
 from dashboard.frame.once_screen import OnceScreen
 from dashboard.views.compared import compared_lines
+from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell
-from dashboard.views.typed import Mistyped
 from engine.core.errors import CoreError
 from engine.errors import ImportRefused
 from store import StoreError

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from dashboard.views.amounts import moment
+from dashboard.views.command_line import command_line, in_words
 from dashboard.views.event_log import Entry
 from dashboard.views.rows import Cell, Column, Listing, matches, nothing
-from dashboard.views.said import command_line, in_words
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
 
 KINDS = ("command_applied", "command_refused", "command_undone")

@@ -48,10 +48,6 @@ class TimeBar:
     to_ms: int
     slots: Sequence[Slot]
 
-    def column_at(self, at_ms: int) -> int:
-        """Return the column of a time, in UTC milliseconds; the first or last of one outside."""
-        return min(max(_column(at_ms, self.from_ms, self.to_ms, len(self.slots)), 0), len(self.slots) - 1)
-
     def column_of(self, seq: int) -> int:
         """Return the column of an event; of one outside the nearest that has any."""
         busy = [column for column, slot in enumerate(self.slots) if slot.events]

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.archive.checking import opened
 from engine.archive.container import file_sha256
+from engine.archive.importing import opened
 from engine.archive.reading import Contents
 from engine.closure import Folder
 from engine.core.state import State

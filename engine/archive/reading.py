@@ -66,7 +66,7 @@ class Archive:
 
 @paused()
 def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: bool = False) -> Archive:
-    """Read the archive at `path` and check all of it. Blocks, and takes memory: `checking` does it in a child.
+    """Read the archive at `path` and check all of it. Blocks, and takes memory: `importing` does it in a child.
 
     Args:
         path: The file.

@@ -34,7 +34,7 @@ class Preempt(Written, kw_only=True):
 
 
 class Optimize(Written, kw_only=True):
-    """What a supervisor may change by itself, from how its runs went; `engine.core.tuning` says when it does."""
+    """What a supervisor may change by itself, from how its runs went; `engine.core.auto_tuning` says when it does."""
 
     performance_threshold: Share = 0.85
     """Below this share of done runs, or of the speed that is possible, something is changed."""

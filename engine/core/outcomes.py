@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import field
 from msgspec.structs import force_setattr
 
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.events import EVENTS, Escalated, Event
 from engine.core.fact import JsonValue, fact, fields, names
 from engine.core.state import Attempt, State
@@ -58,9 +58,9 @@ def stamped(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
 
 
 def ask(
-    state: State, ctx: Context, *, kind: str, subject: str, run_id: str | None, question: str, options: list[str],
-    default: str | None = None, after_ms: int | None = None, detail: Mapping[str, JsonValue] | None = None,
-    mint: Mint | None = None,
+    state: State, ctx: DecisionContext, *, kind: str, subject: str, run_id: str | None, question: str,
+    options: list[str], default: str | None = None, after_ms: int | None = None,
+    detail: Mapping[str, JsonValue] | None = None, mint: Mint | None = None,
 ) -> Escalated:  # fmt: skip
     """Return the event that asks a person.
 

@@ -6,29 +6,29 @@ See docs/semantics/execution.md.
 from collections import deque
 
 from engine.core.commands import Order
-from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.decision_context import DecisionContext
 from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import apply
-from engine.core.prompts import (
+from engine.core.followups import (
     CHANGES_WHO_IS_ABLE,
     CheckLeaving,
     Dispatch,
     FinishRun,
+    FollowUp,
     LookAtPool,
     PlaceAgain,
-    Prompt,
     TakeSlot,
-    prompts_of,
+    followups_of,
 )
 from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
 from engine.core.state import State
 
 
-def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Event], list[Effect]]:
+def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[list[Event], list[Effect]]:
     """Decide `message`, fold what follows into `state`, and go on with what that makes possible.
 
     Returns:
@@ -40,8 +40,8 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
     """
     events: list[Event] = []
     effects: list[Effect] = []
-    prompts: deque[Prompt] = deque()
-    now: Order | Signal | Prompt = message
+    followups: deque[FollowUp] = deque()
+    now: Order | Signal | FollowUp = message
     is_news = True
     is_changed = False
     since = state.seq
@@ -59,12 +59,12 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             apply(state, event)
             events.append(event)
             effects += effects_of(state, event)
-            prompts += prompts_of(state, event)
+            followups += followups_of(state, event)
             is_changed = is_changed or type(event) in CHANGES_WHO_IS_ABLE
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
-        if prompts:
-            now = prompts.popleft() if type(prompts[0]) is not FinishRun else _next(prompts)
+        if followups:
+            now = followups.popleft() if type(followups[0]) is not FinishRun else _next(followups)
         elif is_changed:
             now, is_changed = PlaceAgain(), False
         elif schedule.next_line(state) is not None:
@@ -118,8 +118,8 @@ def _newly_urgent(schedule: Schedule, since: int) -> list[str]:
     return found[::-1]
 
 
-def _next(prompts: deque[Prompt]) -> Prompt:
-    """Take the next prompt; a run is closed last, because what else follows may still end tasks of it."""
-    while type(prompts[0]) is FinishRun and any(type(one) is not FinishRun for one in prompts):
-        prompts.rotate(-1)
-    return prompts.popleft()
+def _next(followups: deque[FollowUp]) -> FollowUp:
+    """Take the next followup; a run is closed last, because what else follows may still end tasks of it."""
+    while type(followups[0]) is FinishRun and any(type(one) is not FinishRun for one in followups):
+        followups.rotate(-1)
+    return followups.popleft()

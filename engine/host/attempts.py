@@ -18,8 +18,8 @@ from engine.core.options import GRACE_S
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable
-from engine.host.crew import Crew, unusable_agent
-from engine.runtimes.driver import driven
+from engine.host.runtime_pool import RuntimePool, unusable_agent
+from engine.runtimes.coroutine_guard import driven
 from engine.runtimes.values import json_value, one_line, traits, type_name
 from engine.runtimes.work import Services, Work, of_attempt
 
@@ -42,7 +42,7 @@ class Attempts:
         grace_s: Grace period of an attempt that is asked to stop.
     """
 
-    def __init__(self, services: Services, crew: Crew, *, grace_s: float = GRACE_S) -> None:
+    def __init__(self, services: Services, crew: RuntimePool, *, grace_s: float = GRACE_S) -> None:
         self._services = services
         self._crew = crew
         self._grace_ms = round(grace_s * 1000)

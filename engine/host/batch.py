@@ -28,13 +28,13 @@ Then: TypeAlias = Callable[[Exception | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class DirectEvent:
     """An event that the shell says by itself: a command that cannot be read, a message that ran into a defect."""
 
     event: Event
 
 
-Message: TypeAlias = Order | Signal | Given
+Message: TypeAlias = Order | Signal | DirectEvent
 _OF_IMPORTS = (ArchiveChecked, PartRead, StateReady, StateUnusable)
 
 
@@ -110,7 +110,7 @@ class Found:
             return _refused(self, at_ms, message.id, message.sender, message.role)
         if isinstance(message, _OF_IMPORTS):
             return _refused(self, at_ms, message.order_id, message.sender, message.role)
-        if isinstance(message, Given) and isinstance(message.event, CommandRefused):
+        if isinstance(message, DirectEvent) and isinstance(message.event, CommandRefused):
             refused = message.event
             return _refused(self, at_ms, refused.command_id, "", "")
         task_id = getattr(message, "task_id", None)

@@ -36,8 +36,8 @@ from engine.core.signals import (
 from engine.errors import Unusable
 from engine.guards import CheckedOutput, verdict_of
 from engine.host.attempts import Attempts
-from engine.host.crew import Crew, unusable_agent
-from engine.host.orders import Orders
+from engine.host.pending_commands import PendingCommands
+from engine.host.runtime_pool import RuntimePool, unusable_agent
 from engine.joins import Result, join
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line
@@ -62,9 +62,9 @@ class Performer:
         self,
         services: Services,
         *,
-        crew: Crew,
+        crew: RuntimePool,
         attempts: Attempts,
-        orders: Orders,
+        orders: PendingCommands,
         on_stop: Callable[[str], None],
     ) -> None:
         self._services = services

@@ -14,7 +14,7 @@ import anyio.to_thread
 from engine.core.commands import HandOver, Order
 from engine.core.events import CommandRefused
 from engine.host.attempts import Attempts
-from engine.host.batch import Given, Message
+from engine.host.batch import DirectEvent, Message
 from engine.runtimes.work import Services
 from store.opening import Store
 from store.standbys import standbys
@@ -109,4 +109,4 @@ class Handover:
             code=code,
             reason=reason,
         )
-        self._put(Given(refused))
+        self._put(DirectEvent(refused))

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from engine.archive.checking import Imports
+from engine.archive.importing import Imports
 from engine.clock import Clock, RealClock
 from engine.core.code import named_in
 from engine.core.codec import kind_of
@@ -28,22 +28,22 @@ from engine.errors import CommandRefusedError, HostStopped, UnknownRun
 from engine.folding import IMPORTS, events_of, summary_in
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Then
-from engine.host.crew import Crew
 from engine.host.disk import PAGE, encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.handover import Handover
 from engine.host.loop import BATCH_MS, Loop
-from engine.host.orders import Applied, Intake, Orders
+from engine.host.pending_commands import Applied, Intake, PendingCommands
+from engine.host.runtime_pool import RuntimePool
 from engine.host.timers import Timers
 from engine.host.trusting import Trusting
 from engine.models.records import Models
 from engine.models.service import ModelService
 from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
+from engine.runtimes.pending import Pending
 from engine.runtimes.processes import Processes, spare_cores
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.reserving import Reservations
-from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies
@@ -142,7 +142,7 @@ class Host:
         )  # fmt: skip
         self._connect(runtimes if runtimes is not None else built_in(), folder, grace_s=grace_s)
         self._importing: set[str] = set()
-        self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
+        self._run_slots: dict[str, list[Pending[RunSummary]]] = {}
         self._snapshot_seq = 0
         self._saving = False
         self._group: TaskGroup | None = None
@@ -150,8 +150,10 @@ class Host:
 
     def _connect(self, runtimes: Mapping[str, Factory], folder: Path | None, *, grace_s: float) -> None:
         """Make what executes attempts and effects, and what takes orders."""
-        self._orders = Orders(self.store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
-        self._crew = Crew(
+        self._orders = PendingCommands(
+            self.store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call)
+        )
+        self._crew = RuntimePool(
             runtimes=runtimes, bound=self._bound, state=lambda: self.state, folder=folder, trusting=self._trusting,
             threads=self.threads, processes=self.processes, programs=self.programs, start=self.spawn,
         )  # fmt: skip
@@ -260,7 +262,7 @@ class Host:
             if summary.seq <= self._loop.written_seq:
                 return summary
         self._check_open()
-        slot: Slot[RunSummary] = Slot()
+        slot: Pending[RunSummary] = Pending()
         slots = self._run_slots.setdefault(run_id, [])
         slots.append(slot)
         try:

@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint
 
 from engine.clock import Clock
 from engine.core.commands import Order
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.effects import Effect, EndRun, StopLoop, effects_of
 from engine.core.events import Event
 from engine.core.fact import changed
@@ -26,9 +26,9 @@ from engine.core.fold import apply
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect, HostStopped
-from engine.host.batch import Batch, Found, Given, Message, Then, row_of
+from engine.host.batch import Batch, DirectEvent, Found, Message, Then, row_of
 from engine.host.disk import Writer, folded
-from engine.runtimes.slot import Slot
+from engine.runtimes.pending import Pending
 from engine.texts import Texts
 from store.opening import Store
 
@@ -165,7 +165,7 @@ class Loop:
     async def written(self) -> bool:
         """Wait until decided events may take effect; False if they were dropped and the engine is stopping."""
         if self._failure is None and (self._is_writing or self._open.is_due):
-            told: Slot[bool] = Slot()
+            told: Pending[bool] = Pending()
             self._open.then.append(lambda error: told.put(error is None))
             self._begin_to_write()
             return await told.wait()
@@ -254,12 +254,12 @@ class Loop:
         if type(message) is Order and self._divert(message, batch):
             return
         state = self.state
-        if type(message) is Given:  # it may have waited for the disk: what happened meanwhile is not undone
+        if type(message) is DirectEvent:  # it may have waited for the disk: what happened meanwhile is not undone
             event = changed(message.event, at_ms=self._clock.now_ms())
-            self._take(batch, *_given(state, Given(event)))
+            self._take(batch, *_given(state, DirectEvent(event)))
         else:
-            context = Context(now_ms=self._clock.now_ms(), jitter=self._random.random())
-            self._take(batch, *step(state, message, context))  # type: ignore[arg-type]  # Given is handled above
+            context = DecisionContext(now_ms=self._clock.now_ms(), jitter=self._random.random())
+            self._take(batch, *step(state, message, context))  # type: ignore[arg-type]  # DirectEvent is handled above
 
     def _take(self, batch: Batch, events: list[Event], effects: list[Effect]) -> None:
         # Rows first: an event that cannot be written must not leave others of its message behind.
@@ -292,9 +292,9 @@ class Loop:
             found.then(Defect(f"a defect in the engine: {found.line}"))
         if (instead := found.instead()) is not None:
             self._messages.appendleft((instead, None))
-        self._take(self._open, *_given(self.state, Given(found.event(self._clock.now_ms()))))
+        self._take(self._open, *_given(self.state, DirectEvent(found.event(self._clock.now_ms()))))
 
 
-def _given(state: State, message: Given) -> tuple[list[Event], list[Effect]]:
+def _given(state: State, message: DirectEvent) -> tuple[list[Event], list[Effect]]:
     apply(state, message.event)
     return [message.event], effects_of(state, message.event)

@@ -1,8 +1,8 @@
 """The process that talks to providers of models: a child of the engine.
 
 So the import of litellm (seconds), its memory and its work on each piece of an answer are not the engine's. It reads
-`wire` lines from standard input, writes them to standard output, and ends when the engine is gone. Its environment
-holds what was asked for and nothing else.
+the lines of `child_messages` from standard input, writes them to standard output, and ends when the engine is gone. Its
+environment holds the variables that were asked for and nothing else.
 """
 
 import os
@@ -18,9 +18,21 @@ from anyio.from_thread import BlockingPortal
 
 from engine.core.values import NO_USAGE, Usage
 from engine.models.assembly import Assembly
+from engine.models.child_messages import (
+    PLAIN,
+    Ask,
+    AskAnswered,
+    Cancel,
+    Failed,
+    Found,
+    FromChild,
+    Look,
+    Pieces,
+    line,
+    to_child,
+)
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
-from engine.models.wire import PLAIN, Ask, AskAnswered, Cancel, Failed, Found, FromChild, Look, Pieces, line, to_child
 
 FLUSH_S = 0.005
 """Pieces of an answer that come within this time travel together."""

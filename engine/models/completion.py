@@ -18,9 +18,9 @@ from msgspec import structs
 from engine.core.model_spec import Price
 from engine.core.values import NO_USAGE, Usage
 from engine.models.assembly import Assembly, sent, told
+from engine.models.child_messages import Ask, Facts
 from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.records import ModelAnswer, ModelRequest
-from engine.models.wire import Ask, Facts
 
 CLOSING_S = 2.0
 """How long the end of a connection may take."""

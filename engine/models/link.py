@@ -16,9 +16,7 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
-from engine.models.records import Chunk, ModelAnswer, ModelRequest
-from engine.models.redaction import redacted
-from engine.models.wire import (
+from engine.models.child_messages import (
     PLAIN,
     Ask,
     AskAnswered,
@@ -32,7 +30,9 @@ from engine.models.wire import (
     from_child,
     line,
 )
-from engine.runtimes.slot import Slot
+from engine.models.records import Chunk, ModelAnswer, ModelRequest
+from engine.models.redaction import redacted
+from engine.runtimes.pending import Pending
 
 T = TypeVar("T")
 TAIL_BYTES = 4_000
@@ -55,7 +55,7 @@ class CallFailed(Exception):
 
 @dataclass
 class _Pending:
-    slot: Slot[AskAnswered | Found]
+    slot: Pending[AskAnswered | Found]
     on_chunk: Callable[[Chunk], None]
 
 
@@ -112,7 +112,7 @@ class Link:
         process = await self._started()
         self._last_id += 1
         id = self._last_id
-        pending = self._pending[id] = _Pending(Slot(), on_chunk)
+        pending = self._pending[id] = _Pending(Pending(), on_chunk)
         try:
             with anyio.move_on_after(longest_s):
                 await _write(process, line(message(id)))

@@ -7,13 +7,13 @@ from engine.core.code import references_of_model
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
+from engine.models.child_messages import Facts, Failed
 from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.link import CallFailed, Link
-from engine.models.pace import Pace, Turn
 from engine.models.providers import Provider, provider_named
+from engine.models.rate_limits import RateLimits, Turn
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
 from engine.models.scripted import answer, scripted_usage
-from engine.models.wire import Facts, Failed
 
 FIRST_TOKENS = 256
 """How many tokens the first answer of a model is expected to have."""
@@ -31,7 +31,7 @@ class ModelService:
         self._spawn = spawn
         self._check = check
         self._checked: set[str] = set()
-        self._pace = Pace()
+        self._pace = RateLimits()
         self._turns: dict[int, Turn] = {}
         self._tokens_out: dict[str, tuple[int, int]] = {}
         """Answers of each model so far, and their tokens together."""

@@ -17,8 +17,8 @@ from engine.core.signals import Signal, SlotAsked, StepsEnded
 from engine.core.state import ParkedFor, State
 from engine.core.values import Held
 from engine.models.records import Models
+from engine.runtimes.pending import Pending
 from engine.runtimes.reserving import Reservations
-from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.time_limits import TimeLimit
 from engine.stream.bus import Bus
@@ -102,9 +102,9 @@ class SlotHolder:
     stopping: bool
     raise_if_stopping: Callable[[], None]
     _services: Services
-    _calls: dict[str, Slot[Any]]
-    _slots: dict[int, Slot[Any]]
-    _waiting_slot: Callable[[], Slot[Any]]
+    _calls: dict[str, Pending[Any]]
+    _slots: dict[int, Pending[Any]]
+    _waiting_slot: Callable[[], Pending[Any]]
     now_ms: Callable[[], int]
     _has_slot = True
     _parked_since_ms = 0
@@ -116,7 +116,7 @@ class SlotHolder:
 
     def __init__(self) -> None:
         super().__init__()
-        self._wanting: dict[int, Slot[None]] = {}
+        self._wanting: dict[int, Pending[None]] = {}
         """Steps that wait for a slot to begin, or to go on."""
         self._running: set[_Step] = set()
         self._parks: dict[_Wait, None] = {}
@@ -235,7 +235,7 @@ class SlotHolder:
         """Wait until the attempt holds a slot."""
         if self._has_slot:
             return
-        slot: Slot[None] = self._waiting_slot()
+        slot: Pending[None] = self._waiting_slot()
         if not self._wanting:
             self._services.signal(SlotAsked(**of_attempt(self.effect)))
         self._slots[id(slot)] = self._wanting[id(slot)] = slot

@@ -14,15 +14,15 @@ from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
 from engine.runtimes.holding import SlotHolder, of_attempt
+from engine.runtimes.pending import Pending
 from engine.runtimes.reserving import Hold, is_bound, unreported
-from engine.runtimes.slot import Slot
 
 
 class ModelCaller(SlotHolder):
     """What an attempt does about models."""
 
     sleep: Sleeps
-    slot: Callable[[], AbstractContextManager[Slot[None]]]
+    slot: Callable[[], AbstractContextManager[Pending[None]]]
     _written: Callable[[Signal], Awaitable[None]]
     _spent = NO_USAGE
     _total = NO_USAGE

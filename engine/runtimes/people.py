@@ -20,7 +20,7 @@ from engine.core.values import Held, preview
 from engine.errors import AttemptInterrupted, ToolRejected
 from engine.guards import CheckedOutput, holds_for
 from engine.runtimes.holding import SlotHolder, of_attempt
-from engine.runtimes.slot import Slot
+from engine.runtimes.pending import Pending
 from engine.runtimes.task import as_text
 from engine.runtimes.values import clean, shown_input
 
@@ -87,7 +87,7 @@ class PeopleLine(SlotHolder):
         self._heard: dict[str, list[str]] = {}
         """What turns of earlier attempts have taken, by the keys of their steps."""
         self._turns = 0
-        self._asked: dict[str, Slot[Held]] = {}
+        self._asked: dict[str, Pending[Held]] = {}
         """Open questions, by key."""
 
     async def ask_person(
@@ -118,7 +118,7 @@ class PeopleLine(SlotHolder):
         self._raise_if_over()
         if self.is_recorded(key):
             return as_text(await self.recorded(key))
-        slot: Slot[Held] = self._waiting_slot()
+        slot: Pending[Held] = self._waiting_slot()
         self._slots[id(slot)] = self._asked[key] = slot
         until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)
         signal = PersonAsked(

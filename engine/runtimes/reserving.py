@@ -14,7 +14,7 @@ from engine.core.effects import StartAttempt
 from engine.core.limits.budget import Budget, Subject, budgets, is_limited, touched
 from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
-from engine.runtimes.slot import Slot
+from engine.runtimes.pending import Pending
 
 _NONE = Decimal(0)
 Counted: TypeAlias = Literal["tokens", "cost_usd"]
@@ -55,7 +55,7 @@ class Reservations:
         self._holds: dict[Hold, None] = {}
         self._payers: dict[Payer, frozenset[str]] = {}
         """Attempts that have called models and of whose spending the core may not know all, with who pays for them."""
-        self._waiting: list[Slot[None]] = []
+        self._waiting: list[Pending[None]] = []
 
     def hold(self, state: State, by: Payer, usage: Usage) -> Hold | Short | None:
         """Hold back what a call takes.
@@ -91,7 +91,7 @@ class Reservations:
         for slot in waiting:
             slot.put(None)
 
-    def wait_on(self, slot: Slot[None]) -> None:
+    def wait_on(self, slot: Pending[None]) -> None:
         """Fill `slot` when a call is over."""
         self._waiting.append(slot)
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import anyio.from_thread
 from anyio.lowlevel import EventLoopToken, current_token
 
-from engine.runtimes.slot import Slot
+from engine.runtimes.pending import Pending
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ KEPT_IDLE = 32
 class _Job:
     call: Callable[[], Any]
     context: Context
-    slot: Slot[Any]
+    slot: Pending[Any]
     on_return: Callable[[], None] | None
 
 
@@ -46,7 +46,7 @@ class Threads:
         Raises:
             BaseException: Whatever `call` raises.
         """
-        job = _Job(call, copy_context(), Slot(), on_return)
+        job = _Job(call, copy_context(), Pending(), on_return)
         thread = self._idle.pop() if self._idle else _Thread(self, current_token())
         thread.jobs.put(job)
         result: T = await job.slot.wait()

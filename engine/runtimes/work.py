@@ -36,10 +36,10 @@ from engine.models.records import ModelError
 from engine.runtimes.holding import Services as Services
 from engine.runtimes.holding import of_attempt as of_attempt
 from engine.runtimes.model_calls import ModelCaller
+from engine.runtimes.pending import Pending
 from engine.runtimes.people import PeopleLine
 from engine.runtimes.remembering import Remembering
 from engine.runtimes.showing import Showing
-from engine.runtimes.slot import Slot
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
 from engine.runtimes.time_limits import TimeLimit
 from engine.runtimes.values import one_line
@@ -96,8 +96,8 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         """What the host cancels to stop it now."""
         self._services = services
         self._began_ms = services.clock.now_ms()
-        self._slots: dict[int, Slot[Any]] = {}
-        self._calls: dict[str, Slot[Any]] = {}
+        self._slots: dict[int, Pending[Any]] = {}
+        self._calls: dict[str, Pending[Any]] = {}
         self._occurrences: dict[str, int] = {}
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
@@ -256,7 +256,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         self._raise_if_over()
-        slot: Slot[AnswerCall] = self._waiting_slot()
+        slot: Pending[AnswerCall] = self._waiting_slot()
         async with self._aside():
             signal = DelegationAsked(
                 **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, plan=[*plan],
@@ -337,7 +337,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         """Wait for what is inside no longer than this on the engine's clock, also in an attempt that is stopped."""
         with anyio.move_on_after(seconds, shield=True) as scope:  # an engine that ends has no timers left
             take_back = self._services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
-            waiting: Slot[None] = self._waiting_slot()
+            waiting: Pending[None] = self._waiting_slot()
             try:
                 yield
             finally:
@@ -357,9 +357,9 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             self._services.signal(ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
     @contextmanager
-    def slot(self) -> Iterator[Slot[Any]]:
+    def slot(self) -> Iterator[Pending[Any]]:
         """Yield what code waits on besides the supervisor; it fails when the attempt is asked to stop."""
-        slot: Slot[Any] = self._waiting_slot()
+        slot: Pending[Any] = self._waiting_slot()
         self._slots[id(slot)] = slot
         try:
             yield slot
@@ -367,12 +367,12 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             slot.close()
             del self._slots[id(slot)]
 
-    def _waiting_slot(self) -> Slot[T]:
+    def _waiting_slot(self) -> Pending[T]:
         """Return a slot to wait on; while one is open the attempt does not hold the clock."""
         self._waits += 1
         if self._waits == 1 and not self.over:
             self._services.clock.release()
-        return Slot(self._wait_over)
+        return Pending(self._wait_over)
 
     def _wait_over(self) -> None:
         self._waits -= 1

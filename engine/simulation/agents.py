@@ -25,7 +25,7 @@ from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, Dele
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
-from engine.runtimes.slot import Slot
+from engine.runtimes.pending import Pending
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.work import Work
@@ -386,7 +386,7 @@ async def _does_not_stop(scene: Scene) -> JsonValue:
     """Swallow every request to stop, until the engine gives it up."""
     clock, work = scene.world.clock, scene.work
     until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
-    waiting: Slot[None] = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
+    waiting: Pending[None] = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
     try:
         while clock.now_ms() < until_ms:
             try:

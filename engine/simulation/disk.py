@@ -17,7 +17,6 @@ from engine.clock import Clock
 from engine.core.codec import decode_events
 from engine.core.events import Event
 from store import CommandRow
-from store.companions import lay_out
 from store.errors import StoreError
 from store.inbox import Inbox
 from store.journal import Journal, end_of
@@ -27,6 +26,7 @@ from store.migrations import DATABASE, INBOX, Kind
 from store.opening import Store
 from store.process import Process
 from store.records import anchor_of
+from store.sidecar_files import lay_out
 from store.snapshots import LAST_KEPT, Snapshots
 from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, RECORD_COLUMNS, command_of, put_commands
 

@@ -21,8 +21,8 @@ from engine.core.commands import (
     Submit,
     SwitchStrategy,
 )
-from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.decision_context import DecisionContext
 from engine.core.events import CommandRefused
 from engine.core.fact import changed, names
 from engine.core.limits import Limits
@@ -95,7 +95,7 @@ def is_accepted(command: Command, state: State) -> bool:
     if isinstance(command, HandOver | ImportState):
         return True
     try:
-        events = decide(state, Order(id="looked", command=command), Context(now_ms=state.at_ms, jitter=0.5))
+        events = decide(state, Order(id="looked", command=command), DecisionContext(now_ms=state.at_ms, jitter=0.5))
     except Exception:  # the engine runs into it too, where an invariant notices
         return True
     return not isinstance(events[-1], CommandRefused)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from engine.core.commands import COMMAND_KINDS, Order, SupervisorSpec
-from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.decision_context import DecisionContext
 from engine.core.events import (
     AgentAdded,
     AttemptFailed,
@@ -216,7 +216,7 @@ def _sound_team(seed: int, *, has_models: bool) -> SupervisorSpec:
         if has_models:
             team = with_models(team, Random(f"models of {seed}"))
         order = Order(id="team", command=load_command(team))
-        if isinstance(decide(State(), order, Context(now_ms=0, jitter=0.0))[-1], CommandApplied):
+        if isinstance(decide(State(), order, DecisionContext(now_ms=0, jitter=0.0))[-1], CommandApplied):
             return team
 
 

@@ -22,9 +22,9 @@ from engine.core.commands import (
     SwapAgents,
     Winner,
 )
-from engine.core.context import Context
 from engine.core.decide.loading import declaring, root_declared
 from engine.core.decide.matching import Described, Matching, Path
+from engine.core.decision_context import DecisionContext
 from engine.core.declared import described
 from engine.core.errors import Refused
 from engine.core.fact import changed, fact
@@ -107,7 +107,9 @@ class Adoption:
             settings=settings,
         )
         try:
-            merge = declaring(state, declare, Context(now_ms=state.at_ms, jitter=0.0, granted=of_program(declare)))
+            merge = declaring(
+                state, declare, DecisionContext(now_ms=state.at_ms, jitter=0.0, granted=of_program(declare))
+            )
         except Refused:
             return [declare]  # the core refuses it when it decides
         for change in merge.changes:

@@ -31,7 +31,7 @@ from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
 from engine.folding import events_after, events_of, folded_from
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.sender import sender_of
 from engine.stream.attached import AttachedStream
 from engine.stream.board import Board

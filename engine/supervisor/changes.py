@@ -13,7 +13,7 @@ from engine.core.queries.targets import at, find_supervisor
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, Within
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.registry import SpecifiedAgent
 from engine.supervisor.node import Node, check_names, checks_arguments, spec_of
 

@@ -22,7 +22,7 @@ from engine.core.spec import AgentSpec, DiscoveryConfig, lead_spec
 from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments
 from engine.errors import AlreadyStarted, NotInThisVersion
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.supervisor.adoption import tree_of
 from engine.supervisor.changes import Changes

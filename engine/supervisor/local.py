@@ -25,7 +25,7 @@ from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, NotEmpty, Unusable
 from engine.host.disk import folded
 from engine.host.host import Host
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of

@@ -24,7 +24,7 @@ from engine.core.validation.records import check_arguments, checked
 from engine.core.validation.rules import shown
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, UnknownOption
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.stream.attached import AttachedStream
 from engine.stream.records import Heard

@@ -18,7 +18,7 @@ from engine.archive.reading import complete_state, read_state
 from engine.core.code import of_program
 from engine.core.codec import decode_events, decode_state, encode_state, kind_of
 from engine.core.commands import Command, Order
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.fact import JsonValue, changed
@@ -32,7 +32,7 @@ from engine.core.values import Held
 from engine.errors import CommandRefusedError, Defect
 from engine.folding import IMPORTS, finished_run, summary_in
 from engine.host.batch import Found, row_of
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.sender import sender_of
 from engine.supervisor.callables import Callables
 from engine.texts import resolved
@@ -74,7 +74,7 @@ class OfflineJournal:
             CommandRefusedError: If it is refused.
             Defect: If deciding it fails; nothing changed then.
         """
-        context = Context(now_ms=max(now_ms, self.state.at_ms), jitter=0.5)
+        context = DecisionContext(now_ms=max(now_ms, self.state.at_ms), jitter=0.5)
         try:
             events, _ = step(self.state, message, context)
             rows = [row_of(event) for event in events]

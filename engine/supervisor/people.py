@@ -6,7 +6,7 @@ from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Undo
 from engine.core.fact import JsonValue
 from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.runtimes.values import json_value
 from engine.supervisor.node import Node
 

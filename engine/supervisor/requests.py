@@ -23,7 +23,7 @@ from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
 from engine.core.values import TextRef
 from engine.errors import EngineError, NotRunning, UnknownRun, Unusable
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value

@@ -14,7 +14,7 @@ from msgspec import Raw
 from engine.archive import export_archive, read_archive
 from engine.core.codec import encode_state
 from engine.core.commands import ImportState, Ping
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.signals import EngineBegan, StateReady
 from engine.core.spec import AgentSpec
 from engine.core.state import State
@@ -124,7 +124,7 @@ async def _longest_waits(path: Path, wanted: ImportState, took: Series, floor: S
 def _imported(path: Path) -> State:
     """Read and check an archive, and let an empty team take it in."""
     archive = read_archive(path)
-    state, context = State(), Context(now_ms=1_000, jitter=0.5)
+    state, context = State(), DecisionContext(now_ms=1_000, jitter=0.5)
     step(state, EngineBegan(pid=1, token=1, version="bench"), context)
     references = archive.contents.references
     ready = StateReady(

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from engine.core.commands import Order, Ping
-from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.decision_context import DecisionContext
 from engine.core.effects import Answer
 from engine.core.events import AttemptDone, AttemptStarted
 from engine.core.signals import AttemptErred, AttemptSucceeded, Signal
@@ -78,7 +78,7 @@ def _alone(history: Mapped, messages: int) -> tuple[Series, Series]:
     """Decide without folding what was decided."""
     world = history.world
     keys = [key for key in world.started if key != history.lead][:100]
-    context = Context(now_ms=world.now_ms, jitter=0.5)
+    context = DecisionContext(now_ms=world.now_ms, jitter=0.5)
     signals: list[Signal | Order] = [
         AttemptSucceeded(task_id=key[0], attempt=key[1], output="ok", duration_ms=3) for key in keys[:50]
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from engine import AgentSpec, CommandRefusedError, DynamicSupervisor
 from engine.core.commands import ReplaceTeam, SupervisorSpec
-from engine.host.orders import Applied
+from engine.host.pending_commands import Applied
 from tests.meaning.diary import Diary, during, told
 from tests.meaning.stages import staged
 

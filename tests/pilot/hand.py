@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Dialog
 from dashboard.frame.frame import Frame
 from dashboard.habits import Habits
@@ -28,10 +28,10 @@ class Ordering(QuarterdeckApp):
 
     def __init__(self, db: Path, **said: object) -> None:
         self.orders: list[Command] = []
-        self._then: Callable[[Outcome], None] | None = None
+        self._then: Callable[[CommandReply], None] | None = None
         super().__init__(db, **said)  # type: ignore[arg-type]
 
-    def order(self, command: Command | None, then: Callable[[Outcome], None] | None = None) -> None:
+    def order(self, command: Command | None, then: Callable[[CommandReply], None] | None = None) -> None:
         if command is not None:
             self.orders.append(command)
             self._then = then
@@ -40,7 +40,7 @@ class Ordering(QuarterdeckApp):
     def refuse(self, reason: str) -> None:
         """Let the last command be refused, as an engine would that was asked later."""
         assert self._then is not None
-        self._then(Outcome(command_id="c", status="refused", reason=reason))
+        self._then(CommandReply(command_id="c", status="refused", reason=reason))
 
     def order_all(self, bulk: Bulk, commands: Sequence[Command]) -> None:
         self.orders += commands

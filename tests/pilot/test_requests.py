@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.dialogs.request import RequestDialog
 from dashboard.widgets.fields import Picker
 from engine.core.commands import HandOver, Submit, SwitchStrategy
@@ -72,7 +72,7 @@ async def test_one_run_may_have_a_strategy_of_its_own(tmp_path: Path) -> None:
         dialog = hand.app.screen
         assert isinstance(dialog, RequestDialog)
         await hand.press("enter")
-        dialog.after(Outcome(command_id="c", status="applied", result={"run_id": "r5"}))
+        dialog.after(CommandReply(command_id="c", status="applied", result={"run_id": "r5"}))
         assert hand.app.orders == [
             Submit(request="go", supervisor="@s1"),
             SwitchStrategy(supervisor="@s1", mode=mode, scope="run", run="r5"),

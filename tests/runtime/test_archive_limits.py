@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from engine.archive import ImportRefused, export_archive, plan_import
-from engine.archive.checking import Allowance, opened
 from engine.archive.cutting import PIECE_BYTES
+from engine.archive.importing import Allowance, opened
 from engine.archive.manifest import MOST, MOST_AT_WORK, MOST_BYTES, too_many
 from engine.archive.reading import Contents
 from engine.core.codec import encode_command

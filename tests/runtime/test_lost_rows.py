@@ -17,9 +17,9 @@ from engine.core.events import EngineStarted
 from engine.folding import events_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Durability, Reader, Row, RowsLost, find_loss, open_store, verify
+from store.file_check import open_recognised
 from store.files import Files
 from store.migrations import LIVE
-from store.recognition import open_recognised
 from tests.runtime.shell import Run, shell_on
 
 pytestmark = pytest.mark.anyio

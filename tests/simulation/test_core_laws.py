@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from engine.core.codec import decode_events, decode_state, encode_event, encode_state, kind_of
 from engine.core.commands import COMMANDS, Order
-from engine.core.context import Context
 from engine.core.decide import ON_COMMAND, decide
 from engine.core.decide.scratch import scratch_of
+from engine.core.decision_context import DecisionContext
 from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fact import fields
@@ -91,7 +91,7 @@ def test_a_journal_is_the_same_after_json(world: World) -> None:
 def test_decide_and_effects_leave_the_state_as_it_was(world: World, random: Random) -> None:
     before = encode_state(world.state)
     order = Order(id="next", command=random_command(random, world))
-    decide(world.state, order, Context(now_ms=world.now_ms, jitter=0.5))
+    decide(world.state, order, DecisionContext(now_ms=world.now_ms, jitter=0.5))
     for event in world.journal[-1:]:
         effects_of(world.state, event)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from engine.core.code import named_in
 from engine.core.commands import AddAgent, AddSupervisor, Declare, LoadTeam, SupervisorSpec, SwapAgent
-from engine.core.context import Context
 from engine.core.decide.loading import plan_of
+from engine.core.decision_context import DecisionContext
 from engine.core.declared import described
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused
@@ -107,7 +107,7 @@ def team_and_world(draw: Random) -> tuple[SupervisorSpec, World]:
 
 def plan(world: World, command: LoadTeam) -> list[Any]:
     granted = dict.fromkeys(named_in(command), "")
-    return plan_of(world.state, command, Context(now_ms=world.now_ms, jitter=0.5, granted=granted))
+    return plan_of(world.state, command, DecisionContext(now_ms=world.now_ms, jitter=0.5, granted=granted))
 
 
 @given(seeds)

@@ -1,8 +1,8 @@
 """Who a member of an edited file is, where the file gave it another name and an operator another spec."""
 
 from engine.core.commands import ChangeSupervisor, Move, SupervisorSpec, SwapAgent
-from engine.core.context import Context
 from engine.core.decide.loading import plan_of
+from engine.core.decision_context import DecisionContext
 from engine.core.fact import changed
 from engine.core.spec import AgentSpec
 from tests.world import World, agent, load, team_world
@@ -18,7 +18,7 @@ def planned(world: World, *members: AgentSpec | SupervisorSpec) -> list[tuple[st
     command = changed(command, on_conflict="declared")
     return [
         (change.change, change.path, change.to)
-        for change in plan_of(world.state, command, Context(now_ms=world.now_ms, jitter=0.0))
+        for change in plan_of(world.state, command, DecisionContext(now_ms=world.now_ms, jitter=0.0))
     ]
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from engine.core.codec import encode_state
 from engine.core.commands import Ping
-from engine.core.context import Context
 from engine.core.decide import ON_COMMAND, ON_MESSAGE
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import ChangesNothing, CorruptJournal
 from engine.core.events import AgentPaused, CommandApplied
 from engine.core.fold import apply, fold
+from engine.core.followups import Dispatch
 from engine.core.outcomes import Mint, ask
-from engine.core.prompts import Dispatch
 from engine.core.state import State
 from tests.story import submitted
 from tests.world import World, agent, team_world
@@ -39,7 +39,7 @@ def test_a_follow_up_that_changes_nothing_ends_instead_of_following_for_ever(mon
 def test_a_follow_up_that_decides_the_same_again_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     world = team_world(agent("ada"))
 
-    def the_same(state: State, prompt: Dispatch, ctx: Context) -> list[Any]:
+    def the_same(state: State, prompt: Dispatch, ctx: DecisionContext) -> list[Any]:
         return [CommandApplied(at_ms=ctx.now_ms, command_id="c9", command="ping", sender="", role="", summary="")]
 
     monkeypatch.setitem(ON_MESSAGE, Dispatch, the_same)
@@ -62,7 +62,7 @@ def test_two_questions_of_one_decision_have_two_ids() -> None:
     before, mint = encode_state(world.state), Mint(world.state)
 
     asked = [
-        ask(world.state, Context(now_ms=1, jitter=0.0), kind="failure", subject="a1", run_id=None, question="?",
+        ask(world.state, DecisionContext(now_ms=1, jitter=0.0), kind="failure", subject="a1", run_id=None, question="?",
             options=["yes"], mint=mint)
         for _ in range(2)
     ]  # fmt: skip

@@ -1,14 +1,14 @@
 """What became of several changes, in one line."""
 
-from dashboard.client import Outcome
+from dashboard.client import CommandReply
 from dashboard.views.bulk import Bulk, spoken
 
 CANCEL = Bulk("Cancel", "cancelled", ())
 
 
-def outcome(seq: int | None = None, reason: str | None = None) -> Outcome:
+def outcome(seq: int | None = None, reason: str | None = None) -> CommandReply:
     status = "applied" if seq is not None else "refused" if reason is not None else "pending"
-    return Outcome(command_id="c", status=status, seq=seq, reason=reason)  # type: ignore[arg-type]
+    return CommandReply(command_id="c", status=status, seq=seq, reason=reason)  # type: ignore[arg-type]
 
 
 def test_changes_and_refusals_are_counted_with_their_seqs_and_reasons() -> None:

@@ -16,11 +16,6 @@ class Row(NamedTuple):
     members: tuple[str, ...] = ()
     """Of a supervisor: all agents below it."""
 
-    @property
-    def is_supervisor(self) -> bool:
-        """Whether agents stand below it."""
-        return bool(self.members) or self.depth == 0
-
 
 def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str], needle: str, room: int) -> list[Row]:
     """Return the lanes in declared order.

@@ -7,9 +7,8 @@ Pure: time and one draw come in `ctx`; the state is only read. A command becomes
 from collections.abc import Callable
 from typing import Any
 
-from engine.core import commands, prompts, signals
+from engine.core import commands, followups, signals
 from engine.core.commands import Command, Order
-from engine.core.context import Context
 from engine.core.decide import (
     asking,
     attempts,
@@ -33,19 +32,20 @@ from engine.core.decide import (
     undoing,
 )
 from engine.core.decide.attempts import ON_STOPPED
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.fact import changed
+from engine.core.followups import FollowUp
 from engine.core.limits import deadlines, enforcement
 from engine.core.outcomes import Applied, stamped
-from engine.core.prompts import Prompt
 from engine.core.queries.undoing import as_command, as_json, inverse_of
 from engine.core.shown import args_of
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.core.validation.records import checked
 
-ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
+ON_COMMAND: dict[type, Callable[[State, Any, DecisionContext], Applied]] = {
     commands.Submit: run.submit,
     commands.Cancel: run.cancel,
     commands.Abort: run.abort,
@@ -81,7 +81,7 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
 }
 """The handler of every command."""
 
-ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
+ON_MESSAGE: dict[type, Callable[[State, Any, DecisionContext], list[Event]]] = {
     signals.EngineBegan: engine.engine_began,
     signals.EngineEnds: engine.engine_ends,
     signals.StepFinished: attempts.step_finished,
@@ -108,33 +108,33 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.PartRead: importing.part_read,
     signals.StateReady: importing.state_ready,
     signals.StateUnusable: importing.state_unusable,
-    prompts.Dispatch: dispatch.dispatch,
-    prompts.TakeSlot: dispatch.take_slot,
-    prompts.GiveSlot: dispatch.give_slot,
-    prompts.FollowRun: run.follow_run,
-    prompts.PlanGroup: graphs.plan_group,
-    prompts.LookAt: progress.look_at,
-    prompts.AfterEnd: progress.after_end,
-    prompts.CheckGroup: progress.check_group,
-    prompts.GrowGroup: graphs.grow_group,
-    prompts.FinishRun: progress.finish_run,
-    prompts.Tune: strategy.tune,
-    prompts.ApplyPolicy: failing.apply_policy,
-    prompts.LookAtCircuit: failing.look_at_circuit,
-    prompts.MemberCrashed: failing.member_crashed,
-    prompts.AskDoubt: escalations.ask_doubt,
-    prompts.AnswerNow: progress.answer_now,
-    prompts.Requeue: leaving.requeue,
-    prompts.PlaceAgain: dispatch.place_again,
-    prompts.StopLeftOver: swapping.stop_left_over,
-    prompts.CheckGeneration: swapping.check_generation,
-    prompts.Answered: escalations.after_answer,
-    prompts.CheckLeaving: leaving.check_leaving,
-    prompts.LookAtPool: team.look_at_pool,
-    prompts.CheckBudget: enforcement.check_budget,
-    prompts.ReturnItems: dispatch.return_items,
+    followups.Dispatch: dispatch.dispatch,
+    followups.TakeSlot: dispatch.take_slot,
+    followups.GiveSlot: dispatch.give_slot,
+    followups.FollowRun: run.follow_run,
+    followups.PlanGroup: graphs.plan_group,
+    followups.LookAt: progress.look_at,
+    followups.AfterEnd: progress.after_end,
+    followups.CheckGroup: progress.check_group,
+    followups.GrowGroup: graphs.grow_group,
+    followups.FinishRun: progress.finish_run,
+    followups.Tune: strategy.tune,
+    followups.ApplyPolicy: failing.apply_policy,
+    followups.LookAtCircuit: failing.look_at_circuit,
+    followups.MemberCrashed: failing.member_crashed,
+    followups.AskDoubt: escalations.ask_doubt,
+    followups.AnswerNow: progress.answer_now,
+    followups.Requeue: leaving.requeue,
+    followups.PlaceAgain: dispatch.place_again,
+    followups.StopLeftOver: swapping.stop_left_over,
+    followups.CheckGeneration: swapping.check_generation,
+    followups.ActOnAnswer: escalations.after_answer,
+    followups.CheckLeaving: leaving.check_leaving,
+    followups.LookAtPool: team.look_at_pool,
+    followups.CheckBudget: enforcement.check_budget,
+    followups.ReturnItems: dispatch.return_items,
 }
-"""The handler of every signal and every prompt."""
+"""The handler of every signal and every followup."""
 
 escalations.ON_ANSWER["failure"] = failing.answered
 escalations.ON_ANSWER["doubt"] = escalations.settled
@@ -146,7 +146,7 @@ escalations.ON_ANSWER["permission"] = asking.permitted
 ON_STOPPED["limit"] = enforcement.set_aside
 
 
-def undo(state: State, command: commands.Undo, ctx: Context) -> Applied:
+def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Applied:
     """Carry out the inverse of a command."""
     command_id, found = undoing.undone(state, command)
     inverse = as_command(found.inverse)
@@ -156,7 +156,7 @@ def undo(state: State, command: commands.Undo, ctx: Context) -> Applied:
 ON_COMMAND[commands.Undo] = undo
 
 
-def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:
+def decide(state: State, message: Order | Signal | FollowUp, ctx: DecisionContext) -> list[Event]:
     """Return what happens because of `message`; `state` is left as it was.
 
     `Refused` alone refuses a command. Whatever else a handler raises is a defect, and is raised here as it is.
@@ -166,7 +166,7 @@ def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list
     return stamped(state, ON_MESSAGE[type(message)](state, message, ctx), ctx.now_ms)
 
 
-def carry_out(state: State, command: Command, ctx: Context) -> Applied:
+def carry_out(state: State, command: Command, ctx: DecisionContext) -> Applied:
     """Return what a command does; `state` is left as it was.
 
     Raises:
@@ -177,7 +177,7 @@ def carry_out(state: State, command: Command, ctx: Context) -> Applied:
     return applied
 
 
-def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
+def _decide_order(state: State, order: Order, ctx: DecisionContext) -> list[Event]:
     if order.id in state.commands:
         return []
     kind = str(order.command.type)

@@ -1,20 +1,20 @@
 """What attempts ask a person: asked once for each key, answered, given up. Why a tool may be called without asking.
 
 The answer is kept like the output of a step, under the key of what asked: an attempt that asks again, also one after a
-crash, finds the question that is open, or its answer. What a task asked ends with the task (`fold.ending`).
+crash, finds the question that is open, or its answer. What a task asked ends with the task (`fold.completion`).
 """
 
 from collections.abc import Mapping
 
 from engine.core.commands import RevokeGrant
-from engine.core.context import Context
 from engine.core.decide.attempts import live
 from engine.core.decide.escalations import REPLY, answer_to, answered
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, GrantGiven, GrantRevoked, QuestionWithdrawn
 from engine.core.fact import JsonValue
+from engine.core.followups import ActOnAnswer
 from engine.core.outcomes import Applied, Mint, ask
-from engine.core.prompts import Answered
 from engine.core.signals import AskGivenUp, PersonAsked
 from engine.core.state import Agent, Grant, State
 
@@ -23,7 +23,7 @@ ALLOWS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
 """Answers that let a tool be called, or a program do what it asks."""
 
 
-def person_asked(state: State, signal: PersonAsked, ctx: Context) -> list[Event]:
+def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> list[Event]:
     """Ask a person, unless that was asked or answered already."""
     found = live(state, signal)
     if found is None or found[1].stopping not in (None, "migrate"):
@@ -59,7 +59,7 @@ def person_asked(state: State, signal: PersonAsked, ctx: Context) -> list[Event]
     return [asked, answer_to(asked, said, by="grant")]
 
 
-def given_up(state: State, signal: AskGivenUp, ctx: Context) -> list[Event]:
+def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
     """Ask nobody any more what an attempt does not wait for."""
     found = live(state, signal)
     if found is None or signal.key not in found[0].asks:
@@ -76,14 +76,14 @@ def given_up(state: State, signal: AskGivenUp, ctx: Context) -> list[Event]:
     ]
 
 
-def permitted(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+def permitted(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Remember an answer that is for all calls of the tool, and give it to those that are asked about now."""
-    if prompt.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
+    if followup.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
         return []
-    task = state.tasks.get(prompt.subject)
+    task = state.tasks.get(followup.subject)
     agent = state.agents.get(task.agent_id or "") if task is not None else None
-    tool, allows = str(prompt.detail.get("tool")), prompt.answer == ALLOW_ALWAYS
-    if agent is None or not _is_asked_by(agent, prompt.detail):
+    tool, allows = str(followup.detail.get("tool")), followup.answer == ALLOW_ALWAYS
+    if agent is None or not _is_asked_by(agent, followup.detail):
         return []  # it was asked by a generation, or an agent, that is not at it any more
     if granted(state, agent.id, agent.generation, tool) is not None:
         return []
@@ -94,7 +94,7 @@ def permitted(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     others = [
         one
         for one in state.escalations.values()
-        if one.kind == prompt.kind and one.detail.get("tool") == tool and said in one.options
+        if one.kind == followup.kind and one.detail.get("tool") == tool and said in one.options
         and _is_asked_by(agent, one.detail) and state.tasks[one.subject].agent_id == agent.id
     ]  # fmt: skip
     return [given, *(answered(one, said, by="grant") for one in others)]
@@ -110,7 +110,7 @@ def granted(state: State, agent_id: str, generation: int, tool: str) -> Grant | 
     return next((one for one in state.grants.values() if (one.agent_id, one.generation, one.tool) == wanted), None)
 
 
-def revoke_grant(state: State, command: RevokeGrant, ctx: Context) -> Applied:
+def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> Applied:
     """Take a grant back."""
     found = state.grants.get(command.grant.removeprefix("@"))
     if found is None:
@@ -123,6 +123,6 @@ def revoke_grant(state: State, command: RevokeGrant, ctx: Context) -> Applied:
     )
 
 
-def replied(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+def replied(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Let nothing follow from a reply: the attempt that asked has it."""
     return []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
     AttemptCancelled,
@@ -83,7 +83,7 @@ def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:
     return task, task.attempt
 
 
-def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Event]:
+def step_finished(state: State, signal: StepFinished, ctx: DecisionContext) -> list[Event]:
     """Record a step once."""
     found = live(state, signal)
     if found is None or signal.key in found[0].steps:
@@ -91,18 +91,18 @@ def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Even
     return [of_attempt(StepRecorded, found[1], signal)]
 
 
-def model_erred(state: State, signal: ModelErred, ctx: Context) -> list[Event]:
+def model_erred(state: State, signal: ModelErred, ctx: DecisionContext) -> list[Event]:
     """Note that a call of a model failed, and what it cost; what follows is the attempt's to say."""
     found = live(state, signal)
     return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
 
 
-def budget_short(state: State, signal: BudgetShort, ctx: Context) -> list[Event]:
+def budget_short(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that has not enough left for a call; nothing where it has by now."""
     return [] if live(state, signal) is None else too_little(state, signal, ctx)
 
 
-def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> list[Event]:
+def delegation_asked(state: State, signal: DelegationAsked, ctx: DecisionContext) -> list[Event]:
     """Make the tasks that an attempt asks for, or join it to those that an earlier attempt asked for."""
     found = live(state, signal)
     if found is None or found[1].agent_id is None:
@@ -150,7 +150,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
     return events
 
 
-def steps_ended(state: State, signal: StepsEnded, ctx: Context) -> list[Event]:
+def steps_ended(state: State, signal: StepsEnded, ctx: DecisionContext) -> list[Event]:
     """Park an attempt that waits and of which nothing runs any more."""
     found = live(state, signal)
     if found is None or found[1].parked or found[1].agent_id is None:
@@ -165,7 +165,7 @@ def steps_ended(state: State, signal: StepsEnded, ctx: Context) -> list[Event]:
     return [of_attempt(AttemptParked, attempt, signal)]
 
 
-def slot_asked(state: State, signal: SlotAsked, ctx: Context) -> list[Event]:
+def slot_asked(state: State, signal: SlotAsked, ctx: DecisionContext) -> list[Event]:
     """Let an attempt that is parked wait for a slot; one that has lost its wait meanwhile is told so by its answers."""
     found = live(state, signal)
     if found is None or not found[1].parked or found[1].wants_slot:
@@ -228,7 +228,7 @@ def _told(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
     return CallAnswered(task_id=task.id, attempt=attempt.number, call_key=call_key)
 
 
-def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: Context) -> list[Event]:
+def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """Take the output; what the attempt asked for and did not wait for is stopped."""
     found = live(state, signal)
     if found is None:
@@ -246,7 +246,7 @@ def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: Context) -> l
     return [done]
 
 
-def attempt_erred(state: State, signal: AttemptErred, ctx: Context) -> list[Event]:
+def attempt_erred(state: State, signal: AttemptErred, ctx: DecisionContext) -> list[Event]:
     """Take the error; one that comes while the attempt is being stopped is the stop."""
     found = live(state, signal)
     if found is None:
@@ -265,13 +265,13 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: Context) -> list[Even
     return [of_attempt(AttemptFailed, attempt, signal)]
 
 
-def attempt_stopped(state: State, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def attempt_stopped(state: State, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """Take what an attempt that was asked to stop had said so far."""
     found = live(state, signal)
     return [] if found is None else stopped(state, *found, signal, ctx)
 
 
-def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list[Event]:
+def thread_came_back(state: State, signal: ThreadCameBack, ctx: DecisionContext) -> list[Event]:
     """Free the slot that the thread took."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or not agent.stuck:
@@ -287,7 +287,7 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list
     ]
 
 
-OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, Context], list[Event]]
+OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, DecisionContext], list[Event]]
 
 
 def stop(
@@ -311,22 +311,22 @@ def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool 
     return [stop(state, one, reason, at_once=at_once) for one in tasks if not one.ended and not one.cancelling]
 
 
-def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """End the task with what it had said so far."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
 
 
-def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """Let another attempt do the task, on what is finished of it."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=True)]
 
 
-def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """Let the task begin again from its input; what is finished of it is thrown away."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
 
 
-def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """Let the same attempt go on with the agent's generation of the moment."""
     assert attempt.agent_id is not None
     if task.calling:  # cut off in the middle of a tool call: a person says first whether that happened
@@ -335,7 +335,7 @@ def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped,
     return [of_attempt(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
 
 
-def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """Let the task wait again, with its finished steps."""
     return [of_attempt(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
 
@@ -351,13 +351,13 @@ ON_STOPPED: dict[StopReason, OnStopped] = {
 """What follows, by why it was asked to stop."""
 
 
-def stopped(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def stopped(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """Decide what becomes of the task of an attempt that has stopped; a task that is being cancelled is cancelled."""
     reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
     return ON_STOPPED[reason](state, task, attempt, signal, ctx)
 
 
-def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event]:
+def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
     """Decide what becomes of the task of an attempt that nothing runs any more: it waits, with its finished steps.
 
     One that was asked to stop has stopped by that.

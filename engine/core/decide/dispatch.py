@@ -8,7 +8,7 @@ could start it. One attempt at a time stops for a task, and its slot is given to
 
 from collections.abc import Iterator
 
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
     AttemptResumed,
@@ -18,9 +18,9 @@ from engine.core.events import (
     PreemptionAsked,
     TaskRequeued,
 )
+from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.limits.enforcement import before_start
 from engine.core.options import Preempt
-from engine.core.prompts import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.queries.able import is_able, why_not_able
 from engine.core.queries.placement import Place, asker_of, capability_of, home_of, place_for
 from engine.core.queries.queues import FEW, few_of, is_of_few, is_shared, not_begun, returned, team_for
@@ -30,7 +30,7 @@ from engine.core.scheduler.free import full_of_processes
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
-def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
+def dispatch(state: State, followup: Dispatch, ctx: DecisionContext) -> list[Event]:
     """Start, or let go on, what has its turn."""
     schedule: Schedule = state.schedule
     line = schedule.next_line(state)
@@ -41,7 +41,7 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
     return begun(state, state.queues[line.key], task, schedule.next_agent(state, line), ctx)
 
 
-def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) -> list[Event]:
+def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
     """Start `task` on a free agent of its queue, or let the team of that agent take it.
 
     What an agent has asked for in it goes on for an agent: a graph could not use the answers.
@@ -55,9 +55,9 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) ->
     return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
 
 
-def return_items(state: State, prompt: ReturnItems, ctx: Context) -> list[Event]:
+def return_items(state: State, followup: ReturnItems, ctx: DecisionContext) -> list[Event]:
     """Give back what teams under a supervisor have taken from what they share, and may not begin with now."""
-    teams = below_of(state, state.supervisors[prompt.supervisor_id])
+    teams = below_of(state, state.supervisors[followup.supervisor_id])
     return [returned(state, task, ctx.now_ms) for team in teams for task in not_begun(state, team)]
 
 
@@ -78,9 +78,9 @@ def _resumed(task: Task) -> AttemptResumed:
     )
 
 
-def take_slot(state: State, prompt: TakeSlot, ctx: Context) -> list[Event]:
+def take_slot(state: State, followup: TakeSlot, ctx: DecisionContext) -> list[Event]:
     """Ask the least urgent attempt that holds a slot an urgent task could use to stop."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None or task.id not in Schedule.of(state).urgent:
         return []
     queue = state.queues[task.queue or ""]
@@ -176,9 +176,9 @@ def _is_held(state: State, supervisor: Supervisor) -> bool:
     return any(above.paused or above.held for above in above_of(state, supervisor))
 
 
-def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
+def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Event]:
     """Start the task for which an attempt had to stop, before anything else can take the slot."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     queue = state.queues.get(task.queue or "") if task is not None else None
     schedule = Schedule.of(state)
     if task is None or queue is None or not (task.ready and schedule.is_open(state, queue.key)):
@@ -189,11 +189,11 @@ def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
     return begun(state, queue, task, schedule.next_agent(state, schedule.lines[queue.key]), ctx)
 
 
-def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
+def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> list[Event]:
     """Look again for somebody able, for what is ready in queues that nobody able serves."""
     events: list[Event] = []
     made: set[str] = set()
-    for queue in _left(state, prompt.queue):
+    for queue in _left(state, followup.queue):
         places: dict[tuple[str, str | None], Place | None] = {}
         for task in _movable(state, queue):
             key = home_of(state, task).id, asker_of(state, task)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.commands import HandOver, Ping, StopEngine
-from engine.core.context import Context
 from engine.core.decide import escalations, failing, swapping, team
 from engine.core.decide.attempts import lost
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import EngineStarted, EngineStopped, Event
 from engine.core.limits import deadlines, enforcement
@@ -16,7 +16,7 @@ from engine.core.signals import EngineBegan, EngineEnds, TimerDue
 from engine.core.state import State, Timer
 
 
-def engine_began(state: State, signal: EngineBegan, ctx: Context) -> list[Event]:
+def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> list[Event]:
     """Take up what the engine before left: every attempt that was at work ended with it."""
     away = None if signal.bound is None else [agent.id for agent in bound_elsewhere(state, signal.bound)]
     started = EngineStarted(
@@ -30,18 +30,18 @@ def engine_began(state: State, signal: EngineBegan, ctx: Context) -> list[Event]
     return [started, *reconcile(state, ctx)]
 
 
-def reconcile(state: State, ctx: Context) -> list[Event]:
+def reconcile(state: State, ctx: DecisionContext) -> list[Event]:
     """Return the end of every attempt that was at work; finished steps are kept by the fold."""
     tasks = [(task, task.attempt) for task in state.tasks.values()]
     return [event for task, attempt in tasks if attempt is not None for event in lost(state, task, attempt, ctx)]
 
 
-def engine_ends(state: State, signal: EngineEnds, ctx: Context) -> list[Event]:
+def engine_ends(state: State, signal: EngineEnds, ctx: DecisionContext) -> list[Event]:
     """Say that the engine ends on purpose."""
     return [EngineStopped(reason=signal.reason)]
 
 
-def stop_engine(state: State, command: StopEngine, ctx: Context) -> Applied:
+def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Applied:
     """End the engine; open runs are suspended."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to stop has ended already; this is another")
@@ -49,7 +49,7 @@ def stop_engine(state: State, command: StopEngine, ctx: Context) -> Applied:
     return Applied(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
 
 
-def hand_over(state: State, command: HandOver, ctx: Context) -> Applied:
+def hand_over(state: State, command: HandOver, ctx: DecisionContext) -> Applied:
     """End the engine for another to go on; the shell has looked for one, and let attempts come to their next step."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to hand over has ended already; this is another")
@@ -57,12 +57,12 @@ def hand_over(state: State, command: HandOver, ctx: Context) -> Applied:
     return Applied(events=[stopped], summary="handed over", result={"suspended": len(state.runs)})
 
 
-def ping(state: State, command: Ping, ctx: Context) -> Applied:
+def ping(state: State, command: Ping, ctx: DecisionContext) -> Applied:
     """Answer."""
     return Applied(events=[], summary="the engine answers")
 
 
-OnTimer: TypeAlias = Callable[[State, Timer, Context], list[Event]]
+OnTimer: TypeAlias = Callable[[State, Timer, DecisionContext], list[Event]]
 ON_TIMER: dict[str, OnTimer] = {
     "retry": failing.retry_due,
     "escalation": escalations.overdue,
@@ -77,7 +77,7 @@ ON_TIMER: dict[str, OnTimer] = {
 """The handler of every kind of timer; each leaves the timer dropped by what it decides."""
 
 
-def timer_due(state: State, signal: TimerDue, ctx: Context) -> list[Event]:
+def timer_due(state: State, signal: TimerDue, ctx: DecisionContext) -> list[Event]:
     """Decide what a timer was set for, unless it was taken back or set anew."""
     timer = state.timers.get(signal.timer_id)
     if timer is None or timer.due_ms > ctx.now_ms:

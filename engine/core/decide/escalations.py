@@ -1,4 +1,4 @@
-"""Questions to a person: asked, answered, answered by their default. What has ended asks no more (`fold.ending`).
+"""Questions to a person: asked, answered, answered by their default. What has ended asks no more (`fold.completion`).
 
 What an answer means is said where the question is asked: each kind of question has its handler in `ON_ANSWER`. Tool
 calls that were cut off before their end are *in doubt*: only a person says whether they happened. A tool that declares
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.commands import Answer
-from engine.core.context import Context
 from engine.core.decide.attempts import live
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.fact import JsonValue
+from engine.core.followups import ActOnAnswer, AskDoubt
 from engine.core.outcomes import Applied, ask, of_attempt
-from engine.core.prompts import Answered, AskDoubt
 from engine.core.queries.questions import alike, find_question
 from engine.core.queries.tree import is_cancelled
 from engine.core.signals import ToolBegan, ToolRaised
@@ -24,12 +24,12 @@ from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 REPLY = "reply"
 """The answer to a question of an agent that has no options: what a person writes is its output."""
 
-OnAnswer: TypeAlias = Callable[[State, Answered, Context], list[Event]]
+OnAnswer: TypeAlias = Callable[[State, ActOnAnswer, DecisionContext], list[Event]]
 ON_ANSWER: dict[str, OnAnswer] = {}
 """What follows from an answer, by the kind of the question; each subject adds its own when `decide` is put together."""
 
 
-def answer(state: State, command: Answer, ctx: Context) -> Applied:
+def answer(state: State, command: Answer, ctx: DecisionContext) -> Applied:
     """Give a question, and those that are alike or named besides, the same answer."""
     found = find_question(state, command.escalation)
     asked = {one.id: one for one in (found, *(find_question(state, target) for target in command.also))}
@@ -84,7 +84,7 @@ def answer_to(asked: Escalated, said: str, *, by: str) -> EscalationAnswered:
     )
 
 
-def overdue(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def overdue(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Answer by the default what nobody answered in time."""
     found = state.escalations.get(timer.subject)
     if found is None or found.default is None:
@@ -92,22 +92,22 @@ def overdue(state: State, timer: Timer, ctx: Context) -> list[Event]:
     return [answered(found, found.default, by="default", output=found.detail.get("output"))]
 
 
-def after_answer(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+def after_answer(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Let follow what an answer means."""
-    return ON_ANSWER[prompt.kind](state, prompt, ctx)
+    return ON_ANSWER[followup.kind](state, followup, ctx)
 
 
 OPTIONS = ["again", "ran", "fail"]
 """It did not happen, and is called again; it happened, and its output is the one given; or the task fails."""
 
 
-def tool_began(state: State, signal: ToolBegan, ctx: Context) -> list[Event]:
+def tool_began(state: State, signal: ToolBegan, ctx: DecisionContext) -> list[Event]:
     """Write down that a tool is about to be called."""
     found = live(state, signal)
     return [] if found is None else [of_attempt(ToolStarted, found[1], signal)]
 
 
-def tool_raised(state: State, signal: ToolRaised, ctx: Context) -> list[Event]:
+def tool_raised(state: State, signal: ToolRaised, ctx: DecisionContext) -> list[Event]:
     """Write down that a call has ended, though badly."""
     found = live(state, signal)
     if found is None or signal.key not in found[0].calling:
@@ -116,9 +116,9 @@ def tool_raised(state: State, signal: ToolRaised, ctx: Context) -> list[Event]:
     return [of_attempt(ToolFailed, attempt, signal, name=task.calling[signal.key])]
 
 
-def ask_doubt(state: State, prompt: AskDoubt, ctx: Context) -> list[Event]:
+def ask_doubt(state: State, followup: AskDoubt, ctx: DecisionContext) -> list[Event]:
     """Ask a person about the first tool call of a task that has no end."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None or task.ended or task.attempt is not None or not task.calling or task.escalation_id is not None:
         return []
     if is_cancelled(state, task):
@@ -138,14 +138,14 @@ def ask_doubt(state: State, prompt: AskDoubt, ctx: Context) -> list[Event]:
     ]
 
 
-def settled(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+def settled(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Do with a task in doubt what a person says."""
-    task, key = state.tasks.get(prompt.subject), str(prompt.detail.get("key"))
+    task, key = state.tasks.get(followup.subject), str(followup.detail.get("key"))
     if task is None or task.ended or key not in task.calling:
         return []
     name = task.calling[key]
-    if prompt.answer == "fail":
+    if followup.answer == "fail":
         error = f"nobody knows whether {name} happened"
         return [TaskFailed(task_id=task.id, error=error)]
-    ran = prompt.answer == "ran"
+    ran = followup.answer == "ran"
     return [DoubtSettled(task_id=task.id, name=name, key=key, ran=ran)]

@@ -6,8 +6,8 @@ see. After a crash members are started anew; where that happens too often, their
 
 from itertools import islice
 
-from engine.core.context import Context
 from engine.core.decide.attempts import stop_all
+from engine.core.decision_context import DecisionContext
 from engine.core.events import (
     AgentsRestarted,
     CircuitClosed,
@@ -23,6 +23,7 @@ from engine.core.events import (
     TaskSkipped,
     TaskTriedAnew,
 )
+from engine.core.followups import ActOnAnswer, ApplyPolicy, LookAtCircuit, MemberCrashed
 from engine.core.limits.enforcement import before_retry
 from engine.core.outcomes import ask
 from engine.core.policies.records import Circuit, Failover, Restart
@@ -39,7 +40,6 @@ from engine.core.policies.rules import (
     is_too_often,
     walk,
 )
-from engine.core.prompts import Answered, ApplyPolicy, LookAtCircuit, MemberCrashed
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import own_queue
 from engine.core.queries.tree import above_of, agents_of, below_of, inherited, is_cancelled, parent_of
@@ -50,9 +50,9 @@ OPTIONS = ["retry", "reject", "skip", "use"]
 who wait for it go on without it; or its output is the one given."""
 
 
-def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]:
+def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> list[Event]:
     """Ask the policies of a task whose attempt failed what is next."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING:
         return []  # ended meanwhile
     if task.kind != "agent" or is_cancelled(state, task):
@@ -65,9 +65,9 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
     hands_on = any(isinstance(policy, Failover) for policy in chain)  # who else could do it is dear to find out
     failures = Failures(
         error=task.error or "failed",
-        error_types=prompt.error_types,
-        retryable=prompt.retryable,
-        retry_after_s=prompt.retry_after_s,
+        error_types=followup.error_types,
+        retryable=followup.retryable,
+        retry_after_s=followup.retry_after_s,
         retries=task.retries,
         failovers=task.failovers,
         others=_others(state, task) if hands_on else (),
@@ -82,7 +82,9 @@ def _others(state: State, task: Task) -> list[str]:
     return [agent.id for agent in stand_ins(state, task)]
 
 
-def _events(state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: Context) -> list[Event]:
+def _events(
+    state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: DecisionContext
+) -> list[Event]:
     if isinstance(verdict, TryAgain):
         return before_retry(state, task, ctx) or [_scheduled(task, failures, verdict.delay_ms, ctx)]
     if isinstance(verdict, GiveTo):
@@ -92,7 +94,7 @@ def _events(state: State, task: Task, failures: Failures, place: int, verdict: V
     return _given_up(state, task, verdict)
 
 
-def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: Context) -> Event:
+def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: DecisionContext) -> Event:
     return RetryScheduled(
         task_id=task.id,
         retry=task.retries + 1,
@@ -115,7 +117,7 @@ def _given(state: State, task: Task, agent_id: str) -> Event:
     )
 
 
-def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: Context) -> Event:
+def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: DecisionContext) -> Event:
     return ask(
         state,
         ctx,
@@ -159,25 +161,25 @@ def _beside(state: State, task: Task) -> list[Task]:
     return [one for one in tasks if parent.kind == "group" or one.call_key == task.call_key]
 
 
-def retry_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def retry_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """End a back-off whose time has come."""
     task = state.tasks[timer.subject]
     return [RetryDue(task_id=task.id)]
 
 
-def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Do with a failed task what a person, or the default, says."""
-    task = state.tasks.get(prompt.subject)
+    task = state.tasks.get(followup.subject)
     if task is None or task.status is not TaskStatus.WAITING:
         return []
-    if prompt.answer == "retry":
+    if followup.answer == "retry":
         queue = _home(state, task)
-        return [TaskTriedAnew(task_id=task.id, queue=queue, by=prompt.by)]
-    if prompt.answer == "use":
+        return [TaskTriedAnew(task_id=task.id, queue=queue, by=followup.by)]
+    if followup.answer == "use":
         return [TaskAnswered(task_id=task.id)]
-    if prompt.answer == "skip":
+    if followup.answer == "skip":
         return [_skipped(task)]
-    place = prompt.detail.get("place")
+    place = followup.detail.get("place")
     failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
                         others=_others(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
     after = place if isinstance(place, int) else len(chain_of(state, task))
@@ -203,12 +205,12 @@ def circuit_of(state: State, agent: Agent) -> Circuit | None:
     return found
 
 
-def look_at_circuit(state: State, prompt: LookAtCircuit, ctx: Context) -> list[Event]:
+def look_at_circuit(state: State, followup: LookAtCircuit, ctx: DecisionContext) -> list[Event]:
     """Open or close the circuit of an agent whose attempt has ended."""
-    agent = state.agents.get(prompt.agent_id)
+    agent = state.agents.get(followup.agent_id)
     if agent is None:
         return []
-    if prompt.well:
+    if followup.well:
         return [] if agent.circuit == "closed" else [_closed(agent, "an attempt of it was done")]
     policy = circuit_of(state, agent)
     if policy is None:
@@ -219,7 +221,7 @@ def look_at_circuit(state: State, prompt: LookAtCircuit, ctx: Context) -> list[E
     return []
 
 
-def _opened(agent: Agent, seconds: float, ctx: Context) -> Event:
+def _opened(agent: Agent, seconds: float, ctx: DecisionContext) -> Event:
     return CircuitOpened(
         agent_id=agent.id, failures=agent.failures_in_a_row, cool_s=seconds, due_ms=ctx.now_ms + round(seconds * 1000)
     )
@@ -234,23 +236,23 @@ def closed_by_hand(agent: Agent) -> list[Event]:
     return [] if agent.circuit == "closed" else [_closed(agent, "an operator closed it")]
 
 
-def cooled(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def cooled(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Let one attempt through."""
     return [CircuitHalfOpened(agent_id=timer.subject)]
 
 
-def member_crashed(state: State, prompt: MemberCrashed, ctx: Context) -> list[Event]:
+def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) -> list[Event]:
     """Start anew who has to be, or let the supervisor fail that did so too often."""
-    member = state.agents.get(prompt.member_id) or state.supervisors.get(prompt.member_id)
+    member = state.agents.get(followup.member_id) or state.supervisors.get(followup.member_id)
     supervisor = None if member is None else parent_of(state, member)
     if member is None or supervisor is None:
         return []
     policy: Restart | None = inherited(state, supervisor, "restart", None)
-    because = f"{member.name} crashed: {prompt.because}"
+    because = f"{member.name} crashed: {followup.because}"
     if policy is not None and is_too_often(policy, supervisor.restarts_ms, ctx.now_ms):
         return _given_in(state, supervisor, policy, because)
     rule = policy or Restart()
-    members = affected(rule, supervisor.members, prompt.member_id)
+    members = affected(rule, supervisor.members, followup.member_id)
     return [
         AgentsRestarted(
             supervisor_id=supervisor.id,

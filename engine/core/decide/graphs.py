@@ -5,14 +5,14 @@ What comes after nothing but nodes that are left out is left out with them; what
 
 from collections.abc import Iterable
 
-from engine.core.context import Context
-from engine.core.decide.drawing import Drawn, drawn, grown, wired
+from engine.core.decide.materialize import Drawn, drawn, grown, wired
 from engine.core.decide.team import failed_above
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
-from engine.core.fold.ending import lets_pass
+from engine.core.fold.completion import lets_pass
+from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.outcomes import Mint
-from engine.core.prompts import GrowGroup, PlanGroup
 from engine.core.queries.conversation import worked_before
 from engine.core.queries.inputs import input_of
 from engine.core.queries.participants import Cast, cast_for, members_in, names_in, wants_text
@@ -23,9 +23,9 @@ from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring
 from engine.core.values import Held, TextRef
 
 
-def plan_group(state: State, prompt: PlanGroup, ctx: Context, mint: Mint | None = None) -> list[Event]:
+def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
     """Turn a group into a graph, once it waits for nothing; groups that are planned at once share a `mint`."""
-    group = state.tasks.get(prompt.task_id)
+    group = state.tasks.get(followup.task_id)
     if group is None or group.kind != "group" or group.status is not TaskStatus.WAITING:
         return []
     if group.blockers or _waits(state, group):
@@ -37,7 +37,7 @@ def plan_group(state: State, prompt: PlanGroup, ctx: Context, mint: Mint | None 
     if broken is not None:
         return [_failed(group, broken.error or "")]
     category = state.runs[group.run_id].category
-    text = prompt.text
+    text = followup.text
     if text is None and wants_text(supervisor, category):
         given = input_of(state, group)
         if not isinstance(given, str):
@@ -98,9 +98,9 @@ def groups_in(state: State, supervisor: Supervisor) -> frozenset[str]:
     return frozenset(state.supervisors[one].name for one in supervisor.members if one in state.supervisors)
 
 
-def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
+def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[Event]:
     """Let the strategy of a graph go on from a verdict; what is being cancelled does not go on."""
-    check = state.tasks.get(prompt.check_id)
+    check = state.tasks.get(followup.check_id)
     if check is None or not check.role or check.parent_id is None or is_cancelled(state, check):
         return []
     group = state.tasks[check.parent_id]
@@ -108,13 +108,13 @@ def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
     if group.status is not TaskStatus.RUNNING or supervisor is None or group.mode is None:
         return []
     nodes = _nodes(state, group, supervisor)
-    said = prompt.verdict if isinstance(prompt.verdict, dict) else {}
+    said = followup.verdict if isinstance(followup.verdict, dict) else {}
     growth, graph = Growth(), Drawn(nodes=[], ids={})
     try:
         growth = grown(group.mode, nodes, Verdict(node=check.id, role=check.role, said=said))
         graph = drawn(
             state, supervisor, growth.wiring, {}, Mint(state),
-            item_of=lambda number: _item(state, check, prompt, number), called=group.called,
+            item_of=lambda number: _item(state, check, followup, number), called=group.called,
         )  # fmt: skip
     except Refused as refusal:
         growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), Drawn(nodes=[], ids={})
@@ -156,11 +156,11 @@ def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
     )
 
 
-def _item(state: State, check: Task, prompt: GrowGroup, number: int) -> Held:
+def _item(state: State, check: Task, followup: GrowGroup, number: int) -> Held:
     """Return where an item stands: in the output that was looked at, or in the verdict where that was a text."""
-    said = prompt.verdict if isinstance(prompt.verdict, dict) else {}
+    said = followup.verdict if isinstance(followup.verdict, dict) else {}
     if "list" in said:
-        return TextRef(seq=prompt.seq, path=f"output.list.{number}")
+        return TextRef(seq=followup.seq, path=f"output.list.{number}")
     looked_at = state.tasks[check.sees[0]].output if check.sees else state.tasks[check.parent_id or ""].input
     if not isinstance(looked_at, TextRef):
         raise Refused("what was to be split is no list")

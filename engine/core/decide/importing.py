@@ -4,8 +4,8 @@ from msgspec import Raw
 
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ImportState
-from engine.core.context import Context
 from engine.core.decide.trust import trusted
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import (
     CommandApplied,
@@ -26,12 +26,12 @@ KINDS = ("agents", "supervisors", "runs", "tasks")
 """What is counted for who asked."""
 
 
-def import_state(state: State, command: ImportState, ctx: Context) -> Applied:
+def import_state(state: State, command: ImportState, ctx: DecisionContext) -> Applied:
     """Refuse an order that reached the core without its archive: the shell reads archives first."""
     raise Refused("this engine cannot read archives here; import into a database with: quarterdeck import")
 
 
-def archive_checked(state: State, signal: ArchiveChecked, ctx: Context) -> list[Event]:
+def archive_checked(state: State, signal: ArchiveChecked, ctx: DecisionContext) -> list[Event]:
     """Reserve the ids of an archive whose parts are to follow."""
     if signal.order_id in state.commands:
         return []
@@ -45,7 +45,7 @@ def archive_checked(state: State, signal: ArchiveChecked, ctx: Context) -> list[
     return [*trust, began]
 
 
-def part_read(state: State, signal: PartRead, ctx: Context) -> list[Event]:
+def part_read(state: State, signal: PartRead, ctx: DecisionContext) -> list[Event]:
     """Take a part of an archive, its ids above those that were given here."""
     incoming = state.incoming
     if incoming is None or incoming.command_id != signal.order_id:
@@ -56,7 +56,7 @@ def part_read(state: State, signal: PartRead, ctx: Context) -> list[Event]:
     return [kind(state=Raw(encode_state(part)), texts=signal.texts)]
 
 
-def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
+def state_ready(state: State, signal: StateReady, ctx: DecisionContext) -> list[Event]:
     """Take in a checked state, or end an archive whose parts are all there."""
     if signal.order_id in state.commands:
         return []
@@ -77,14 +77,16 @@ def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
     return [*trust, _imported(signal, document), _applied(signal, signal.counts)]
 
 
-def state_unusable(state: State, signal: StateUnusable, ctx: Context) -> list[Event]:
+def state_unusable(state: State, signal: StateUnusable, ctx: DecisionContext) -> list[Event]:
     """Say why an archive was not imported."""
     if signal.order_id in state.commands:
         return []
     return [_refused(signal, "import_refused", signal.reason)]
 
 
-def _trusted(state: State, signal: ArchiveChecked | StateReady, references: list[str], ctx: Context) -> list[Event]:
+def _trusted(
+    state: State, signal: ArchiveChecked | StateReady, references: list[str], ctx: DecisionContext
+) -> list[Event]:
     """Return the events that allow the code of a state.
 
     Raises:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from engine.core.commands import RemoveMember
-from engine.core.context import Context
 from engine.core.decide.attempts import stop_all
 from engine.core.decide.scratch import Scratch
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import (
     AgentRemoved,
@@ -18,8 +18,8 @@ from engine.core.events import (
     TaskRequeued,
     TaskSkipped,
 )
+from engine.core.followups import CheckLeaving, Requeue
 from engine.core.outcomes import Applied
-from engine.core.prompts import CheckLeaving, Requeue
 from engine.core.queries.placement import left_behind, stand_ins
 from engine.core.queries.queues import is_of_few, own_queue
 from engine.core.queries.targets import find_member
@@ -74,7 +74,7 @@ def own_tasks(state: State, agent: Agent) -> Iterator[Task]:
             yield task
 
 
-def check_leaving(state: State, prompt: CheckLeaving, ctx: Context) -> list[Event]:
+def check_leaving(state: State, followup: CheckLeaving, ctx: DecisionContext) -> list[Event]:
     """Let go an agent whose work is done; the agents of a supervisor of which nothing is open; then the supervisor."""
     events: list[Event] = []
     for one in state.leaving:
@@ -93,7 +93,7 @@ def check_leaving(state: State, prompt: CheckLeaving, ctx: Context) -> list[Even
     return events
 
 
-def _left_over(state: State, agent: Agent, ctx: Context) -> list[Event]:
+def _left_over(state: State, agent: Agent, ctx: DecisionContext) -> list[Event]:
     """Return what becomes of work that is for a few members, of whom `agent` is the last."""
     keys = {key for key in agent.queues if _is_last(state, agent, key)}
     tasks = [task for task in state.tasks.values() if task.queue in keys and not task.ended] if keys else []
@@ -138,7 +138,7 @@ def requeued(task: Task, queue: str, reason: str) -> Event:
     return TaskRequeued(task_id=task.id, queue=queue, reason=reason)
 
 
-def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
+def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> Applied:
     """Begin to remove an agent, or remove a supervisor that has nothing under it."""
     agent = find_member(state, command.target)
     if isinstance(agent, Supervisor):
@@ -179,9 +179,9 @@ def _away_from(state: State, task: Task, agent: Agent) -> Event:
     return requeued(task, own_queue(task.attempt.agent_id), f"{agent.name} is removed")
 
 
-def requeue(state: State, prompt: Requeue, ctx: Context) -> list[Event]:
+def requeue(state: State, followup: Requeue, ctx: DecisionContext) -> list[Event]:
     """Give the work of an attempt that was stopped to another agent: the one it is for, or one that is able."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.agent_id not in state.agents:
         return []
     agent, meant = state.agents[task.agent_id], state.agents.get(task.worker_id or "")

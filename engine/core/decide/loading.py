@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from engine.core.code import named_in
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
-from engine.core.context import Context
 from engine.core.decide.merging import Merge, Terms, added
 from engine.core.decide.moving import may_be_so_deep, with_warning
 from engine.core.decide.settings import check_named, check_options
 from engine.core.decide.team import name_is_free
 from engine.core.decide.trust import trusted
+from engine.core.decision_context import DecisionContext
 from engine.core.discovery import nearest
 from engine.core.errors import DuplicateName, Refused, UnknownSupervisor
 from engine.core.events import (
@@ -57,7 +57,7 @@ _MODES = {
 """What a mode means for agents that are swapped, and for those that are removed."""
 
 
-def load_team(state: State, command: LoadTeam, ctx: Context) -> Applied:
+def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Applied:
     """Make the team of a file; where one is there already, add what is new and change what differs."""
     merge, root = _loading(state, command, ctx)
     is_new = root.id not in state.supervisors
@@ -83,7 +83,7 @@ def load_team(state: State, command: LoadTeam, ctx: Context) -> Applied:
     )
 
 
-def plan_of(state: State, command: LoadTeam, ctx: Context) -> list[Change]:
+def plan_of(state: State, command: LoadTeam, ctx: DecisionContext) -> list[Change]:
     """Return what loading a team file would change; nothing where its team is not there yet.
 
     Raises:
@@ -93,7 +93,7 @@ def plan_of(state: State, command: LoadTeam, ctx: Context) -> list[Change]:
     return merge.changes if root.id in state.supervisors else []
 
 
-def _loading(state: State, command: LoadTeam, ctx: Context) -> tuple[Merge, Supervisor]:
+def _loading(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[Merge, Supervisor]:
     """Return what a file means for the team, and the root as it is then."""
     check_tree(command.team)
     merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
@@ -124,7 +124,7 @@ def root_declared(state: State, name: str) -> Supervisor | None:
     return next((one for one in named if one.parent_id is None), next(moved, None))
 
 
-def declare(state: State, command: Declare, ctx: Context) -> Applied:
+def declare(state: State, command: Declare, ctx: DecisionContext) -> Applied:
     """Make a member like a program declares it again; what was changed since is said in `conflicts`."""
     merge = declaring(state, command, ctx)
     return Applied(
@@ -134,7 +134,7 @@ def declare(state: State, command: Declare, ctx: Context) -> Applied:
     )
 
 
-def declaring(state: State, command: Declare, ctx: Context) -> Merge:
+def declaring(state: State, command: Declare, ctx: DecisionContext) -> Merge:
     """Return what a declaration means.
 
     Raises:
@@ -156,7 +156,7 @@ def declaring(state: State, command: Declare, ctx: Context) -> Merge:
     return merge
 
 
-def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applied:
+def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -> Applied:
     """Add a supervisor with everything under it."""
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
     events = trusted(state, named_in(command), ctx)
@@ -176,7 +176,7 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applie
     )
 
 
-def replace_team(state: State, command: ReplaceTeam, ctx: Context) -> Applied:
+def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> Applied:
     """Make what is under a supervisor like a description; its own name stays."""
     supervisor = find_supervisor(state, command.supervisor)
     if command.mode not in _MODES:

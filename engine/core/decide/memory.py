@@ -1,14 +1,14 @@
 """What agents remember, and what models are told."""
 
-from engine.core.context import Context
 from engine.core.decide.attempts import live
+from engine.core.decision_context import DecisionContext
 from engine.core.events import Event, PartRecorded, Remembered, StepRecorded
 from engine.core.outcomes import Mint
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import State
 
 
-def insight_noted(state: State, signal: InsightNoted, ctx: Context) -> list[Event]:
+def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> list[Event]:
     """Keep an insight of an agent, once for each step that wants it."""
     found = live(state, signal)
     if found is None or signal.key in found[0].steps:
@@ -37,6 +37,6 @@ def insight_noted(state: State, signal: InsightNoted, ctx: Context) -> list[Even
     return [step, kept]
 
 
-def part_told(state: State, signal: PartTold, ctx: Context) -> list[Event]:
+def part_told(state: State, signal: PartTold, ctx: DecisionContext) -> list[Event]:
     """Write a part of a prompt once."""
     return [] if signal.hash in state.parts else [PartRecorded(hash=signal.hash, value=signal.value)]

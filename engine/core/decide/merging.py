@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from engine.core.code import code_of
 from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, SwitchStrategy, Winner
-from engine.core.context import Context
 from engine.core.decide.leaving import remove_member, sent_away
 from engine.core.decide.matching import Described, Matching, Path
 from engine.core.decide.moving import moved
@@ -20,6 +19,7 @@ from engine.core.decide.strategy import switched_to
 from engine.core.decide.swapping import swap_agent
 from engine.core.decide.team import must, name_is_free
 from engine.core.decide.trust import has_code
+from engine.core.decision_context import DecisionContext
 from engine.core.declared import ONE_CHOICE, OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, setting
 from engine.core.events import (
     AgentAdded,
@@ -73,7 +73,7 @@ class Merge(Noted):
         ids: Of the members that are described, by the way to them.
     """
 
-    def __init__(self, state: State, ctx: Context, terms: Terms) -> None:
+    def __init__(self, state: State, ctx: DecisionContext, terms: Terms) -> None:
         super().__init__(state, ctx)
         self.ids: dict[Path, str] = {}
         self._base = state.declared
@@ -371,7 +371,9 @@ def supervisor_added(
     )
 
 
-def added(team: SupervisorSpec, parent_id: str | None, ctx: Context, mint: Mint, *, declared: bool) -> list[Event]:
+def added(
+    team: SupervisorSpec, parent_id: str | None, ctx: DecisionContext, mint: Mint, *, declared: bool
+) -> list[Event]:
     """Return the events that make a supervisor with everything under it."""
     supervisor_id = mint("s")
     events: list[Event] = [supervisor_added(team, supervisor_id, parent_id, declared=declared)]

@@ -1,8 +1,8 @@
 """An agent, or a supervisor with everything under it, goes under another supervisor while it works."""
 
 from engine.core.commands import Move
-from engine.core.context import Context
 from engine.core.decide.team import must, name_is_free
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, MemberMoved, MembersOrdered, QueueMade, TaskRequeued
 from engine.core.outcomes import Applied
@@ -13,7 +13,7 @@ from engine.core.queries.tree import DEEPEST, above_of, below_of, depth_of, heig
 from engine.core.state import Agent, State, Supervisor
 
 
-def move(state: State, command: Move, ctx: Context) -> Applied:
+def move(state: State, command: Move, ctx: DecisionContext) -> Applied:
     """Move a member, whole; what it is at goes on."""
     member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
     if isinstance(member, Agent):
@@ -33,7 +33,7 @@ def move(state: State, command: Move, ctx: Context) -> Applied:
     )
 
 
-def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: Context) -> list[Event]:
+def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: DecisionContext) -> list[Event]:
     """Return the events that put a member under another supervisor.
 
     Raises:

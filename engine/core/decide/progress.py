@@ -6,10 +6,10 @@ that it came after; where there is no such node, or more than one, nothing came 
 
 from collections.abc import Sequence
 
-from engine.core.context import Context
 from engine.core.decide.attempts import exceeded_by, stop_all
 from engine.core.decide.dispatch import place_again
 from engine.core.decide.graphs import plan_group
+from engine.core.decision_context import DecisionContext
 from engine.core.events import (
     AttemptStarted,
     CallAnswered,
@@ -21,17 +21,17 @@ from engine.core.events import (
     TaskFailed,
     TaskSkipped,
 )
-from engine.core.fold.ending import lets_pass
+from engine.core.fold.completion import lets_pass
+from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
 from engine.core.outcomes import Mint
-from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
 from engine.core.queries.tree import is_cancelled, why_cancelled
 from engine.core.signals import TextRead
 from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
 
 
-def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None) -> list[Event]:
+def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
     """Plan a group or start a join that waits for nothing any more."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.attempt is not None:
         return []
     if task.need and (events := settled(state, task)):
@@ -61,14 +61,14 @@ def _nothing_to_look_at(state: State, task: Task) -> str | None:
     return f"there is nothing to work on; {nodes[0].title}: {nodes[0].error}"
 
 
-def text_read(state: State, signal: TextRead, ctx: Context) -> list[Event]:
+def text_read(state: State, signal: TextRead, ctx: DecisionContext) -> list[Event]:
     """Plan a group whose request was read from the journal."""
     return plan_group(state, PlanGroup(task_id=signal.task_id, text=signal.text), ctx)
 
 
-def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
+def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Event]:
     """Let go on, or skip, what waited for a task; tell the group or the attempt that it is part of."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None:
         return []
     events: list[Event] = _stop_orphans(state, task)
@@ -86,7 +86,7 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
 
 
-def _placed_again(state: State, task: Task, ctx: Context) -> list[Event]:
+def _placed_again(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
     """Look again for somebody able for what a plan has waiting after `task`: who was when it was made may not be."""
     following = (state.tasks[one] for one in task.before)
     keys = dict.fromkeys(one.queue for one in following if one.ready and one.queue is not None)
@@ -102,7 +102,7 @@ def _answered(task: Task, attempt: int, call_key: str) -> CallAnswered:
     return CallAnswered(task_id=task.id, attempt=attempt, call_key=call_key)
 
 
-def _following(state: State, task: Task, following: Task, ctx: Context, mint: Mint) -> list[Event]:
+def _following(state: State, task: Task, following: Task, ctx: DecisionContext, mint: Mint) -> list[Event]:
     if following.ended:
         return []
     if not lets_pass(task):
@@ -147,20 +147,20 @@ def _stop_orphans(state: State, task: Task) -> list[Event]:
     return stop_all(state, children, f"{task.title} ended")
 
 
-def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:
+def answer_now(state: State, followup: AnswerNow, ctx: DecisionContext) -> list[Event]:
     """Tell an attempt that holds its slot what a call brought."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None or task.attempt is None:
         return []
-    return [_answered(task, task.attempt.number, prompt.call_key)]
+    return [_answered(task, task.attempt.number, followup.call_key)]
 
 
 _FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED
 
 
-def check_group(state: State, prompt: CheckGroup, ctx: Context) -> list[Event]:
+def check_group(state: State, followup: CheckGroup, ctx: DecisionContext) -> list[Event]:
     """End a group when all its nodes have ended."""
-    group = state.tasks.get(prompt.task_id)
+    group = state.tasks.get(followup.task_id)
     if group is None or group.kind != "group" or group.status is not TaskStatus.RUNNING or group.open:
         return []
     nodes = [state.tasks[task_id] for task_id in group.children if state.tasks[task_id].kind != "check"]
@@ -244,9 +244,9 @@ def _furthest(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
     return max(reversed(there), key=lambda node: node.status is TaskStatus.DONE, default=None)
 
 
-def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
+def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[Event]:
     """Close a run once its outcome stands and nothing of it is at work."""
-    run = state.runs.get(prompt.run_id)
+    run = state.runs.get(followup.run_id)
     if run is None or run.running or not state.tasks[run.root_id].ended:
         return []
     root = state.tasks[run.root_id]

@@ -1,11 +1,11 @@
 """One graph in progress is wired anew: done stays done, what is at work goes on or stops, the rest is placed again."""
 
-from engine.core.decide.drawing import drawn, wired
 from engine.core.decide.graphs import groups_in
+from engine.core.decide.materialize import drawn, wired
 from engine.core.errors import Refused
 from engine.core.events import GroupChange, NodePlan
 from engine.core.fact import JsonValue, changed, fact
-from engine.core.fold.ending import lets_pass
+from engine.core.fold.completion import lets_pass
 from engine.core.outcomes import Mint
 from engine.core.queries.conversation import worked_before
 from engine.core.queries.participants import SYNTHESIS, aggregator_of, cast_for, wants_text

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 
 from engine.core.commands import Abort, Cancel, Reassign, RetryWork, SetPriority, Submit
-from engine.core.context import Context
 from engine.core.decide.attempts import stop
 from engine.core.decide.dispatch import can_be_placed
 from engine.core.decide.graphs import plan_group
 from engine.core.decide.team import must_work
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused, UnknownTarget, UnknownWork
 from engine.core.events import (
     CancelRequested,
@@ -21,11 +21,11 @@ from engine.core.events import (
     TaskReopened,
 )
 from engine.core.fact import changed
+from engine.core.followups import FollowRun, PlanGroup
 from engine.core.limits.deadlines import deadline_for
 from engine.core.limits.enforcement import why_exhausted
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.outcomes import Applied, Mint
-from engine.core.prompts import FollowRun, PlanGroup
 from engine.core.queries.able import why_not_able
 from engine.core.queries.participants import cast_for, check_category, members_in
 from engine.core.queries.queues import own_queue
@@ -37,7 +37,7 @@ from engine.core.strategies import check_settings
 from engine.core.values import TextRef
 
 
-def submit(state: State, command: Submit, ctx: Context) -> Applied:
+def submit(state: State, command: Submit, ctx: DecisionContext) -> Applied:
     """Open a run; refused where nobody could work on it."""
     supervisor = find_supervisor(state, command.supervisor)
     request = command.request
@@ -76,7 +76,7 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
     )
 
 
-def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
+def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Applied:
     """Stop a run, a task or what an agent is at, with all below it, at the next steps; what is done stays."""
     found = _stoppable(state, command.target)
     if isinstance(found, Run) and found.cancelling:
@@ -86,7 +86,7 @@ def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
     return _stopped(found, [stop(state, one, command.reason, grace_ms=grace_ms) for one in subjects], "cancelled")
 
 
-def abort(state: State, command: Abort, ctx: Context) -> Applied:
+def abort(state: State, command: Abort, ctx: DecisionContext) -> Applied:
     """Stop a run, a task or what an agent is at where it is, also what is being cancelled and takes its time."""
     found = _stoppable(state, command.target)
     subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
@@ -121,7 +121,7 @@ def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str)
     )
 
 
-def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
+def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Applied:
     """Try a task again now, or submit the request of a finished run again."""
     task = find_work(state, command.target)
     if isinstance(task, RunSummary):
@@ -149,7 +149,7 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     return Applied(events=[event], summary=f"retrying {task.id}")
 
 
-def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
+def _again(state: State, summary: RunSummary, ctx: DecisionContext) -> Applied:
     if isinstance(summary.request, TextRef):
         raise Refused(f"the request of {summary.id} is long; submit it again with: quarterdeck run")
     supervisor = at(summary.supervisor_id) if summary.supervisor_id in state.supervisors else None
@@ -184,7 +184,7 @@ def _with_skipped(state: State, task: Task) -> list[str]:
     return found
 
 
-def still_open(state: State, wanted: Sequence[str], ctx: Context) -> list[str]:
+def still_open(state: State, wanted: Sequence[str], ctx: DecisionContext) -> list[str]:
     """Return which of the runs that a new one is to wait for are open; one that is done is waited for no more.
 
     Raises:
@@ -205,13 +205,13 @@ def still_open(state: State, wanted: Sequence[str], ctx: Context) -> list[str]:
     return found
 
 
-def follow_run(state: State, prompt: FollowRun, ctx: Context) -> list[Event]:
+def follow_run(state: State, followup: FollowRun, ctx: DecisionContext) -> list[Event]:
     """Begin a run when all that it waits for is done; end it when one of them ended otherwise."""
-    run = state.runs.get(prompt.run_id)
+    run = state.runs.get(followup.run_id)
     root = state.tasks[run.root_id] if run is not None else None
     if run is None or root is None or root.status is not TaskStatus.WAITING:
         return []
-    if prompt.status is RunStatus.DONE:
+    if followup.status is RunStatus.DONE:
         return [] if run.after else plan_group(state, PlanGroup(task_id=root.id), ctx)
     return [
         GroupEnded(
@@ -219,7 +219,7 @@ def follow_run(state: State, prompt: FollowRun, ctx: Context) -> list[Event]:
             task_id=root.id,
             status=TaskStatus.FAILED,
             output=None,
-            error=f"{prompt.previous_id} {_ended(prompt.status)}, which this waits for",
+            error=f"{followup.previous_id} {_ended(followup.status)}, which this waits for",
         )
     ]
 
@@ -228,7 +228,7 @@ def _ended(status: RunStatus) -> str:
     return "failed" if status is RunStatus.FAILED else f"was {status.value}"
 
 
-def set_priority(state: State, command: SetPriority, ctx: Context) -> Applied:
+def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> Applied:
     """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
     priority = command.priority
     subject = _found(state, command.target)
@@ -260,7 +260,7 @@ def _found(state: State, target: str) -> Run | Task:
     return found
 
 
-def reassign(state: State, command: Reassign, ctx: Context) -> Applied:
+def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Applied:
     """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
     task = find_task(state, command.task)
     agent = find_agent(state, command.agent)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Literal, TypeVar
 
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.declared import as_json
 from engine.core.events import Event
 from engine.core.fact import Entity, Tally, names
@@ -32,7 +32,7 @@ class Scratch:
         events: What was decided, in order.
     """
 
-    def __init__(self, state: State, ctx: Context) -> None:
+    def __init__(self, state: State, ctx: DecisionContext) -> None:
         self.state = scratch_of(state)
         self.events: list[Event] = []
         self._ctx = ctx
@@ -129,7 +129,7 @@ class Noted(Scratch):
         changes: What happens, and what is left as it is although it is described otherwise.
     """
 
-    def __init__(self, state: State, ctx: Context) -> None:
+    def __init__(self, state: State, ctx: DecisionContext) -> None:
         super().__init__(state, ctx)
         self.changes: list[Change] = []
 

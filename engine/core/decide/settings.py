@@ -9,8 +9,8 @@ from typing import Any
 
 from engine.core.code import named_in
 from engine.core.commands import ChangeSupervisor, SupervisorSpec
-from engine.core.context import Context
 from engine.core.decide.trust import trusted
+from engine.core.decision_context import DecisionContext
 from engine.core.declared import OPTIONS, OWN
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
@@ -27,7 +27,7 @@ SETTINGS = (*OWN, "options")
 """Fields that a supervisor and its description both have, besides the strategy and its aggregation."""
 
 
-def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> Applied:
+def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionContext) -> Applied:
     """Change settings; what the command leaves out stays."""
     supervisor = find_supervisor(state, command.supervisor)
     wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}

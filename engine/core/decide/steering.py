@@ -1,7 +1,7 @@
 """Messages for conversations under way: whom they reach. A turn takes them as a recorded step (`runtimes.people`)."""
 
 from engine.core.commands import Steer
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Steered
 from engine.core.outcomes import Applied, Mint
@@ -11,7 +11,7 @@ from engine.core.state import State, Task
 from engine.core.values import counted
 
 
-def steer(state: State, command: Steer, ctx: Context) -> Applied:
+def steer(state: State, command: Steer, ctx: DecisionContext) -> Applied:
     """Keep a message for each conversation that it reaches, until the next turn of that takes it."""
     if not command.text.strip():
         raise Refused("the message is empty; say what is to be different")

@@ -6,25 +6,25 @@ See docs/semantics/coordination.md.
 
 from typing import Literal
 
+from engine.core.auto_tuning import Change, figures_of, next_change, runs_of
 from engine.core.commands import ChangeSupervisor, SwitchStrategy
-from engine.core.context import Context
 from engine.core.decide.rewiring import rewired
 from engine.core.decide.settings import change_supervisor
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CoordinationTuned, Event, StrategySwitched
 from engine.core.fact import JsonValue, changed
+from engine.core.followups import Tune
 from engine.core.options import Balance, SupervisorOptions
 from engine.core.outcomes import Applied, Mint
-from engine.core.prompts import Tune
 from engine.core.queries.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.targets import at, find_supervisor, member_name
 from engine.core.queries.tree import is_cancelled
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
-from engine.core.tuning import Change, figures_of, next_change, runs_of
 
 
-def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Applied:
+def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext) -> Applied:
     """Validate the whole change, then say it as one event."""
     event = switched(state, command)
     name = state.supervisors[event.supervisor_id].name
@@ -132,9 +132,9 @@ def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> li
     return found
 
 
-def tune(state: State, prompt: Tune, ctx: Context) -> list[Event]:
+def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
     """Look at a supervisor after one of its runs has ended."""
-    supervisor = state.supervisors.get(prompt.supervisor_id)
+    supervisor = state.supervisors.get(followup.supervisor_id)
     change = None if supervisor is None else next_change(state, supervisor)
     if supervisor is None or change is None:
         return []
@@ -159,7 +159,7 @@ def tune(state: State, prompt: Tune, ctx: Context) -> list[Event]:
     return [said, *followed]
 
 
-def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: Context) -> list[Event]:
+def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: DecisionContext) -> list[Event]:
     kind: Literal["parallel", "selection"]
     if change.kind == "back":
         tuning = supervisor.tuning

@@ -10,15 +10,15 @@ from typing import TypeGuard, TypeVar, get_args
 
 from engine.core.code import code_of
 from engine.core.commands import Rollback, RollbackAgents, SwapAgent, SwapAgents
-from engine.core.context import Context
 from engine.core.decide.attempts import lost, stop_all
 from engine.core.decide.scratch import Scratch
 from engine.core.decide.team import wanted
 from engine.core.decide.trust import has_code, trust
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import AgentBroke, AgentMended, AgentSwapped, Event, SwapDrained, SwapHurried, SwapRolledBack
+from engine.core.followups import ActOnAnswer, CheckGeneration, StopLeftOver
 from engine.core.outcomes import Applied, ask
-from engine.core.prompts import Answered, CheckGeneration, StopLeftOver
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.targets import find_agent
 from engine.core.signals import AgentUnusable, AgentUsable
@@ -31,12 +31,12 @@ MANY = 3
 """How many tasks a refusal names."""
 
 
-def swap_agent(state: State, command: SwapAgent, ctx: Context) -> Applied:
+def swap_agent(state: State, command: SwapAgent, ctx: DecisionContext) -> Applied:
     """Give an agent another spec."""
     return _swap(state, command, find_agent(state, command.agent), ctx)
 
 
-def swap_agents(state: State, command: SwapAgents, ctx: Context) -> Applied:
+def swap_agents(state: State, command: SwapAgents, ctx: DecisionContext) -> Applied:
     """Give several agents other specs: all of them, or none."""
     return _each(state, [(one.agent, one) for one in command.swaps], _swap, ctx, did="swapped")
 
@@ -47,8 +47,8 @@ Change = TypeVar("Change")
 def _each(
     state: State,
     changes: Sequence[tuple[str, Change]],
-    decide_one: Callable[[State, Change, Agent, Context], Applied],
-    ctx: Context,
+    decide_one: Callable[[State, Change, Agent, DecisionContext], Applied],
+    ctx: DecisionContext,
     *,
     did: str,
 ) -> Applied:
@@ -70,7 +70,7 @@ def _each(
     )
 
 
-def _swap(state: State, command: SwapAgent, agent: Agent, ctx: Context) -> Applied:
+def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Applied:
     mode = swap_mode(command.mode)
     spec = wanted(state, command.spec, command.registered)
     why_not = next(iter(refusals(state, agent)), None)
@@ -134,7 +134,7 @@ def refusals(state: State, agent: Agent) -> list[str]:
             "wait for it, cancel it, or roll back"]  # fmt: skip
 
 
-def _due_ms(command: SwapAgent, mode: SwapMode, ctx: Context) -> int | None:
+def _due_ms(command: SwapAgent, mode: SwapMode, ctx: DecisionContext) -> int | None:
     if command.deadline_s is None:
         return None
     if mode != "drain":
@@ -164,17 +164,17 @@ def swapped_to(
     )
 
 
-def roll_back(state: State, command: Rollback, ctx: Context) -> Applied:
+def roll_back(state: State, command: Rollback, ctx: DecisionContext) -> Applied:
     """Give an agent the spec of the generation before, also while that still works."""
     return _rollback(state, command, find_agent(state, command.agent), ctx)
 
 
-def roll_back_agents(state: State, command: RollbackAgents, ctx: Context) -> Applied:
+def roll_back_agents(state: State, command: RollbackAgents, ctx: DecisionContext) -> Applied:
     """Give several agents the specs of their generations before: all of them, or none."""
     return _each(state, [(one.agent, one) for one in command.rollbacks], _rollback, ctx, did="rolled back")
 
 
-def _rollback(state: State, command: Rollback, agent: Agent, ctx: Context) -> Applied:
+def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContext) -> Applied:
     mode = swap_mode(command.mode)
     if command.generation not in (None, agent.generation):
         raise Refused(f"{agent.name} is g{agent.generation} by now, not g{command.generation}; look at it first")
@@ -227,9 +227,9 @@ def rolled_back(state: State, agent: Agent, *, mode: SwapMode, why: str, by_itse
     )
 
 
-def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> list[Event]:
+def check_generation(state: State, followup: CheckGeneration, ctx: DecisionContext) -> list[Event]:
     """Roll back a generation that fails too often; say that a swap is drained."""
-    agent = state.agents.get(prompt.agent_id)
+    agent = state.agents.get(followup.agent_id)
     if agent is None:
         return []
     trial = agent.probation
@@ -242,9 +242,9 @@ def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> lis
     return []
 
 
-def stop_left_over(state: State, prompt: StopLeftOver, ctx: Context) -> list[Event]:
+def stop_left_over(state: State, followup: StopLeftOver, ctx: DecisionContext) -> list[Event]:
     """Stop what an attempt had asked for that begins again from its input."""
-    task = state.tasks.get(prompt.task_id)
+    task = state.tasks.get(followup.task_id)
     if task is None:
         return []
     children = [state.tasks[task_id] for task_id in task.children]
@@ -252,7 +252,7 @@ def stop_left_over(state: State, prompt: StopLeftOver, ctx: Context) -> list[Eve
     return stop_all(state, children, reason)
 
 
-def drain_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def drain_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Ask a person about attempts that are still at work on an earlier generation."""
     agent = state.agents[timer.subject]
     old = sum(g != agent.generation for g in (*agent.running.values(), *agent.parked.values()))
@@ -271,15 +271,15 @@ def drain_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
     ]
 
 
-def drain_answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+def drain_answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Let attempts of earlier generations end, or stop them for the new one."""
-    agent = state.agents.get(prompt.subject)
-    if agent is None or prompt.answer != "abort" or not agent.draining:
+    agent = state.agents.get(followup.subject)
+    if agent is None or followup.answer != "abort" or not agent.draining:
         return []
     return [SwapHurried(agent_id=agent.id, generation=agent.generation, mode="abort")]
 
 
-def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Event]:
+def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
     """Take an agent out of work whose code is not there; a new generation that never worked is rolled back."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or agent.error == signal.error:
@@ -293,7 +293,7 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Ev
     return [AgentBroke(agent_id=agent.id, error=signal.error)]
 
 
-def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) -> list[Event]:
+def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: DecisionContext) -> list[Event]:
     """Let the work of an agent wait for the program that has its code; an attempt that began without it never was.
 
     That of a generation before goes on with the current one, whose code may be here.
@@ -305,7 +305,7 @@ def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) 
     return [*([] if agent.away or agent.generation != signal.generation else [broke]), *ended]
 
 
-def agent_usable(state: State, signal: AgentUsable, ctx: Context) -> list[Event]:
+def agent_usable(state: State, signal: AgentUsable, ctx: DecisionContext) -> list[Event]:
     """Let an agent work again whose code was found."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):

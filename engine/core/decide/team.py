@@ -14,9 +14,9 @@ from engine.core.commands import (
     Resume,
     UnregisterSpec,
 )
-from engine.core.context import Context
 from engine.core.decide.failing import closed_by_hand
 from engine.core.decide.trust import trust
+from engine.core.decision_context import DecisionContext
 from engine.core.discovery import nearest
 from engine.core.errors import DuplicateName, Refused
 from engine.core.events import (
@@ -39,8 +39,8 @@ from engine.core.events import (
 )
 from engine.core.fact import JsonValue, changed
 from engine.core.fold.slots import must_grow, waiting_for
+from engine.core.followups import LookAtPool
 from engine.core.outcomes import Applied, Mint
-from engine.core.prompts import LookAtPool
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.queues import own_queue
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
@@ -49,7 +49,7 @@ from engine.core.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
 
 
-def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
+def add_agent(state: State, command: AddAgent, ctx: DecisionContext) -> Applied:
     """Add one agent, from a spec or from the registry."""
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
@@ -79,20 +79,20 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
     return Applied(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
 
 
-def register_spec(state: State, command: RegisterSpec, ctx: Context) -> Applied:
+def register_spec(state: State, command: RegisterSpec, ctx: DecisionContext) -> Applied:
     """Put a spec into the registry."""
     events = trust(state, [command.spec], ctx)
     events.append(SpecRegistered(spec=command.spec))
     return Applied(events=events, summary=f"registered {command.spec.name}")
 
 
-def unregister_spec(state: State, command: UnregisterSpec, ctx: Context) -> Applied:
+def unregister_spec(state: State, command: UnregisterSpec, ctx: DecisionContext) -> Applied:
     """Take a name out of the registry."""
     find_spec(state, command.name)
     return Applied(events=[SpecUnregistered(name=command.name)], summary=f"unregistered {command.name}")
 
 
-def pause(state: State, command: Pause, ctx: Context) -> Applied:
+def pause(state: State, command: Pause, ctx: DecisionContext) -> Applied:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
@@ -104,7 +104,7 @@ def pause(state: State, command: Pause, ctx: Context) -> Applied:
     return Applied(events=[SupervisorPaused(supervisor_id=found.id)], summary=f"paused {found.name}")
 
 
-def resume(state: State, command: Resume, ctx: Context) -> Applied:
+def resume(state: State, command: Resume, ctx: DecisionContext) -> Applied:
     """Let go on what was paused; what failed is tried again."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
@@ -190,7 +190,7 @@ def _needs(state: State, key: str, agent: Agent) -> bool:
     return state.queues[key].agents == [agent.id]
 
 
-def change_capabilities(state: State, command: ChangeCapabilities, ctx: Context) -> Applied:
+def change_capabilities(state: State, command: ChangeCapabilities, ctx: DecisionContext) -> Applied:
     """Give an agent other specialties; the tasks that it takes by capability follow."""
     agent = find_agent(state, command.agent)
     if agent.removing is not None:
@@ -267,9 +267,9 @@ def must_work(state: State, supervisor: Supervisor) -> None:
         raise Refused(f"{failed.error}; look at its agents, then resume {failed.name}")
 
 
-def look_at_pool(state: State, prompt: LookAtPool, ctx: Context) -> list[Event]:
+def look_at_pool(state: State, followup: LookAtPool, ctx: DecisionContext) -> list[Event]:
     """Add an instance to a pool that has to grow, or begin to watch one that has nothing to do."""
-    agent = state.agents[prompt.agent_id]
+    agent = state.agents[followup.agent_id]
     if must_grow(state, agent):
         waiting, instances = waiting_for(state, agent), "instance" if agent.size == 1 else "instances"
         reason = f"{waiting:,} wait{'s' if waiting == 1 else ''} for {agent.size:,} {instances}"
@@ -279,7 +279,7 @@ def look_at_pool(state: State, prompt: LookAtPool, ctx: Context) -> list[Event]:
     return [PoolWatched(agent_id=agent.id, due_ms=due_ms)]
 
 
-def watched(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def watched(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Take an instance away that has had nothing to do all the time; else watch on, or no more."""
     agent = state.agents[timer.subject]
     if agent.idle_ms is None:

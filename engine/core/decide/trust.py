@@ -1,21 +1,21 @@
 """Code that a spec refers to is imported only where the one who runs the engine has allowed it.
 
-No command says what is trusted: the shell looks that up and hands it in with the order (`Context.granted`). What a
-decision made of it is journaled, so that nobody has to look it up again.
+No command says what is trusted: the shell looks that up and passes it in (`DecisionContext.granted`). The decision is
+journaled, so that it need not be looked up again.
 """
 
 from collections import ChainMap
 from collections.abc import Iterable
 
 from engine.core.code import code_of, references_of
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import NotTrusted
 from engine.core.events import Event, ReferencesTrusted
 from engine.core.spec import AgentSpec
 from engine.core.state import NO_CODE, Agent, State
 
 
-def trust(state: State, specs: Iterable[AgentSpec], ctx: Context, *, anew: bool = False) -> list[Event]:
+def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
     """Return the event that records new trust, if there is any.
 
     Args:
@@ -30,13 +30,13 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: Context, *, anew: bool 
     return trusted(state, [one for spec in specs for one in references_of(spec)], ctx, anew=anew)
 
 
-def has_code(state: State, agent: Agent, ctx: Context, spec: AgentSpec | None = None) -> bool:
+def has_code(state: State, agent: Agent, ctx: DecisionContext, spec: AgentSpec | None = None) -> bool:
     """Return whether an agent is of the code that is trusted now for `spec`, by default its own."""
     now = code_of(ChainMap({**ctx.granted}, state.trusted), spec or state.spec_of(agent))
     return state.code.get(agent.id, NO_CODE)[0] == now
 
 
-def trusted(state: State, references: Iterable[str], ctx: Context, *, anew: bool = False) -> list[Event]:
+def trusted(state: State, references: Iterable[str], ctx: DecisionContext, *, anew: bool = False) -> list[Event]:
     """Return the event that records trust in `references`, as `trust` does for specs."""
     named = dict.fromkeys(references)
     missing = sorted(one for one in named if one not in ctx.granted and (anew or one not in state.trusted))

@@ -7,8 +7,8 @@ later event of the same batch cannot pull it away.
 from engine.core.effects.inputs import inputs_of
 from engine.core.effects.records import (
     Acknowledge,
-    Answer,
     AnswerCall,
+    CallAnswer,
     CheckAgent,
     CheckOutputs,
     DropRuntimes,

@@ -76,7 +76,7 @@ class StopAttempt:
 
 
 @fact
-class Answer:
+class CallAnswer:
     """One outcome of a delegation."""
 
     task_id: str
@@ -92,7 +92,7 @@ class AnswerCall:
     task_id: str
     attempt: int
     call_key: str
-    answers: list[Answer]
+    answers: list[CallAnswer]
     refused: str | None = None
     """Why nobody was asked, if so."""
     has_slot: bool = True

@@ -8,8 +8,8 @@ from engine.core.code import references_of
 from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, source_of
 from engine.core.effects.records import (
     Acknowledge,
-    Answer,
     AnswerCall,
+    CallAnswer,
     CheckAgent,
     CheckOutputs,
     DropRuntimes,
@@ -67,7 +67,7 @@ from engine.core.events import (
     TaskReassigned,
 )
 from engine.core.events.team import AgentRemoving
-from engine.core.fold.ending import lets_pass
+from engine.core.fold.completion import lets_pass
 from engine.core.queries.conversation import remembered_by
 from engine.core.queries.tree import inherited
 from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
@@ -127,12 +127,12 @@ def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> Answer
     return AnswerCall(task_id=task_id, attempt=attempt, call_key=call_key, answers=answers, has_slot=has_slot)
 
 
-def _answer(child: Task) -> Answer:
+def _answer(child: Task) -> CallAnswer:
     """Return what became of a delegated task; one that its asker can do without has no output, and is no failure."""
     if child.status is not TaskStatus.DONE and child.status is not TaskStatus.CANCELLED and lets_pass(child):
-        return Answer(task_id=child.id, ok=True, output=None, error=None)
+        return CallAnswer(task_id=child.id, ok=True, output=None, error=None)
     ok = child.status is TaskStatus.DONE
-    return Answer(task_id=child.id, ok=ok, output=child.output, error=child.error or child.status)
+    return CallAnswer(task_id=child.id, ok=ok, output=child.output, error=child.error or child.status)
 
 
 def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:

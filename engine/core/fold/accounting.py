@@ -14,7 +14,7 @@ from engine.core.events import (
     DeadlineWarned,
     GraceEnded,
 )
-from engine.core.fold.ending import end, withdraw
+from engine.core.fold.completion import end, withdraw
 from engine.core.fold.queues import hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
 from engine.core.fold.timers import Handlers, drop_timer, set_timer

@@ -16,8 +16,8 @@ from engine.core.events import (
     StepRecorded,
 )
 from engine.core.fold.accounting import charge, charge_attempt, count_begun, start_clock, stop_clock
+from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
-from engine.core.fold.ending import end, note_first_attempt
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.slots import (

@@ -8,7 +8,7 @@ from engine.core.events import (
     ToolFailed,
     ToolStarted,
 )
-from engine.core.fold.ending import withdraw
+from engine.core.fold.completion import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
 from engine.core.shared import drop, put

@@ -12,7 +12,7 @@ from engine.core.events import (
     TaskFailedOver,
     TaskTriedAnew,
 )
-from engine.core.fold.ending import begin_anew, end
+from engine.core.fold.completion import begin_anew, end
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
 from engine.core.fold.timers import Handlers, drop_timer, set_timer

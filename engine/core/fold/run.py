@@ -14,8 +14,8 @@ from engine.core.fact import changed
 from engine.core.finished import summary_of
 from engine.core.fold import conversation
 from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
+from engine.core.fold.completion import end, forget, pass_by, withdraw
 from engine.core.fold.declared import digests, settings_changed
-from engine.core.fold.ending import end, forget, pass_by, withdraw
 from engine.core.fold.queues import forget_idle_queues, hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire

@@ -9,8 +9,8 @@ from engine.core.events import (
     TaskReassigned,
 )
 from engine.core.fold.accounting import note_spec
+from engine.core.fold.completion import forget_drain, forget_grants, withdraw_asks
 from engine.core.fold.declared import spec_changed
-from engine.core.fold.ending import forget_drain, forget_grants, withdraw_asks
 from engine.core.fold.failing import shut_no_more
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot

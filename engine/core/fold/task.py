@@ -22,7 +22,7 @@ from engine.core.events import (
 )
 from engine.core.fold.accounting import follow_deadline
 from engine.core.fold.attempt import park
-from engine.core.fold.ending import begin_anew, end, forget, let_take_again, note_end, pass_by
+from engine.core.fold.completion import begin_anew, end, forget, let_take_again, note_end, pass_by
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
 from engine.core.fold.slots import stop_waiting_for_slot, tell
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer

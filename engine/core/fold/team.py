@@ -19,8 +19,8 @@ from engine.core.events import (
     ThreadReturned,
 )
 from engine.core.fold.accounting import charge, forget_budget, note_spec, note_supervisor
+from engine.core.fold.completion import forget_drain, forget_grants
 from engine.core.fold.declared import declare, forget_declared
-from engine.core.fold.ending import forget_drain, forget_grants
 from engine.core.fold.memory import forget_insights
 from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget, refresh_agent, suit, tell, tell_agent

@@ -4,7 +4,7 @@ Only what has a deadline of its own has timers: a run of 10,000 tasks sets two. 
 """
 
 from engine.core.commands import SetDeadline
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
 from engine.core.fact import fact
@@ -27,7 +27,7 @@ class Deadline:
 
 
 def deadline_for(
-    state: State, supervisor: Supervisor, wanted_s: float | None, limits: Limits | None, ctx: Context
+    state: State, supervisor: Supervisor, wanted_s: float | None, limits: Limits | None, ctx: DecisionContext
 ) -> Deadline | None:
     """Return the deadline of a run that is submitted now: the earliest of what was asked for and what is allowed.
 
@@ -47,7 +47,7 @@ def deadline_for(
     return _made(min(given), _warn_at(state, supervisor, limits), ctx) if given else None
 
 
-def _made(after_ms: int, warn_at: float, ctx: Context) -> Deadline:
+def _made(after_ms: int, warn_at: float, ctx: DecisionContext) -> Deadline:
     after_ms = max(1, after_ms)
     return Deadline(due_ms=ctx.now_ms + after_ms, after_ms=after_ms, warn_ms=ctx.now_ms + round(after_ms * warn_at))
 
@@ -67,7 +67,7 @@ def _warn_at(state: State, supervisor: Supervisor, limits: Limits | None) -> flo
     return WARN_AT if said is None else said.warn_at
 
 
-def set_deadline(state: State, command: SetDeadline, ctx: Context) -> Applied:
+def set_deadline(state: State, command: SetDeadline, ctx: DecisionContext) -> Applied:
     """Change by when a run or a task has to have ended; never later than that of what it is part of."""
     found = find_work(state, command.target)
     if isinstance(found, RunSummary):
@@ -83,7 +83,7 @@ def set_deadline(state: State, command: SetDeadline, ctx: Context) -> Applied:
     return _set_for_run(state, run, wanted_s, ctx)
 
 
-def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: Context) -> Applied:
+def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: DecisionContext) -> Applied:
     if run.cancelling or state.tasks[run.root_id].ended:
         raise Refused(f"run {run.id} is being stopped already; it needs no deadline")
     supervisor = state.supervisors.get(run.supervisor_id)
@@ -103,7 +103,7 @@ def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: Context) -
     return _applied(run.id, None, deadline, f"run {run.id}")
 
 
-def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: Context) -> Applied:
+def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: DecisionContext) -> Applied:
     if task.ended:
         raise Refused(f"task {task.id} has ended already ({task.status.value}); it needs no deadline")
     if task.cancelling or state.runs[task.run_id].cancelling:
@@ -136,14 +136,14 @@ def seconds(time_ms: int) -> str:
     return f"{time_ms / 1000:,.10g} s"
 
 
-def warn(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def warn(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Say that the time of a run or a task is almost over."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
     return [DeadlineWarned(run_id=run_id, task_id=task_id, deadline_ms=subject.deadline_ms or 0)]
 
 
-def passed(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def passed(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """End a run or a task whose time is up."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
@@ -160,7 +160,7 @@ def passed(state: State, timer: Timer, ctx: Context) -> list[Event]:
     ]
 
 
-def grace_over(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def grace_over(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Stop where it is what has not come to its next step in time."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)

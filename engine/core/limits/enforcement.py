@@ -7,7 +7,7 @@ work of a task or a run ends, and that of an agent goes to another that can do i
 
 from decimal import ROUND_CEILING, Decimal
 
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.events import (
     AttemptSetAside,
     BudgetExhausted,
@@ -19,6 +19,7 @@ from engine.core.events import (
     TaskRequeued,
 )
 from engine.core.fact import fact
+from engine.core.followups import ActOnAnswer, CheckBudget
 from engine.core.limits.budget import (
     AMOUNTS,
     Budget,
@@ -31,7 +32,6 @@ from engine.core.limits.budget import (
 )
 from engine.core.limits.deadlines import grace_ms
 from engine.core.outcomes import ask, of_attempt
-from engine.core.prompts import Answered, CheckBudget
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
@@ -43,9 +43,9 @@ _NOTHING = Decimal(0)
 # What is looked at when
 
 
-def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]:
+def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> list[Event]:
     """Look at what somebody has spent: warn, end what spends it, or see when its time will be over."""
-    subject = subject_with(state, prompt.subject)
+    subject = subject_with(state, followup.subject)
     if subject is None or is_over(state, subject):
         return []
     found = budgets(state, subject, ctx.now_ms)
@@ -81,7 +81,7 @@ def _has_too_little(state: State, budget: Budget, subject: Subject) -> bool:
     return budget.spent >= budget.limit or (needs is not None and budget.spent + needs > budget.limit)
 
 
-def too_little(state: State, signal: BudgetShort, ctx: Context) -> list[Event]:
+def too_little(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that has less left than the next call of a model takes."""
     subject = subject_with(state, signal.subject)
     if subject is None or is_over(state, subject) or _is_out(subject):
@@ -114,7 +114,7 @@ def _warned(subject: Subject, budget: Budget) -> BudgetWarned:
     )
 
 
-def _timed(state: State, subject: Subject, budget: Budget, ctx: Context) -> list[Event]:
+def _timed(state: State, subject: Subject, budget: Budget, ctx: DecisionContext) -> list[Event]:
     """Wait for the moment when the time of a task or a run is over, where that is earlier than the one waited for."""
     count, _ = time_at_work(state, subject, ctx.now_ms)
     timer = state.timers.get(timer_id("time", subject.id))
@@ -132,7 +132,7 @@ def _timer(subject: Subject, due_ms: int | None) -> BudgetTimed:
     return BudgetTimed(subject=subject.id, run_id=ids.run_id, task_id=ids.task_id, due_ms=due_ms)
 
 
-def time_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
+def time_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """End what has spent its time while it works; wait on where less was at work than was thought."""
     subject = subject_with(state, timer.subject)
     assert subject is not None
@@ -145,7 +145,7 @@ def time_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
 # Before something begins
 
 
-def before_start(state: State, task: Task, agent: Agent, ctx: Context) -> list[Event]:
+def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
     """Return what happens in place of an attempt of `task` on `agent`; nothing where it may begin.
 
     Whatever is returned lets `task` not be ready for `agent` any more.
@@ -164,7 +164,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: Context) -> list[E
     return []
 
 
-def before_retry(state: State, task: Task, ctx: Context) -> list[Event]:
+def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
     """Return what happens in place of a retry; nothing where the task and its run may have another attempt."""
     if not state.limited:
         return []
@@ -176,7 +176,7 @@ def before_retry(state: State, task: Task, ctx: Context) -> list[Event]:
     return []
 
 
-def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Context) -> Event:
+def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: DecisionContext) -> Event:
     """Give a task to another agent that can do it, an item of a team back to others that can; or end it."""
     error = spender.exhausted or "its budget is spent"
     if isinstance(spender, Supervisor) and (item := others_could_do(state, task)) is not None:
@@ -191,16 +191,16 @@ def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Conte
 # What a person says
 
 
-def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Grant the same amount again, or end what has spent it."""
-    subject = subject_with(state, prompt.subject)
+    subject = subject_with(state, followup.subject)
     if subject is None or not subject.held or is_over(state, subject):
         return []
-    budget = _asked(state, subject, prompt)
-    if prompt.answer != "continue":
+    budget = _asked(state, subject, followup)
+    if followup.answer != "continue":
         if budget is None:
             return [extended(subject, None, 0, None)]
-        return [exhausted_as(state, subject, budget, prompt.answer)]
+        return [exhausted_as(state, subject, budget, followup.answer)]
     if budget is None:  # its limit was taken away meanwhile
         return [extended(subject, None, 0, None)]
     ledger = state.ledgers.get(subject.id)
@@ -211,13 +211,13 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     return [extended(subject, budget, granted, once * (1 + granted))]
 
 
-def _asked(state: State, subject: Subject, prompt: Answered) -> Budget | None:
+def _asked(state: State, subject: Subject, followup: ActOnAnswer) -> Budget | None:
     """Return the budget that was asked about; None where its limit was taken away meanwhile."""
-    budget = next((each for each in budgets(state, subject) if each.name == prompt.detail.get("amount")), None)
+    budget = next((each for each in budgets(state, subject) if each.name == followup.detail.get("amount")), None)
     if not isinstance(subject, Task) or (budget is not None and budget.spent >= budget.limit):
         return budget
     # Of a task that has not begun it is that of who was about to begin it, which nothing but the question knows.
-    amount, spent, limit = (prompt.detail[key] for key in ("amount", "spent", "limit"))
+    amount, spent, limit = (followup.detail[key] for key in ("amount", "spent", "limit"))
     return Budget(
         name=next(each for each in AMOUNTS if each == amount), spent=Decimal(str(spent)), limit=Decimal(str(limit)),
         warn_at=1.0, then="ask", warned=True,
@@ -255,7 +255,7 @@ def ids_of(subject: Subject) -> Ids:
 
 
 def exhausted(
-    state: State, subject: Subject, budget: Budget, ctx: Context, *, last: str = "", needs: Decimal = _NOTHING
+    state: State, subject: Subject, budget: Budget, ctx: DecisionContext, *, last: str = "", needs: Decimal = _NOTHING
 ) -> list[Event]:
     """Return what ends a budget, and with `ask` the question to a person.
 
@@ -273,7 +273,7 @@ def exhausted(
     return [event, _question(state, subject, event, ctx)]
 
 
-def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Context) -> Event:
+def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: DecisionContext) -> Event:
     name = subject.title if isinstance(subject, Task | Run) else subject.name
     return ask(
         state,
@@ -344,7 +344,7 @@ def _number(amount: Decimal) -> str:
     return f"{round(amount, 6).normalize():,f}"
 
 
-def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """Let a task wait whose attempt was stopped for a budget; whether it goes on is decided when it is its turn."""
     return [of_attempt(AttemptSetAside, attempt, signal)]
 

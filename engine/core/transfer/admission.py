@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from engine.core.codec import open_fields
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.fact import fields
 from engine.core.fold.importing import fold_import
@@ -208,7 +208,7 @@ def _finished(state: State) -> Iterator[str]:
 def _tried(imported: State) -> Iterator[str]:
     """Let an engine take up the state; yield what is wrong before and after."""
     yield from _said(faults_of(imported, LAWS_OF_TREES))
-    trial, now = State(at_ms=imported.at_ms), Context(now_ms=imported.at_ms, jitter=0.0)
+    trial, now = State(at_ms=imported.at_ms), DecisionContext(now_ms=imported.at_ms, jitter=0.0)
     began = EngineBegan(pid=0, token=0, version="")
     step(trial, began, now)
     fold_import(trial, imported, paused=True)

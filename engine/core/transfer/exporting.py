@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from engine.core.commands import Cancel, Order
-from engine.core.context import Context
+from engine.core.decision_context import DecisionContext
 from engine.core.declared import OPTIONS
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
@@ -69,7 +69,7 @@ def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only
 
 def rest(state: State) -> None:
     """Lose every attempt, and begin nothing anew."""
-    now = Context(now_ms=state.at_ms, jitter=0.0)
+    now = DecisionContext(now_ms=state.at_ms, jitter=0.0)
     fold(state, [RunPaused(at_ms=now.now_ms, run_id=run.id) for run in state.runs.values() if not run.paused])
     step(state, EngineBegan(pid=0, token=0, version=""), now)
     _lose_begun(state)
@@ -139,7 +139,7 @@ def cut_out(part: State, supervisor_id: str) -> None:
 def _cut(part: State, ids: set[str]) -> None:
     """End what runs of the part have asked of others, and forget the calls."""
     calls: dict[tuple[str, str], None] = {}
-    now = Context(now_ms=part.at_ms, jitter=0.0)
+    now = DecisionContext(now_ms=part.at_ms, jitter=0.0)
     while (task := next((one for one in part.tasks.values() if _is_cut(part, one, ids)), None)) is not None:
         ends = [task]
         if task.call_key is not None and task.asker_id is not None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable
 
-from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event
 from engine.core.fold import apply
+from engine.core.followups import FollowUp, followups_of
 from engine.core.legality import faults_of
-from engine.core.prompts import Prompt, prompts_of
 from engine.core.scheduler import Schedule
 from engine.core.state import State
 from engine.core.values import Held
@@ -24,20 +24,20 @@ def go_to_rest(state: State, events: Iterable[Event]) -> None:
         state: As of the event before the one that was named.
         events: The one that was named, and those of the same millisecond after it.
     """
-    pending: list[Prompt] = []
+    pending: list[FollowUp] = []
     for event in events:
         apply(state, event)
-        pending += prompts_of(state, event)
+        pending += followups_of(state, event)
         if not _is_owed(state, pending):
             return
 
 
-def _is_owed(state: State, pending: list[Prompt]) -> bool:
+def _is_owed(state: State, pending: list[FollowUp]) -> bool:
     """Tell whether something is still to be decided because of what has happened."""
-    now = Context(now_ms=state.at_ms, jitter=0.0)
+    now = DecisionContext(now_ms=state.at_ms, jitter=0.0)
     Schedule.of(state)
     try:
-        return any(decide(state, prompt, now) for prompt in pending) or next(faults_of(state), None) is not None
+        return any(decide(state, followup, now) for followup in pending) or next(faults_of(state), None) is not None
     except (LookupError, AssertionError):  # what it is about has gone
         return True
 

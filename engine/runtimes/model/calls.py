@@ -15,7 +15,7 @@ from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
-from engine.runtimes.model.own import Outcome, OwnTool
+from engine.runtimes.model.own import CallResult, OwnTool
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of, tool_step
@@ -23,7 +23,7 @@ from engine.runtimes.task import as_text
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.work import Work
 
-Make: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
+Make: TypeAlias = Callable[[], Coroutine[Any, Any, CallResult]]
 
 
 class Calls:
@@ -79,7 +79,7 @@ class Calls:
         own = self._own.get(call.name)
         return own is not None and own.asks_others
 
-    async def made(self, calls: Sequence[Call], begun: Callable[[], None]) -> list[Outcome]:
+    async def made(self, calls: Sequence[Call], begun: Callable[[], None]) -> list[CallResult]:
         """Make calls at once, and return what became of each, in order; what forwards an answer comes after the rest.
 
         Args:
@@ -89,7 +89,7 @@ class Calls:
         Raises:
             AttemptInterrupted: If the attempt is asked to stop; once each of them has come to its next step.
         """
-        found: dict[int, Outcome] = {}
+        found: dict[int, CallResult] = {}
         # Keys count how often the same was called before, so they are taken in the order of the calls.
         made = [(place, *self._make(call), self._comes_last(call)) for place, call in enumerate(calls)]
 
@@ -97,7 +97,7 @@ class Calls:
             begun()
             found[place] = await make()
 
-        def keyed(place: int) -> Outcome:
+        def keyed(place: int) -> CallResult:
             return replace(found[place], key=made[place][1])
 
         for late in (False, True):
@@ -113,7 +113,7 @@ class Calls:
         own, arguments = self._own.get(call.name), call.arguments
         is_read = call.name == self.results.tool and own is None and call.name not in self._tools
         if is_read and isinstance(arguments, dict):
-            return "", lambda: _given(Outcome(self.results.read(arguments), is_read=True))
+            return "", lambda: _given(CallResult(self.results.read(arguments), is_read=True))
         said = call.invalid if call.invalid is not None else arguments
         key = self._work.key(f"call:{call.name if own is None else own.name}", said)
         return key, self._keyed(call, key, said)
@@ -134,18 +134,18 @@ class Calls:
             return lambda: self._refused(call, key, error_result(error))
         return lambda: self._called(call, arguments, key)
 
-    async def _recorded(self, key: str) -> Outcome:
-        return Outcome(await self._work.recorded(key))
+    async def _recorded(self, key: str) -> CallResult:
+        return CallResult(await self._work.recorded(key))
 
-    async def _refused(self, call: Call, key: str, result: dict[str, JsonValue]) -> Outcome:
+    async def _refused(self, call: Call, key: str, result: dict[str, JsonValue]) -> CallResult:
         """Record that a call could not be made."""
         arguments = call.invalid if call.invalid is not None else call.arguments
         now_ms = self._work.now_ms()
         step = tool_step(self._work, call.name, key, arguments=arguments, result=result, began_ms=now_ms)
         await self._work.record(step)
-        return Outcome(result)
+        return CallResult(result)
 
-    async def _called(self, call: Call, arguments: dict[str, JsonValue], key: str) -> Outcome:
+    async def _called(self, call: Call, arguments: dict[str, JsonValue], key: str) -> CallResult:
         if call.name not in self._tools:  # the turn was answered by an attempt before this one
             await self.refresh()
         tool = self._tools.get(call.name)
@@ -153,10 +153,10 @@ class Calls:
             names: list[JsonValue] = [*self._tools, *self._own]
             return await self._refused(call, key, error_result(f"there is no tool {call.name!r}", tools=names))
         async with self._limit:
-            return Outcome(await called_tool(self._work, tool, arguments, key))
+            return CallResult(await called_tool(self._work, tool, arguments, key))
 
 
-async def _given(outcome: Outcome) -> Outcome:
+async def _given(outcome: CallResult) -> CallResult:
     return outcome
 
 

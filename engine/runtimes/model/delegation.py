@@ -12,7 +12,7 @@ from engine.core.queries.workers import Worker, why_no_worker, workers_of
 from engine.core.state import Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import Forwarded, Outcome, Refused, keep, text_in
+from engine.runtimes.model.own import CallResult, Forwarded, Refused, keep, text_in
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
 from engine.runtimes.model.tools import Arguments, error_result, object_schema
 from engine.runtimes.work import Work
@@ -91,11 +91,11 @@ class Delegate:
         about = "Give work to a worker, and get its answer."
         return ToolSchema(name, about, object_schema(worker=self._workers.named, instructions=what))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Delegate to a worker; return its answer, or why there is none."""
         work, began_ms = self._work, self._work.now_ms()
         try:
-            return Outcome(await self._asked(arguments, key))
+            return CallResult(await self._asked(arguments, key))
         except Refused as refused:
             result = error_result(str(refused), workers=[*self._workers.names])
         return await keep(work, name, key, arguments=arguments, result=result, began_ms=began_ms)
@@ -137,7 +137,7 @@ class ForwardMessage:
         whose: dict[str, JsonValue] = {"type": "string", **named}
         return ToolSchema(name, "End with the last answer of a worker, word for word.", object_schema(worker=whose))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return the worker's last answer in this task as the task's output."""
         work, worker, answers = self._work, arguments.get("worker"), self._workers.answers()
         task = next((task for who, task in reversed(answers) if who == worker), None)
@@ -155,10 +155,10 @@ class ForwardMessage:
         await keep(work, name, key, arguments=arguments, result=result, began_ms=work.now_ms())
         return await self._outcome(result, task)
 
-    async def _outcome(self, result: JsonValue, task: Task | None) -> Outcome:
+    async def _outcome(self, result: JsonValue, task: Task | None) -> CallResult:
         if task is None:
-            return Outcome(result)
-        return Outcome(result, Forwarded(task.id, await self._work.text(task.output)))
+            return CallResult(result)
+        return CallResult(result, Forwarded(task.id, await self._work.text(task.output)))
 
 
 def _one_of(workers: Sequence[Worker]) -> dict[str, JsonValue]:

@@ -20,7 +20,7 @@ from engine.runtimes.model.conversation import Conversation, in_short
 from engine.runtimes.model.endings import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fitting
-from engine.runtimes.model.own import Outcome
+from engine.runtimes.model.own import CallResult
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, kept
 from engine.runtimes.people import steers_key
@@ -215,7 +215,7 @@ class Loop:
             step, self._unreported = self._unreported, None
             self._work.record_soon(step())
 
-    def _hear(self, turn: int, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
+    def _hear(self, turn: int, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
         """Add the results to the conversation."""
         for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
             text = as_text(outcome.value)
@@ -224,7 +224,7 @@ class Loop:
             key = outcome.key if self._work.stands_in_journal(outcome.key) else ""
             self._said.heard(call.id, shown, whole=whole, key=key)
 
-    def _look_for_loop(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
+    def _look_for_loop(self, calls: Sequence[Call], outcomes: Sequence[CallResult]) -> None:
         """Detect a loop.
 
         Raises:

@@ -6,7 +6,7 @@ from engine.core.errors import BadValue
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
+from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work, of_attempt
 
@@ -37,7 +37,7 @@ class Remember:
         }
         return ToolSchema(name, "Remember something for later tasks.", {**needed, "properties": properties})
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Keep it once; the call is recorded besides, with the id of what is kept."""
         work = self._work
         try:
@@ -70,7 +70,7 @@ class Recall:
         query: JsonValue = {"type": "string", "description": "Words to look for."}
         return ToolSchema(name, "Find what you remembered in earlier tasks.", object_schema(query=query))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return what is found, the best first."""
         work = self._work
         try:

@@ -22,7 +22,7 @@ class Forwarded:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallResult:
     """What became of a call."""
 
     value: JsonValue
@@ -51,7 +51,7 @@ class OwnTool(Protocol):
     def schema(self, name: str) -> ToolSchema | None:
         """Return what the model is told of it now, under a name; None where it is of no use now."""
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return what becomes of a call; it is recorded under `key` by then, or follows from what is.
 
         Args:
@@ -69,11 +69,13 @@ class Refused(Exception):
         self.result = error_result(error, **besides)
 
 
-async def keep(work: Work, name: str, key: str, *, arguments: Arguments, result: JsonValue, began_ms: int) -> Outcome:
+async def keep(
+    work: Work, name: str, key: str, *, arguments: Arguments, result: JsonValue, began_ms: int
+) -> CallResult:
     """Record the result of a call, and return it."""
     step = tool_step(work, name, key, arguments=dict(arguments), result=result, began_ms=began_ms)
     await work.record(step)
-    return Outcome(result)
+    return CallResult(result)
 
 
 def text_in(arguments: Arguments, name: str, *, needed: bool = True) -> str:

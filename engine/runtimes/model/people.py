@@ -2,7 +2,7 @@
 
 from engine.core.fact import JsonValue
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
+from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.people import checked_question
 from engine.runtimes.work import Work
@@ -26,7 +26,7 @@ class AskHuman:
         about = "Ask a person, and wait for the answer. Ask only what you cannot find out or decide yourself."
         return ToolSchema(name, about, {**needed, "properties": properties})
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Ask; the answer is recorded under the key of the call."""
         work = self._work
         try:
@@ -35,4 +35,4 @@ class AskHuman:
         except (Refused, ValueError) as wrong:
             result = Refused(str(wrong).removeprefix("ctx.ask: ")).result
             return await keep(work, name, key, arguments=arguments, result=result, began_ms=work.now_ms())
-        return Outcome(await work.ask_person(key, **asked))
+        return CallResult(await work.ask_person(key, **asked))

@@ -13,7 +13,7 @@ from engine.core.values import preview
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
 from engine.runtimes.model.delegation import Workers
-from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
+from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import DelegationResult, Work
 
@@ -64,7 +64,7 @@ class CreatePlan:
         tasks: JsonValue = {"type": "array", "items": task, "minItems": 1, "maxItems": MOST_TASKS}
         return ToolSchema(name, about, object_schema(tasks=tasks))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Run a plan; return the outcome of each of its tasks."""
         work, began_ms = self._work, self._work.now_ms()
         try:
@@ -77,7 +77,7 @@ class CreatePlan:
         except Refused as refused:
             return await keep(work, name, key, arguments=arguments, result=refused.result, began_ms=began_ms)
         if not any("error" in outcome for outcome in outcomes.values()):
-            return Outcome({name: outcome["result"] for name, outcome in outcomes.items()})
+            return CallResult({name: outcome["result"] for name, outcome in outcomes.items()})
         result: dict[str, JsonValue] = {name: {**outcome} for name, outcome in outcomes.items()}
         return await keep(work, name, key, arguments=arguments, result=result, began_ms=began_ms)
 

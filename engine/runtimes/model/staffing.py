@@ -17,7 +17,7 @@ from engine.core.queries.workers import workers_of
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
+from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work
 
@@ -41,7 +41,7 @@ class ListWorkers:
         about = "List the members of the team that can work now, with their specialties and what they are for."
         return ToolSchema(name, about, object_schema())
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return one object for each."""
         work = self._work
         agent = work.state.agents[work.effect.agent_id]
@@ -93,7 +93,7 @@ class CreateAgent:
         about = f"Add an agent to the team, played by a model; at most {MOST_MADE} in one request."
         return ToolSchema(name, about, {**needed, "properties": {**properties, **optional}})
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Add it by a command of the agent's own, once; what it comes to is recorded."""
         work, began_ms = self._work, self._work.now_ms()
         async with self._one_at_a_time:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from engine.runtimes.slot import Slot
+from engine.runtimes.pending import Pending
 from engine.runtimes.work import Work
 
 
@@ -18,7 +18,7 @@ class Gate:
     def __init__(self, most: int | None) -> None:
         self.most = most
         self._under_way = 0
-        self._waiting: deque[Slot[None]] = deque()
+        self._waiting: deque[Pending[None]] = deque()
 
     @asynccontextmanager
     async def passed(self, work: Work) -> AsyncIterator[None]:

@@ -17,9 +17,9 @@ from engine.core.queries.tree import above_of
 from engine.core.spec import digest
 from engine.core.state import State
 from engine.errors import EngineError, PermanentFailure, Unusable
+from engine.runtimes.pending import Pending
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program
-from engine.runtimes.slot import Slot
 from engine.runtimes.toolbox.protocol import LINE_BYTES, Connection, LastWords, Offered, connected, load
 from engine.runtimes.values import one_line
 from engine.runtimes.work import Work
@@ -66,7 +66,7 @@ class Server:
         self._start = start
         self._connection: Connection | None = None
         self._tools: list[Offered] = []
-        self._waiting: list[Slot[Connection]] | None = None
+        self._waiting: list[Pending[Connection]] | None = None
         """Who waits for it to start; None where it is not starting."""
         self._starts = 0
         self._began_ms = self._pause_ms = self._not_before_ms = 0
@@ -109,7 +109,7 @@ class Server:
             self._waiting = []
             self._begin(work.now_ms())
             self._start(self._live, code, self._starts)
-        slot: Slot[Connection] = Slot()
+        slot: Pending[Connection] = Pending()
         self._waiting.append(slot)
         return await slot.wait()
 

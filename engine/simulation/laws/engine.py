@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from engine.core import events
 from engine.core.codec import decode_state, encode_state
-from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.decision_context import DecisionContext
 from engine.core.effects import effects_of
 from engine.core.fold import fold
 from engine.core.legality import faults_of
@@ -47,7 +47,7 @@ def looking_changes_nothing(world: "World") -> str | None:
     before = encode_state(state)
     order = world.next_order()
     if order is not None:
-        decide(state, order, Context(now_ms=state.at_ms, jitter=0.5))
+        decide(state, order, DecisionContext(now_ms=state.at_ms, jitter=0.5))
     for event in world.books.batch[-1:]:
         effects_of(state, event)
     return None if encode_state(state) == before else f"looking at {order} changed the state"

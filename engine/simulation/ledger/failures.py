@@ -10,7 +10,7 @@ from engine.simulation.ledger.work import WorkBook
 
 
 @dataclass(slots=True)
-class Given:
+class PolicyUse:
     """The retries and failovers of a task since its policies began."""
 
     retries: int = 0
@@ -43,7 +43,7 @@ class FailureLedger(Ledger):
     """Policies by task, circuits by agent, restarts by supervisor."""
 
     def __init__(self) -> None:
-        self.given: dict[str, Given] = {}
+        self.given: dict[str, PolicyUse] = {}
         self.pending: dict[str, events.AttemptFailed] = {}
         """Failures about which nothing has been decided."""
         self.circuits: dict[str, CircuitEntry] = {}
@@ -86,7 +86,7 @@ class FailureLedger(Ledger):
     def adopt(self, state: State) -> None:
         """Take the entities of an import from the state."""
         for task in state.tasks.values():
-            given = Given(task.retries, task.failovers, [*task.failed_on], task.tried_by_default)
+            given = PolicyUse(task.retries, task.failovers, [*task.failed_on], task.tried_by_default)
             self.given.setdefault(task.id, given)
         for agent in state.agents.values():
             if agent.id not in self.circuits:
@@ -98,9 +98,9 @@ class FailureLedger(Ledger):
         for supervisor in state.supervisors.values():
             self.restarts_ms.setdefault(supervisor.id, [*supervisor.restarts_ms])
 
-    def of(self, task_id: str) -> Given:
+    def of(self, task_id: str) -> PolicyUse:
         """Return what a task was given."""
-        return self.given.setdefault(task_id, Given())
+        return self.given.setdefault(task_id, PolicyUse())
 
     def circuit(self, agent_id: str) -> CircuitEntry:
         """Return the circuit of an agent."""
@@ -144,11 +144,11 @@ class FailureLedger(Ledger):
         given.retries, given.failovers = 0, given.failovers + 1
 
     def _on_task_tried_anew(self, event: events.TaskTriedAnew) -> None:
-        self.given[event.task_id] = Given(was_default=event.by == "default")
+        self.given[event.task_id] = PolicyUse(was_default=event.by == "default")
 
     def _on_task_reopened(self, event: events.TaskReopened) -> None:
         for task_id in event.reopened:
-            self.given[task_id] = Given(was_default=self.of(task_id).was_default)
+            self.given[task_id] = PolicyUse(was_default=self.of(task_id).was_default)
 
     def _decided(self, event: Any) -> None:
         self.pending.pop(event.subject if isinstance(event, events.Escalated) else event.task_id, None)

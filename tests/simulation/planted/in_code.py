@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.core import step, tuning
+from engine.core import auto_tuning, step
 from engine.core.decide import attempts, failing, strategy
 from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fact import changed
 from engine.core.fold import attempt as fold_attempt
-from engine.core.prompts import prompts_of
-from engine.core.prompts import table as prompts_table
+from engine.core.followups import followups_of
+from engine.core.followups import table as followups_table
 from engine.core.scheduler import Schedule
 from engine.core.state import State
 from engine.host import attempts as host_attempts
-from engine.host import crew, disk
+from engine.host import disk, runtime_pool
 from engine.host import effects as host_effects
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch
@@ -60,11 +60,11 @@ def _no_timers_at_a_restart(patch: Patch) -> None:
 
 
 def _nobody_follows_what_is_skipped(patch: Patch) -> None:
-    patch.setitem(prompts_table._PROMPTS, TaskSkipped, lambda state, event: [])
+    patch.setitem(followups_table._FOLLOWUPS, TaskSkipped, lambda state, event: [])
 
 
 def _code_elsewhere_fails(patch: Patch) -> None:
-    real = crew.unusable_agent
+    real = runtime_pool.unusable_agent
     for module in (host_attempts, host_effects):
         patch.setattr(module, "unusable_agent", lambda *said: changed(real(*said), away=False))
 
@@ -73,7 +73,7 @@ def _tuned_at_once(function: Callable[..., Any], old: str, new: str) -> Callable
     """Plant a bug where coordination is tuned, and let one run be enough to go by: else it takes days."""
 
     def plant(patch: Patch) -> None:
-        patch.setattr(tuning, "ENOUGH", 1)
+        patch.setattr(auto_tuning, "ENOUGH", 1)
         rewrite(patch, function, old, new)
 
     return plant
@@ -106,13 +106,13 @@ BUGS: list[Bug] = [
     planted("a new engine sets no timers", restart_effects, _no_timers_at_a_restart, engine.timers_fire),
     planted(
         "nobody is told of what is skipped",
-        prompts_of,
+        followups_of,
         _nobody_follows_what_is_skipped,
         engine.whatever_can_move_has_moved,
     ),
     planted(
         "code elsewhere is taken for an error",
-        crew.unusable_agent,
+        runtime_pool.unusable_agent,
         _code_elsewhere_fails,
         outcomes.nothing_fails_for_code_that_is_elsewhere,
     ),
@@ -131,7 +131,7 @@ BUGS: list[Bug] = [
     planted(
         "who was not told to tunes itself",
         strategy.tune,
-        _tuned_at_once(tuning._surer, "wanted.optimize_agent_selection and ", ""),
+        _tuned_at_once(auto_tuning._surer, "wanted.optimize_agent_selection and ", ""),
         plans.a_tuned_supervisor_wanted_it,
     ),
     planted(

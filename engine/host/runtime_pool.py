@@ -14,9 +14,9 @@ from engine.host.trusting import Trusting
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import factory_for
 from engine.runtimes.code import Code
+from engine.runtimes.pending import Pending
 from engine.runtimes.processes import Processes
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.toolbox.shelf import Shelf
 from engine.runtimes.values import with_class
@@ -27,7 +27,7 @@ _path = lru_cache(maxsize=8)(Path)
 """Cached: every attempt needs the folder, and building a path is slow."""
 
 
-class Crew:
+class RuntimePool:
     """Runtimes, keyed by the content hash of their spec.
 
     Args:
@@ -66,7 +66,7 @@ class Crew:
         self._start = start
         self._shelf = Shelf(start)
         self._ready: dict[str, Runtime] = {}
-        self._waiting: dict[str, list[Slot[Runtime]]] = {}
+        self._waiting: dict[str, list[Pending[Runtime]]] = {}
         """Waiters for runtimes that are being made."""
 
     @property
@@ -117,11 +117,11 @@ class Crew:
         if spec not in self._waiting:
             self._waiting[spec] = []
             self._start(self._make, spec, blueprint, self._waiting[spec])
-        slot: Slot[Runtime] = Slot()
+        slot: Pending[Runtime] = Pending()
         self._waiting[spec].append(slot)
         return await slot.wait()
 
-    async def _make(self, spec: str, blueprint: AgentSpec, waiting: list[Slot[Runtime]]) -> None:
+    async def _make(self, spec: str, blueprint: AgentSpec, waiting: list[Pending[Runtime]]) -> None:
         try:
             runtime = await self._checked(blueprint)
         except Unusable as unusable:
@@ -135,7 +135,7 @@ class Crew:
         for slot in waiting:
             slot.put(runtime)
 
-    def _take_off(self, spec: str, waiting: list[Slot[Runtime]]) -> bool:
+    def _take_off(self, spec: str, waiting: list[Pending[Runtime]]) -> bool:
         """Publish a runtime that was made; False if its spec was dropped meanwhile."""
         is_wanted = self._waiting.get(spec) is waiting
         if is_wanted:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from engine import AgentSpec, Unusable
 from engine.core.state import State
-from engine.host.crew import Crew
+from engine.host.runtime_pool import RuntimePool
 from engine.host.trusting import Trusting
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
@@ -51,10 +51,10 @@ class Gated:
 
 
 @asynccontextmanager
-async def crew_of(gate: Gate) -> AsyncIterator[tuple[Crew, TaskGroup]]:
+async def crew_of(gate: Gate) -> AsyncIterator[tuple[RuntimePool, TaskGroup]]:
     async with anyio.create_task_group() as group:
         yield (
-            Crew(
+            RuntimePool(
                 runtimes={"gated": gate},
                 bound={},
                 state=State,
@@ -72,7 +72,7 @@ async def crew_of(gate: Gate) -> AsyncIterator[tuple[Crew, TaskGroup]]:
 class Askers:
     """Several that ask for the runtime of one spec at once, and what each of them got."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: RuntimePool) -> None:
         self._crew = crew
         self.got: list[Runtime | Unusable] = []
 

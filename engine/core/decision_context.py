@@ -8,7 +8,7 @@ from engine.core.fact import fact
 
 
 @fact
-class Context:
+class DecisionContext:
     """Handed in by the shell, so that the core needs neither a clock nor chance."""
 
     now_ms: int

@@ -19,7 +19,7 @@ class Turn:
     """What it reads and writes: about, until it is known."""
 
 
-class Pace:
+class RateLimits:
     """The requests of the last minute, by key."""
 
     def __init__(self) -> None:

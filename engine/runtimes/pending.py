@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Slot(Generic[T]):
+class Pending(Generic[T]):
     """Put once, by anybody in the loop; a second value is ignored.
 
     Args:

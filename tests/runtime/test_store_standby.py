@@ -10,8 +10,8 @@ import pytest
 from store import Deposed, FileLost, NotItsTurn, Reader, Row, Store, StoreBusy, open_store, stand_by, verify
 from store.files import Files, new_beside
 from store.lock import acquire
+from store.standby import Turn
 from store.standbys import standbys
-from store.standing import Turn
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from dashboard.cli import quarterdeck
-from dashboard.views.said import command_line, in_words
+from dashboard.views.command_line import command_line, in_words
 from engine.core import commands as on
 from engine.core.commands import Command
 from engine.core.shown import args_of

@@ -1,11 +1,11 @@
 """What becomes possible because of an event, for `decide` to look at next.
 
-A prompt is not journaled: it follows from the events, and its own consequences are events.
+A followup is not journaled: it follows from the events, and its own consequences are events.
 """
 
-from engine.core.prompts.records import (
+from engine.core.followups.records import (
+    ActOnAnswer,
     AfterEnd,
-    Answered,
     AnswerNow,
     ApplyPolicy,
     AskDoubt,
@@ -16,6 +16,7 @@ from engine.core.prompts.records import (
     Dispatch,
     FinishRun,
     FollowRun,
+    FollowUp,
     GiveSlot,
     GrowGroup,
     LookAt,
@@ -24,11 +25,10 @@ from engine.core.prompts.records import (
     MemberCrashed,
     PlaceAgain,
     PlanGroup,
-    Prompt,
     Requeue,
     ReturnItems,
     StopLeftOver,
     TakeSlot,
     Tune,
 )
-from engine.core.prompts.table import CHANGES_WHO_IS_ABLE, prompts_of
+from engine.core.followups.table import CHANGES_WHO_IS_ABLE, followups_of

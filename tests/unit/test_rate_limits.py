@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.pace import WINDOW_MS, Pace
+from engine.models.rate_limits import WINDOW_MS, RateLimits
 
 
 @given(
@@ -14,7 +14,7 @@ from engine.models.pace import WINDOW_MS, Pace
 def test_no_minute_holds_more_requests_or_tokens_than_are_allowed(
     rpm: int, tpm: int, requests: list[tuple[int, int]]
 ) -> None:
-    pace, now_ms, turns = Pace(), 0, []
+    pace, now_ms, turns = RateLimits(), 0, []
 
     for after_ms, tokens in requests:
         now_ms += after_ms
@@ -29,7 +29,7 @@ def test_no_minute_holds_more_requests_or_tokens_than_are_allowed(
 
 
 def test_a_request_within_the_limits_is_sent_at_once_and_one_above_them_waits_for_the_oldest() -> None:
-    pace = Pace()
+    pace = RateLimits()
 
     found = [pace.turn("key", 1, now_ms, rpm=2, tpm=None).at_ms for now_ms in (0, 10_000, 20_000, 20_000)]
 
@@ -38,7 +38,7 @@ def test_a_request_within_the_limits_is_sent_at_once_and_one_above_them_waits_fo
 
 
 def test_a_turn_that_was_not_taken_is_given_to_somebody_else() -> None:
-    pace = Pace()
+    pace = RateLimits()
     pace.turn("key", 1, 0, rpm=1, tpm=None)
     late = pace.turn("key", 1, 0, rpm=1, tpm=None)
 
@@ -48,7 +48,7 @@ def test_a_turn_that_was_not_taken_is_given_to_somebody_else() -> None:
 
 
 def test_a_pause_lasts_until_the_latest_moment_that_was_asked_for() -> None:
-    pace = Pace()
+    pace = RateLimits()
     pace.pause("key", 500)
     pace.pause("key", 300)
 

@@ -1,4 +1,4 @@
-"""What there is to look at: a prompt is decided like a message, and is never journaled."""
+"""What there is to look at: a followup is decided like a message, and is never journaled."""
 
 from typing import TypeAlias
 
@@ -175,7 +175,7 @@ class CheckLeaving:
 
 
 @fact
-class Answered:
+class ActOnAnswer:
     """A question to a person has its answer."""
 
     escalation_id: str
@@ -202,7 +202,7 @@ class ReturnItems:
     supervisor_id: str
 
 
-Prompt: TypeAlias = (
+FollowUp: TypeAlias = (
     Dispatch
     | Tune
     | TakeSlot
@@ -223,7 +223,7 @@ Prompt: TypeAlias = (
     | PlaceAgain
     | StopLeftOver
     | CheckGeneration
-    | Answered  # keep one a line
+    | ActOnAnswer  # keep one a line
     | LookAtPool
     | CheckLeaving
     | CheckBudget

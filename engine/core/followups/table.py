@@ -1,4 +1,4 @@
-"""From events to prompts: a pure table, total over what makes anything possible."""
+"""From events to followups: a pure table, total over what makes anything possible."""
 
 from collections.abc import Callable
 from typing import Any
@@ -61,10 +61,9 @@ from engine.core.events import (
 )
 from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.team import AgentSwapped, SwapHurried, SwapRolledBack
-from engine.core.limits.budget import is_empty, is_limited, limits_of, touched
-from engine.core.prompts.records import (
+from engine.core.followups.records import (
+    ActOnAnswer,
     AfterEnd,
-    Answered,
     AnswerNow,
     ApplyPolicy,
     AskDoubt,
@@ -73,6 +72,7 @@ from engine.core.prompts.records import (
     CheckGroup,
     FinishRun,
     FollowRun,
+    FollowUp,
     GiveSlot,
     GrowGroup,
     LookAt,
@@ -80,30 +80,30 @@ from engine.core.prompts.records import (
     MemberCrashed,
     PlaceAgain,
     PlanGroup,
-    Prompt,
     Requeue,
     ReturnItems,
     StopLeftOver,
     TakeSlot,
     Tune,
 )
+from engine.core.limits.budget import is_empty, is_limited, limits_of, touched
 from engine.core.queries.tree import agents_of, below_of, inherited
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Task, TaskStatus
 
 
-def prompts_of(state: State, event: Event) -> list[Prompt]:
+def followups_of(state: State, event: Event) -> list[FollowUp]:
     """Return what to look at because of `event`, which `state` has just folded."""
     kind = type(event)
-    handler = _PROMPTS.get(kind)
-    prompts = handler(state, event) if handler is not None else []
+    handler = _FOLLOWUPS.get(kind)
+    followups = handler(state, event) if handler is not None else []
     if kind in _CUTS_OFF:
-        prompts = [*_doubts(state, event), *prompts]
+        followups = [*_doubts(state, event), *followups]
     if kind in _WAITS_AGAIN:
-        prompts = [*prompts, *_placed_again(state, event)]
+        followups = [*followups, *_placed_again(state, event)]
     if state.limited and kind in _SPENDING:
-        prompts = [*prompts, *_spenders(state, event)]
-    return prompts
+        followups = [*followups, *_spenders(state, event)]
+    return followups
 
 
 CHANGES_WHO_IS_ABLE = frozenset(
@@ -123,7 +123,7 @@ _SPENDING = frozenset(
 """With these an attempt begins to spend, or says what it has spent."""
 
 
-def _spenders(state: State, event: Any) -> list[Prompt]:
+def _spenders(state: State, event: Any) -> list[FollowUp]:
     """Look at the budgets of everybody who pays for what an attempt has spent."""
     if type(event) in (StepRecorded, ModelFailed, ThreadReturned) and is_empty(event.usage):
         return []
@@ -134,32 +134,32 @@ def _spenders(state: State, event: Any) -> list[Prompt]:
     return [CheckBudget(subject=one.id) for one in touched(state, task, run, agent) if limits_of(state, one)]
 
 
-def _budget_exhausted(state: State, event: BudgetExhausted) -> list[Prompt]:
+def _budget_exhausted(state: State, event: BudgetExhausted) -> list[FollowUp]:
     if event.subject in state.supervisors:
         return [ReturnItems(supervisor_id=event.subject)]
     return [] if event.then == "ask" else _cut_off(state, event.run_id, event.task_id, event.ended)
 
 
-def _look_at_budget(state: State, event: BudgetExtended) -> list[Prompt]:
+def _look_at_budget(state: State, event: BudgetExtended) -> list[FollowUp]:
     return [CheckBudget(subject=event.subject)]
 
 
-def _supervisor_changed(state: State, event: SupervisorChanged) -> list[Prompt]:
+def _supervisor_changed(state: State, event: SupervisorChanged) -> list[FollowUp]:
     """What is set for a supervisor may be another budget for itself, and for all that inherits it."""
     return _look_at_budgets(state, event.supervisor_id)
 
 
-def _member_moved(state: State, event: MemberMoved) -> list[Prompt]:
+def _member_moved(state: State, event: MemberMoved) -> list[FollowUp]:
     """What is inherited under another supervisor may be another budget, and that one may be paused."""
     budgets = _look_at_budgets(state, event.member_id)
     return [*budgets, ReturnItems(supervisor_id=event.member_id)] if event.member_id in state.supervisors else budgets
 
 
-def _supervisor_paused(state: State, event: SupervisorPaused) -> list[Prompt]:
+def _supervisor_paused(state: State, event: SupervisorPaused) -> list[FollowUp]:
     return [ReturnItems(supervisor_id=event.supervisor_id)]
 
 
-def _look_at_budgets(state: State, member_id: str) -> list[Prompt]:
+def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
     """Look at all budgets under a member: a lower limit may be spent already, a higher one lets go on."""
     found: list[str] = []
     if member_id in state.supervisors:
@@ -170,7 +170,7 @@ def _look_at_budgets(state: State, member_id: str) -> list[Prompt]:
     return [CheckBudget(subject=one) for one in found]
 
 
-def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) -> list[Prompt]:
+def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) -> list[FollowUp]:
     """Look at what no agent does; whoever was to read the text that a graph is planned from is gone."""
     return [
         LookAt(task_id=task.id)
@@ -179,28 +179,28 @@ def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) 
     ]
 
 
-def _run_submitted(state: State, event: RunSubmitted) -> list[Prompt]:
+def _run_submitted(state: State, event: RunSubmitted) -> list[FollowUp]:
     if event.after:
         return []
     text = event.request if isinstance(event.request, str) else None
     return [PlanGroup(task_id=event.root_id, text=text)]
 
 
-def _group_planned(state: State, event: GroupPlanned) -> list[Prompt]:
+def _group_planned(state: State, event: GroupPlanned) -> list[FollowUp]:
     if not event.nodes:
         return [CheckGroup(task_id=event.task_id)]
     return [LookAt(task_id=node.task_id) for node in event.nodes if node.kind != "agent" and not node.after]
 
 
-def _group_grown(state: State, event: GroupGrown) -> list[Prompt]:
+def _group_grown(state: State, event: GroupGrown) -> list[FollowUp]:
     return _anew(state, event.task_id)
 
 
-def _need_met(state: State, event: NeedMet) -> list[Prompt]:
+def _need_met(state: State, event: NeedMet) -> list[FollowUp]:
     return [LookAt(task_id=event.task_id)]
 
 
-def _anew(state: State, group_id: str) -> list[Prompt]:
+def _anew(state: State, group_id: str) -> list[FollowUp]:
     """What to look at in a graph whose edges were drawn anew."""
     nodes = (state.tasks[task_id] for task_id in state.tasks[group_id].children)
     waiting = [node for node in nodes if node.status is TaskStatus.WAITING and (node.kind != "agent" or node.need)]
@@ -208,11 +208,11 @@ def _anew(state: State, group_id: str) -> list[Prompt]:
     return [*(LookAt(task_id=node.id) for node in can_go_on), CheckGroup(task_id=group_id)]
 
 
-def _strategy_switched(state: State, event: StrategySwitched) -> list[Prompt]:
-    return [prompt for change in event.groups for prompt in _anew(state, change.task_id)]
+def _strategy_switched(state: State, event: StrategySwitched) -> list[FollowUp]:
+    return [followup for change in event.groups for followup in _anew(state, change.task_id)]
 
 
-def _delegated(state: State, event: Delegated) -> list[Prompt]:
+def _delegated(state: State, event: Delegated) -> list[FollowUp]:
     if not event.children:
         return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
     return [
@@ -222,26 +222,26 @@ def _delegated(state: State, event: Delegated) -> list[Prompt]:
     ]
 
 
-def _item_taken(state: State, event: ItemTaken) -> list[Prompt]:
+def _item_taken(state: State, event: ItemTaken) -> list[FollowUp]:
     given = state.tasks[event.task_id].input
     return [PlanGroup(task_id=event.task_id, text=given if isinstance(given, str) else None)]
 
 
-def _call_rejoined(state: State, event: CallRejoined) -> list[Prompt]:
+def _call_rejoined(state: State, event: CallRejoined) -> list[FollowUp]:
     if state.tasks[event.task_id].calls[event.call_key].open:
         return []
     return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
 
 
-def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupEnded) -> list[Prompt]:
+def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupEnded) -> list[FollowUp]:
     return _after(state, event.task_id) if _is_awaited(state, event.task_id) else []
 
 
-def _after(state: State, *ended: str) -> list[Prompt]:
+def _after(state: State, *ended: str) -> list[FollowUp]:
     """What to look at once tasks have their outcome; with that of the root the run can finish, after all else."""
-    prompts: list[Prompt] = [AfterEnd(task_id=task_id) for task_id in ended]
+    followups: list[FollowUp] = [AfterEnd(task_id=task_id) for task_id in ended]
     roots = (state.tasks[task_id] for task_id in ended if state.tasks[task_id].parent_id is None)
-    return prompts + [FinishRun(run_id=root.run_id) for root in roots]
+    return followups + [FinishRun(run_id=root.run_id) for root in roots]
 
 
 def _is_awaited(state: State, task_id: str) -> bool:
@@ -255,21 +255,21 @@ def _is_awaited(state: State, task_id: str) -> bool:
 
 def _at_end(
     state: State, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost | AttemptSetAside
-) -> list[Prompt]:
-    prompts: list[Prompt] = []
+) -> list[FollowUp]:
+    followups: list[FollowUp] = []
     agent = state.agents.get(event.agent_id or "")
     if agent is not None and (agent.probation is not None or agent.generation > agent.drained):
-        prompts.append(CheckGeneration(agent_id=agent.id))
+        followups.append(CheckGeneration(agent_id=agent.id))
     urgent = state.tasks[event.task_id].yields_to
     if urgent is not None:
-        prompts.append(GiveSlot(task_id=urgent))
+        followups.append(GiveSlot(task_id=urgent))
     run = state.runs[event.run_id]
     if not run.running and state.tasks[run.root_id].ended:
-        prompts.append(FinishRun(run_id=run.id))
-    return prompts
+        followups.append(FinishRun(run_id=run.id))
+    return followups
 
 
-def _attempt_resumed(state: State, event: AttemptResumed) -> list[Prompt]:
+def _attempt_resumed(state: State, event: AttemptResumed) -> list[FollowUp]:
     """What is less urgent than a task that waits may hold a slot again that it did not hold before."""
     schedule = Schedule.of(state)
     if not schedule.urgent:
@@ -279,17 +279,17 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> list[Prompt]:
     return [TakeSlot(task_id=task_id) for task_id in heads if task_id is not None]
 
 
-def _run_finished(state: State, event: RunFinished) -> list[Prompt]:
-    prompts: list[Prompt] = [
+def _run_finished(state: State, event: RunFinished) -> list[FollowUp]:
+    followups: list[FollowUp] = [
         FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following
     ]
     supervisor = state.supervisors.get(state.finished[-1].supervisor_id)
     if supervisor is not None and supervisor.options.optimize is not None:
-        prompts.append(Tune(supervisor_id=supervisor.id))
-    return prompts
+        followups.append(Tune(supervisor_id=supervisor.id))
+    return followups
 
 
-def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
+def _attempt_done(state: State, event: AttemptDone) -> list[FollowUp]:
     after = _at_end(state, event)
     if _is_awaited(state, event.task_id):
         after.insert(0, AfterEnd(task_id=event.task_id))
@@ -301,7 +301,7 @@ def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
     return [GrowGroup(check_id=event.task_id, verdict=event.output, seq=state.seq), *after]
 
 
-def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
+def _attempt_failed(state: State, event: AttemptFailed) -> list[FollowUp]:
     policy = ApplyPolicy(
         task_id=event.task_id,
         error_types=event.error_types or [event.error_type],
@@ -309,14 +309,14 @@ def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
         retry_after_s=event.retry_after_s,
     )
     # The circuit and the restart first: a failover goes around what they bring about.
-    prompts: list[Prompt] = []
+    followups: list[FollowUp] = []
     if event.agent_id is not None:
         agent = state.agents[event.agent_id]
         if agent.circuit != "closed" or _may_open(state, agent):
-            prompts.append(LookAtCircuit(agent_id=event.agent_id, well=False))
+            followups.append(LookAtCircuit(agent_id=event.agent_id, well=False))
         if event.crashed:
-            prompts.append(MemberCrashed(member_id=event.agent_id, because=event.error))
-    return [*prompts, policy, *_at_end(state, event)]
+            followups.append(MemberCrashed(member_id=event.agent_id, because=event.error))
+    return [*followups, policy, *_at_end(state, event)]
 
 
 def _may_open(state: State, agent: Agent) -> bool:
@@ -325,47 +325,47 @@ def _may_open(state: State, agent: Agent) -> bool:
     return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
 
 
-def _supervisor_failed(state: State, event: SupervisorFailed) -> list[Prompt]:
-    checks: list[Prompt] = [CheckGroup(task_id=task_id) for task_id in event.groups]
+def _supervisor_failed(state: State, event: SupervisorFailed) -> list[FollowUp]:
+    checks: list[FollowUp] = [CheckGroup(task_id=task_id) for task_id in event.groups]
     return [*checks, MemberCrashed(member_id=event.supervisor_id, because=event.error)]
 
 
-def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[Prompt]:
+def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[FollowUp]:
     if event.restarted:
-        after: Prompt = StopLeftOver(task_id=event.task_id)
+        after: FollowUp = StopLeftOver(task_id=event.task_id)
     else:
         after = Requeue(task_id=event.task_id) if event.requeued else AfterEnd(task_id=event.task_id)
     return [after, *_at_end(state, event)]
 
 
-def _attempt_migrated(state: State, event: AttemptMigrated) -> list[Prompt]:
+def _attempt_migrated(state: State, event: AttemptMigrated) -> list[FollowUp]:
     return [CheckGeneration(agent_id=event.agent_id)]
 
 
-def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
+def _attempt_lost(state: State, event: AttemptLost) -> list[FollowUp]:
     return [LookAt(task_id=event.task_id)] if event.agent_id is None else _at_end(state, event)
 
 
-def _cancel_requested(state: State, event: CancelRequested) -> list[Prompt]:
+def _cancel_requested(state: State, event: CancelRequested) -> list[FollowUp]:
     return _cut_off(state, event.run_id, event.task_id, event.cancelled)
 
 
-def _deadline_passed(state: State, event: DeadlinePassed) -> list[Prompt]:
+def _deadline_passed(state: State, event: DeadlinePassed) -> list[FollowUp]:
     return _cut_off(state, event.run_id, event.task_id, event.ended)
 
 
-def _cut_off(state: State, run_id: str | None, task_id: str | None, ended: list[str]) -> list[Prompt]:
+def _cut_off(state: State, run_id: str | None, task_id: str | None, ended: list[str]) -> list[FollowUp]:
     """Look at what a run, or a task of it, comes to, of which some tasks have ended and others are to stop."""
     if run_id is None:
         return []
     return [*_after(state, *ended), CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
 
 
-def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[Prompt]:
+def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[FollowUp]:
     return [CheckGeneration(agent_id=event.agent_id), *_look_at_budgets(state, event.agent_id)]
 
 
-def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
+def _task_reopened(state: State, event: TaskReopened) -> list[FollowUp]:
     return [LookAt(task_id=task_id) for task_id in event.reopened]
 
 
@@ -378,7 +378,7 @@ _CUTS_OFF = frozenset(
 """After these a task may be in doubt, and is asked about nothing else; that is asked before anything else follows."""
 
 
-def _doubts(state: State, event: Any) -> list[Prompt]:
+def _doubts(state: State, event: Any) -> list[FollowUp]:
     if type(event) is EscalationAnswered and event.kind == "doubt":
         return []  # what was said comes first
     tasks = _tasks_of(state, event)
@@ -401,12 +401,12 @@ _WAITS_AGAIN = frozenset(
 """After these a task waits again in a queue, and the agents that were able when it came there may not be any more."""
 
 
-def _placed_again(state: State, event: Any) -> list[Prompt]:
+def _placed_again(state: State, event: Any) -> list[FollowUp]:
     keys = dict.fromkeys(task.queue for task in _tasks_of(state, event) if not task.ended)
     return [PlaceAgain(queue=key) for key in keys if key is not None]
 
 
-def _attempt_started(state: State, event: AttemptStarted) -> list[Prompt]:
+def _attempt_started(state: State, event: AttemptStarted) -> list[FollowUp]:
     """What an attempt before asked for was looked for around its agent, and beside it: that may be another now."""
     if event.attempt == 1:
         return []
@@ -415,16 +415,16 @@ def _attempt_started(state: State, event: AttemptStarted) -> list[Prompt]:
     return [PlaceAgain(queue=key) for key in dict.fromkeys(waiting) if key is not None]
 
 
-def _doubt_settled(state: State, event: DoubtSettled) -> list[Prompt]:
+def _doubt_settled(state: State, event: DoubtSettled) -> list[FollowUp]:
     """What an agent was cut off from while it was being removed goes to another, as the rest of its work did."""
     agent = state.agents.get(state.tasks[event.task_id].agent_id or "")
     sent_away = agent is not None and agent.removing in ("requeue", "abort")
     return [Requeue(task_id=event.task_id)] if sent_away else []
 
 
-def _escalation_answered(state: State, event: EscalationAnswered) -> list[Prompt]:
+def _escalation_answered(state: State, event: EscalationAnswered) -> list[FollowUp]:
     return [
-        Answered(
+        ActOnAnswer(
             escalation_id=event.escalation_id,
             kind=event.kind,
             subject=event.subject,
@@ -437,7 +437,7 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> list[Prompt
     ]
 
 
-_PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
+_FOLLOWUPS: dict[type, Callable[[State, Any], list[FollowUp]]] = {
     EngineStarted: _waiting_for_the_engine,
     StateImported: _waiting_for_the_engine,
     RunSubmitted: _run_submitted,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from store.connection import checkpoint_here, connect, translated
 from store.errors import CorruptFile, NoPermission, NotOurFile
+from store.file_check import open_recognised
 from store.files import Files, exists, is_writable, new_beside, put_in_place
 from store.migrations import INBOX, LIVE, Kind, migrate
-from store.recognition import open_recognised
 from store.statements import ANY_PENDING
 
 

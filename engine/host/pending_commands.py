@@ -20,9 +20,9 @@ from engine.core.events import CommandRefused
 from engine.core.fact import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
-from engine.host.batch import Given
+from engine.host.batch import DirectEvent
 from engine.host.trusting import Trusting
-from engine.runtimes.slot import Slot
+from engine.runtimes.pending import Pending
 from engine.runtimes.values import clean, one_line
 from engine.runtimes.work import Services
 from engine.trust import TrustError
@@ -46,7 +46,7 @@ class Applied:
     result: dict[str, JsonValue]
 
 
-class Orders:
+class PendingCommands:
     """Pending commands and who waits for their outcomes.
 
     Args:
@@ -57,16 +57,16 @@ class Orders:
     def __init__(self, inbox: Inbox, later: Callable[[Callable[[], None]], object]) -> None:
         self._inbox = inbox
         self._later = later
-        self._slots: dict[str, list[Slot[Applied]]] = {}
+        self._slots: dict[str, list[Pending[Applied]]] = {}
         self._from_inbox: set[str] = set()
         self._outcomes: list[CommandOutcome] = []
         self.settled = anyio.Event()
         """Set when outcomes were written; a waiter for room replaces it."""
         self._news = anyio.Event()
 
-    def expect(self, command_id: str) -> Slot[Applied]:
+    def expect(self, command_id: str) -> Pending[Applied]:
         """Return what will hold the outcome of a command of this process."""
-        slot: Slot[Applied] = Slot()
+        slot: Pending[Applied] = Pending()
         self._slots.setdefault(command_id, []).append(slot)
         return slot
 
@@ -165,11 +165,11 @@ class Intake:
         services: Services,
         inbox: Inbox,
         *,
-        orders: Orders,
+        orders: PendingCommands,
         trusting: Trusting,
         ended: Callable[[Command], Awaitable[dict[str, str]]],
         written: Callable[[], Awaitable[bool]],
-        put: Callable[[Order | Given], None],
+        put: Callable[[Order | DirectEvent], None],
     ) -> None:
         self._inbox = inbox
         self._orders = orders
@@ -229,4 +229,4 @@ class Intake:
             code="bad_command",
             reason=reason,
         )
-        self._put(Given(refused))
+        self._put(DirectEvent(refused))
