@@ -149,7 +149,7 @@ class VirtualClock(Clock):
             self._changed.set()
 
     async def drive(self) -> None:
-        """Move time, for ever."""
+        """Move time until cancelled."""
         while True:
             if self._holds or not self._sleepers:
                 self._changed = anyio.Event()

@@ -1,7 +1,7 @@
 """Built-in checks of outputs: the verdicts of the nodes that decide how a graph continues. Nothing here runs code.
 
 Rule: outputs are untrusted, so they are only read as values, and no check takes longer than its limit. A pattern that
-may backtrack runs in its own process, because a regular expression can block an interpreter for ever.
+may backtrack runs in its own process, because a regular expression can block an interpreter indefinitely.
 """
 
 import json

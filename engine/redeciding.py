@@ -44,7 +44,7 @@ class Planner:
     Args:
         run_id: The run.
         read: Returns a value that the state holds.
-        asked: What is asked of others; what is not in it was not played, and is not decided again.
+        asked: The delegations; one that is not in it was not replayed, and is not decided again.
     """
 
     def __init__(self, run_id: str, read: Callable[[Held], JsonValue], asked: Asked) -> None:

@@ -291,7 +291,7 @@ class _ReplayedWork(Work):
         return await super().recorded(key)
 
     async def answered_before(self, key: str) -> None:
-        """What is asked of others is asked again: the core decides it again."""
+        """Repeat the delegations: the core decides them again."""
 
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
         """No model is asked: that one would be is a difference."""

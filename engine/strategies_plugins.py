@@ -36,7 +36,7 @@ def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
     for point in entry_points(group=GROUP) if points is None else points:
         try:
             fault = _register(point.load(), point)
-        except Exception as error:  # importing somebody's package may run into anything
+        except Exception as error:  # importing a foreign package may raise anything
             fault = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         if fault is not None:
             package = point.dist.name if point.dist is not None else point.value

@@ -1,7 +1,7 @@
 """Tells whether a file is a Quarterdeck file, before anything is written to it.
 
-First the number in its header, read in a way that touches nothing else; then every table, index,
-trigger and view against what this program would have made. So a foreign trigger never runs.
+First the application id in its header, read without opening a database; then every table, index, trigger and view
+against the schema that this program creates. So a foreign trigger never runs.
 """
 
 import os

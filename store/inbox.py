@@ -83,7 +83,7 @@ def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
 
 
 def _asked(connection: sqlite3.Connection, question: str) -> int | None:
-    """The answer, or None while somebody is in the way."""
+    """The answer, or None while another process holds the lock."""
     try:
         (answer,) = connection.execute(question).fetchone()
     except sqlite3.OperationalError as error:

@@ -24,7 +24,7 @@ UPDATE lease SET token = token + 1, pid = ?, started = ?, boot_id = ?, host = ?,
 def raise_token(
     connection: sqlite3.Connection, holder: Process, at_ms: int, *, rightful: Callable[[int], None] = lambda token: None
 ) -> int:
-    """Make `holder` the only one that may append; whoever held an older token is deposed.
+    """Make `holder` the only process that may append; the holder of an older token is deposed.
 
     Args:
         connection: Any connection that may write; used for one transaction.

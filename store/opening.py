@@ -281,7 +281,7 @@ def _raised(files: Files, durability: Durability, turn: Turn) -> tuple[str, int,
     try:
         return _raised_once(files, durability, turn)
     except StoreBusy:
-        # Whoever was stopped inside a commit keeps everybody from writing until it goes on, or is no more.
+        # A process suspended inside a commit blocks all writers until it continues or ends.
         if turn.instead_of is None or not _killed_hung(files.database, turn.instead_of):
             raise
     return _raised_once(files, durability, turn)

@@ -51,7 +51,7 @@ class Following:
         self.after_seq = after_seq
         """Seq of the last record that was handed over."""
         self.mark = mark
-        """That record by its hash, or the last one before it that is known; whoever follows again begins with it."""
+        """That record by its hash, or the last one before it that is known; a follower that returns begins with it."""
         self.is_new = True
         self.asked = 0
         self._answered = 0
@@ -183,7 +183,7 @@ class _Tail:
         return engine is not None and engine.alive
 
     def _hand_out(self, reader: Reader, continuity: Continuity, following: list[Following]) -> bool:
-        """Hand over all there is; True where somebody had no room for it.
+        """Deliver all there is; True if a follower had no room for it.
 
         Raises:
             ReadRowsLost: If the journal does not hold any more what was handed over.

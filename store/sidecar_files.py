@@ -1,7 +1,6 @@
-"""How files come to be, and the inbox and the live file, which are tied to their database by its id.
+"""Creates the files of a database. The inbox and the live file are tied to their database by its id.
 
-A file is built whole under another name, on disk, then given its own name: nobody ever sees half a file, also after a
-crash in between.
+A file is built whole under a temporary name, synced, then renamed: no reader ever sees half a file, even after a crash.
 """
 
 import sqlite3
@@ -66,7 +65,7 @@ def about_of(connection: sqlite3.Connection) -> dict[str, object]:
 def prepare_inbox(files: Files, file_id: str) -> None:
     """Have an inbox for this database; for the engine, under its lock.
 
-    One that was left over from another database is replaced, unless somebody's commands wait in it.
+    One that was left over from another database is replaced, unless commands wait in it.
 
     Raises:
         NotOurFile, CorruptFile, NewerFile: If something else stands there.
@@ -116,7 +115,7 @@ def open_inbox(files: Files, file_id: str, *, as_engine: bool = False) -> sqlite
 def prepare_live(files: Files, file_id: str) -> None:
     """Have a sound live file; for the engine, under its lock.
 
-    Nothing in it outlives an engine, so one of ours that a power cut damaged is made again.
+    Nothing in it outlives an engine, so one that a power cut damaged is made again.
 
     Raises:
         NotOurFile, NewerFile: If something else stands there.

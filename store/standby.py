@@ -1,10 +1,10 @@
-"""Waiting for the turn to be the engine: by the lock, which the system hands over the moment its holder is gone.
+"""Waits to become the engine: on the lock, which the system passes on the moment its holder is gone.
 
-A thread is blocked on the lock; beside it one look a second at the heartbeat, for a holder that hangs, and at the lock
-file, for one that was replaced. Nothing else is asked, and the database need not be there yet.
+A thread blocks on the lock; once a second the heartbeat is read, to find a holder that hangs, and the lock file, to
+find one that was replaced. Nothing else is read, and the database need not exist yet.
 
-A holder that hangs keeps its lock. Who takes over from it brings a lock file of its own, and puts it in place in the
-same transaction that raises the token; so of several exactly one does, and the one that hangs can write nothing more.
+A holder that hangs keeps its lock. The standby that takes over brings a lock file of its own, and puts it in place in
+the transaction that raises the token; so of several standbys exactly one succeeds, and the hung one can write no more.
 See docs/semantics/leadership.md.
 """
 
@@ -136,7 +136,7 @@ class Standby:
         return Turn(held(descriptor), self._files.lock, instead_of=token, brought=brought)
 
     def _silence(self, now: float) -> tuple[int, float]:
-        """The token that is written with, and for how long whoever holds the lock has not been heard of, in seconds."""
+        """The current token, and the age of the lock holder's last heartbeat, in seconds."""
         try:
             with Reader(self._files.database) as reader:
                 engine = reader.engine()

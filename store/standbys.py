@@ -1,7 +1,7 @@
-"""Engines that stand by, as everybody can see them: a small file beside the database, locked as long as one waits.
+"""The registry of standby engines: a small file for each beside the database, locked as long as it waits.
 
-The lock is what counts, and is gone with its process; what the file says (pid, since when, the last beat) is to be
-shown. One that nobody holds is left over from a kill, and swept away by the next who stands by.
+Only the lock counts, and it ends with its process; the content (pid, since when, last beat) is for display. A file
+without a lock is left over from a kill, and the next standby removes it.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ def take_post(files: Files) -> Post:
         path = files.database.with_name(f"{files.standbys}{os.urandom(4).hex()}")
         with made_in(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        # Whoever sweeps just now may have taken it for a left-over.
+        # A concurrent sweep may have taken it for a left-over.
         if _locked(descriptor, fcntl.LOCK_EX) and identity(path) == identity(descriptor):
             return Post(path, descriptor)
         os.close(descriptor)

@@ -22,7 +22,7 @@ _NICE = 5
 
 
 def limit_itself(memory_bytes: int, cpu_s: int) -> None:
-    """Set the limits, as far as the system lets a process; whoever started it watches the rest."""
+    """Set the limits, as far as the system lets a process set them; the parent enforces the others."""
     os.nice(_NICE)
     for limit, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
         with contextlib.suppress(OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Archives that nobody has looked at yet: read beside the engine, and taken in piece by piece, between other messages.
+"""Imports of untrusted archives: read beside the engine, and applied in pieces, between other messages.
 
-A large archive, and any for a team at work, is read in a child process. One rule holds inside: whatever is wrong with
-an archive, this process pays for it neither with memory nor with time.
+A large archive, and any for a team at work, is read in a child process. Rule: a hostile or damaged archive costs the
+engine neither memory nor time.
 """
 
 import os
@@ -38,7 +38,7 @@ _LOOK_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What reading an archive in a child may cost."""
+    """Resource limits of the child that reads an archive."""
 
     memory_bytes: int = 1_000_000_000
     cpu_s: int = 60

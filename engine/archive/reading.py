@@ -1,4 +1,4 @@
-"""Reading an archive: nothing of it is believed before all of it was checked, from the file down to what it means."""
+"""Reads an archive. Rule: nothing of it is used before all of it was checked, from the file to its meaning."""
 
 import hashlib
 from collections import Counter
@@ -35,7 +35,7 @@ from engine.runtimes.values import json_value
 
 
 class Contents(Struct, tag=True):
-    """What an archive holds, for whoever decides whether it comes in."""
+    """What an archive holds, for the decision whether to import it."""
 
     counts: dict[str, int]
     tasks_of_agents: int
@@ -44,7 +44,7 @@ class Contents(Struct, tag=True):
     references: list[str]
     bound: list[str]
     roots: list[str]
-    """Names of supervisors that nobody is above."""
+    """Names of supervisors without a parent."""
     registry: dict[str, str]
 
 

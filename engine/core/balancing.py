@@ -53,7 +53,7 @@ def performance(agent: Agent) -> int:
 
     The share is (done + 1) / (done + failed + 1): one failure is no verdict, and who has never failed is ranked by its
     median alone. A rule that also adds a failure, such as Laplace's, would rank who has succeeded once behind slower
-    agents with more successes; it would get nothing to show more by, and stay there for ever. An agent that was never
+    agents with more successes; it would get no work to improve by, and stay last permanently. An agent that was never
     given anything goes first, so each is measured. While its first attempt is at work it goes behind those that were
     measured, and an agent that has only failed goes last: it gets work where nobody else is free. The median of the
     last attempts counts, because one slow call must not count for ten.

@@ -45,7 +45,7 @@ class Match:
     score: float
     words: tuple[str, ...]
     """The words of the request that it covers, in lower case and in their order; of an agent that was chosen, those
-    that nobody chosen before it covers."""
+    that no candidate chosen before it covers."""
     first_at: int
     """Where the first of them stands, in characters from the start of the text."""
 
@@ -205,7 +205,7 @@ class CapabilityIndex:
         return self.in_order(named) + self.in_order(whole - named) + self.in_order(found - whole - named)
 
     def ask(self, text: str) -> tuple[Asked, ...]:
-        """Return the different words of `text` that somebody answers to, in their order."""
+        """Return the distinct words of `text` that at least one candidate matches, in their order."""
         said = words(text)
         phrases = self._phrases(said)
         first = {word.stem: word for word in reversed(said)}
@@ -271,7 +271,7 @@ class CapabilityIndex:
         return self._specialties.get(stem, empty) | self._parts.get(stem, empty) | self._names.get(stem, empty)
 
     def _phrases(self, said: tuple[Word, ...]) -> dict[str, list[str]]:
-        """Of each stem, the phrases around it that somebody claims or that have synonyms."""
+        """Of each stem, the phrases around it that a candidate claims or that have synonyms."""
         around: dict[str, list[str]] = {word.stem: [] for word in said}
         for start in range(len(said)):
             for end in range(start + 2, min(start + _LONGEST_PHRASE, len(said)) + 1):
@@ -285,7 +285,7 @@ class CapabilityIndex:
         return around
 
     def _grants_of(self, sayings: tuple[str, ...]) -> tuple[Grant, ...]:
-        """What a stem and the phrases around it grant, remembered until somebody joins or leaves."""
+        """What a stem and the phrases around it contribute, cached until a candidate joins or leaves."""
         grants = self._granted.get(sayings)
         if grants is None:
             if len(self._granted) >= _REMEMBERED:

@@ -1,6 +1,6 @@
 """The settings of a supervisor by name, as a description and the state both have them; and how they are compared.
 
-What somebody declared is remembered as a digest only where it was changed since, so that it stays small.
+A declaration is kept, as a digest, only for members that were changed since, so that the state stays small.
 """
 
 from collections.abc import Callable

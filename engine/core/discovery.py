@@ -1,7 +1,8 @@
 """Choosing agents without a model, and saying why.
 
 The words of a request, widened by synonyms, are covered greedily: first the agent that answers to most of them, then
-whoever answers best to what is left. Weights and search are in `capability_index`, words in `words` and `synonyms`.
+the candidate that best matches what is left. Weights and search are in `capability_index`, words in `words` and
+`synonyms`.
 See docs/semantics/coordination.md.
 """
 

@@ -23,7 +23,7 @@ class CorruptJournal(CoreError):
 
 
 class ChangesNothing(CoreError):
-    """A follow-up that the state asks for left the state as it was: it would follow for ever. A defect of the core."""
+    """A follow-up left the state as it was, so it would follow again endlessly. A defect of the core."""
 
     def __init__(self, followup: object) -> None:
         super().__init__(f"{followup} changed nothing")
@@ -61,7 +61,7 @@ class Refused(CoreError):
 class BadValue(Refused, ValueError):
     """A value that cannot be, in a spec, an option, a limit, a policy or a command.
 
-    A `ValueError` too: whoever builds a spec in Python meets it as one.
+    A `ValueError` too, for programs that build a spec in Python.
 
     Attributes:
         path: Where the value stands: names of fields and keys, places in lists.

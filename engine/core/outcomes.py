@@ -1,4 +1,4 @@
-"""What decisions are made of: the result of a command, fresh ids, questions to a person, the time and run of events."""
+"""Parts of decisions: the result of a command, new ids, questions to a person, time and run of events."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -72,8 +72,8 @@ def ask(
         run_id: The run that waits for it, if one does.
         question: One line: what happened, and what is to be decided.
         options: The answers that there are.
-        default: The answer when nobody gives one in time.
-        after_ms: How long to wait for a person, in milliseconds; None waits for ever.
+        default: The answer when none is given in time.
+        after_ms: How long to wait for a person, in milliseconds; with None there is no limit.
         detail: What the handler of the kind needs besides.
         mint: Gives the id; the same one for all that a decision asks, because `state` does not change meanwhile.
     """

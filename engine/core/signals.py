@@ -182,7 +182,7 @@ class StepsEnded:
 
 @fact
 class PersonAsked:
-    """An attempt asks a person; it waits until somebody answers."""
+    """An attempt asks a person, and waits for the answer."""
 
     task_id: str
     attempt: int
@@ -195,7 +195,7 @@ class PersonAsked:
     default: str | None = None
     """The answer when nobody gives one by then."""
     due_s: float | None = None
-    """How long to wait for a person, in seconds; None waits for ever."""
+    """How long to wait for a person, in seconds; with None there is no limit."""
     detail: dict[str, JsonValue] = field(default_factory=dict)
     """What is shown with the question, and what its answer needs."""
 

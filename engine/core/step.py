@@ -35,7 +35,7 @@ def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[l
         What happened, to be journaled in this order, and what the shell has to do once it is.
 
     Raises:
-        ChangesNothing: If a follow-up would follow for ever. Like everything else that this raises, a defect of the
+        ChangesNothing: If a follow-up would follow endlessly. Like everything else that this raises, a defect of the
             core; `state` may be half changed then.
     """
     events: list[Event] = []

@@ -121,7 +121,7 @@ async def append(store: Store, batch: Batch, clock: Clock) -> None:
     Raises:
         DiskStayedFull: If there was no room for a minute.
         Deposed: If another engine took over.
-        SeqTaken: If somebody else wrote.
+        SeqTaken: If another process wrote.
     """
     full_since_ms: int | None = None
     while True:

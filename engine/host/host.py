@@ -198,7 +198,7 @@ class Host:
                     await self._live_through(group, task_status)
                 except Exception as error:  # raised once all tasks have ended; the group would wrap it
                     failure = error
-                    if not isinstance(error, Deposed | FileLost):  # said once, by whoever started it
+                    if not isinstance(error, Deposed | FileLost):  # reported once, by the caller of `run`
                         log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
                 finally:

@@ -242,7 +242,7 @@ class Loop:
             message, then = self._messages.popleft()
             try:
                 self._decide_one(message, batch)
-            except Exception as error:  # a defect of ours: the state may be half changed, so the batch ends here
+            except Exception as error:  # a defect of the engine: the state may be half changed, so the batch ends here
                 self._defect = Found(message, then, error)
                 break
             if then is not None:

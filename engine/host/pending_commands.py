@@ -1,7 +1,7 @@
-"""Commands on their way: from the inbox and from this process, and their outcomes back to who sent them.
+"""Pending commands: taken from the inbox and from this process; their outcomes go back to the senders.
 
-A row of the inbox is written by whoever can write the file, so nothing that it says is believed before it was looked
-at: what is no command is refused in one line, journaled, and the next one is taken.
+Any process that can write the file can write a row of the inbox, so each row is checked: what is not a command is
+refused in one line, the refusal is journaled, and the next row is taken.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Calls of models: what is asked, what is answered, who answers.
+"""Calls of models: requests, answers, and providers.
 
 A call is one request: retries and the change to another model are decisions in the journal, never made here.
 See docs/reference/models.md.

@@ -62,7 +62,7 @@ def _probed(name: str, url: str, form: str, *, probe_s: float) -> ModelServer | 
     try:
         with opener.open(url, timeout=probe_s) as response:
             body = json.loads(response.read(LARGEST_BYTES))
-    except (OSError, ValueError, HTTPException):  # nobody listens, or somebody who serves no models
+    except (OSError, ValueError, HTTPException):  # no server there, or one that serves no models
         return None
     listed = body.get("models") or body.get("data") if isinstance(body, dict) else None
     if not isinstance(listed, list):

@@ -98,7 +98,7 @@ class Litellm:
             return False
 
     async def stream(self, ask: Ask) -> AsyncIterator[Any]:
-        """Send a request; yield the pieces of its answer. Whoever stops early closes the connection."""
+        """Send a request; yield the pieces of its answer. Stopping early closes the connection."""
         response = await self._litellm.acompletion(**self._arguments(ask))
         try:
             async for chunk in response:

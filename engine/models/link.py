@@ -132,7 +132,7 @@ class Link:
                 return running
             names = (*PLAIN, *self._variables)
             environment = {name: os.environ[name] for name in names if name in os.environ}
-            with anyio.CancelScope(shield=True):  # a half-started child would be nobody's to end
+            with anyio.CancelScope(shield=True):  # a half-started child would be orphaned
                 process = await anyio.open_process(
                     [sys.executable, "-P", "-m", "engine.models.child"], env=environment, start_new_session=True
                 )
@@ -161,7 +161,7 @@ class Link:
         try:
             said = from_child.decode(one)
         except msgspec.DecodeError:
-            return  # what it says that is no line of ours is of no use to anybody
+            return  # a line that is not of the protocol is ignored
         if isinstance(said, Pieces):
             for id, thought, text in said.items:
                 if (pending := self._pending.get(id)) is not None:

@@ -1,6 +1,6 @@
-"""How fast a provider may be asked: requests and tokens a minute for each key, and pauses that a provider asked for.
+"""Rate limits of providers: requests and tokens a minute for each key, and pauses that a provider asked for.
 
-Each request gets its moment when it comes, in the order of arrival; who waits until then is for the caller.
+Each request is given its time on arrival, first come, first served; the caller waits until then.
 """
 
 from collections import defaultdict, deque
@@ -54,7 +54,7 @@ class RateLimits:
         return turn
 
     def give_back(self, key: Hashable, turn: Turn) -> None:
-        """Let somebody else have a turn that was not taken."""
+        """Return a turn that was not used, for another request."""
         if turn in self._turns[key]:
             self._turns[key].remove(turn)
 

@@ -160,7 +160,7 @@ class Context:
             question: One line.
             options: The answers that there are; none lets a person write any text.
             default: The answer when nobody gives one within `due_s`; one of `options`, where there are any.
-            due_s: How long to wait, in seconds; None waits for ever.
+            due_s: How long to wait, in seconds; with None there is no limit.
 
         Returns:
             The answer: one of `options`, or what the person wrote.

@@ -1,7 +1,7 @@
 """Drives a coroutine of user code, and abandons it if it ignores cancellation.
 
 Cancelling throws into a coroutine again and again until it ends. One that swallows every throw would keep its task
-alive for ever; once it has been given up, it is not resumed any more.
+alive indefinitely; once it has been given up, it is not resumed any more.
 """
 
 import types

@@ -108,7 +108,7 @@ class PeopleLine(SlotHolder):
             question: One line, for a person to read.
             options: The answers that there are; none lets a person write a text.
             default: The answer when nobody gives one in time; one of `options`, where there are any.
-            due_s: How long to wait for a person, in seconds; None waits for ever.
+            due_s: How long to wait for a person, in seconds; with None there is no limit.
             kind: What the inbox shows it as.
             detail: What the inbox shows with it.
 
@@ -138,7 +138,7 @@ class PeopleLine(SlotHolder):
                 said = await slot.wait()
             except AttemptInterrupted:
                 raise
-            except BaseException:  # whoever waited for the answer was cancelled, and the attempt may go on
+            except BaseException:  # the waiting coroutine was cancelled; the attempt may go on
                 if not (self.over or self.stopping or self.scope.cancel_called):
                     self._services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
                 raise

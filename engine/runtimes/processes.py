@@ -104,7 +104,7 @@ class Processes:
             if child.process.returncode is None:
                 return child
             await self._end(child)
-        with anyio.CancelScope(shield=True):  # one that is cancelled while it begins is nobody's to end
+        with anyio.CancelScope(shield=True):  # a half-started child would be orphaned
             process = await anyio.open_process([sys.executable, "-P", str(PROGRAM)], start_new_session=True)
         child = _Child(process)
         self._all.add(child)

@@ -245,7 +245,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         """Let others work on `items`, one task each, and return what became of each, in order.
 
         Args:
-            kind: What is asked.
+            kind: The kind of question.
             key: Tells the call apart from others of the task, also for a later attempt (`Work.key`).
             target: The name of a member, or a capability; empty of a plan.
             items: One task each; none of a plan.

@@ -62,7 +62,7 @@ class Plan:
     models: bool = False
     """Models play half of the agents that are drawn."""
     given: bool = False
-    """The team is somebody's own: where nothing goes wrong, its agents keep their time limits and ask members."""
+    """The team is a user's own: without faults, its agents keep their time limits and delegate to members."""
 
 
 def drawn(
@@ -167,7 +167,7 @@ class Past:
     engines: int
     """How many engines there were, one after the other."""
     left: list[str]
-    """What waits for ever although nothing is wrong with the engine, with the reason."""
+    """Permanently blocked tasks that are no fault of the engine, with the reason."""
 
 
 def in_words(command: Command) -> str:

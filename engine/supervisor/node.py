@@ -125,7 +125,7 @@ class EngineLink(ABC):
             StoreError: If its files cannot be held.
             CoreError: If what stands in them cannot be read.
             Unusable: If an agent that this program declares cannot work.
-            HostStopped: If it was ended by somebody else while others still use it.
+            HostStopped: If it was ended elsewhere while others still use it.
         """
 
     async def order(self, make: Make) -> Applied:

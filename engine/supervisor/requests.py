@@ -191,7 +191,7 @@ class Requests(Node):
 
     @checks_arguments
     async def resume(self, target: str | None = None) -> Applied:
-        """Let go on what was paused.
+        """Resume what was paused.
 
         Raises:
             CommandRefusedError: If there is none, or it is not paused.

@@ -135,7 +135,7 @@ class FailoverBlock(Block):
 class EscalateBlock(Block):
     """How long a person is waited for, and what happens then."""
 
-    after_s: Annotated[Seconds | None, Field(description="Seconds until the default holds; for ever if left out.")] = (
+    after_s: Annotated[Seconds | None, Field(description="Seconds until the default holds; no limit if left out.")] = (
         None
     )
     default: Annotated[

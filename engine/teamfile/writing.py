@@ -26,7 +26,7 @@ _SHORT = {"retry": "retries", "failover": "agents", "escalate": "after_s"}
 """What may stand alone behind a policy."""
 _LINES = re.compile(r"[^\S\n]$", re.MULTILINE)
 _LONGEST = 10**6
-"""Cells of a line before YAML folds it: never, where somebody is to edit it."""
+"""Cells of a line before YAML folds it: never, in text that a person is to edit."""
 
 
 def agent_yaml(spec: AgentSpec) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from engine.core.commands import Order, Ping
 from engine.core.decide import decide
 from engine.core.decision_context import DecisionContext
-from engine.core.effects import Answer
+from engine.core.effects import CallAnswer
 from engine.core.events import AttemptDone, AttemptStarted
 from engine.core.signals import AttemptErred, AttemptSucceeded, Signal
 from tests.bench.histories import Mapped, mapped, succeed
@@ -60,7 +60,7 @@ def _records(times: int) -> None:
     for _ in range(times):
         AttemptDone(at_ms=1, run_id="r1", task_id="t1", attempt=1, agent_id="a1", output="ok", duration_ms=3)
         AttemptStarted(at_ms=1, run_id="r1", task_id="t2", attempt=1, agent_id="a1", generation=1)
-        Answer(task_id="t1", ok=True, output="ok", error=None)
+        CallAnswer(task_id="t1", ok=True, output="ok", error=None)
 
 
 def _commands(world: World, messages: int) -> tuple[Series, Series]:

@@ -60,7 +60,7 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
 
 
 def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
-    """Ask nobody any more what an attempt does not wait for."""
+    """Withdraw the questions that an attempt no longer waits for."""
     found = live(state, signal)
     if found is None or signal.key not in found[0].asks:
         return []

@@ -1,4 +1,4 @@
-"""What begins next, whose slot an urgent task takes, and where work goes that nobody able serves any more.
+"""Decides what begins next, whose slot an urgent task takes, and where tasks go when no able agent serves their queue.
 
 The schedule keeps the heads of queues in order, so nothing is searched for what begins. An urgent task for which there
 is no slot takes that of the least urgent attempt at work: decided once, when it becomes urgent and ready and nothing
@@ -31,7 +31,7 @@ from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
 def dispatch(state: State, followup: Dispatch, ctx: DecisionContext) -> list[Event]:
-    """Start, or let go on, what has its turn."""
+    """Start or resume the attempts whose turn it is."""
     schedule: Schedule = state.schedule
     line = schedule.next_line(state)
     assert line is not None
@@ -190,7 +190,7 @@ def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Ev
 
 
 def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> list[Event]:
-    """Look again for somebody able, for what is ready in queues that nobody able serves."""
+    """Place ready tasks again whose queues no able agent serves."""
     events: list[Event] = []
     made: set[str] = set()
     for queue in _left(state, followup.queue):
@@ -212,7 +212,7 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
 
 
 def can_be_placed(state: State, task: Task) -> bool:
-    """Return True where somebody serves the queue by capability of a task, or there is another place for it."""
+    """Return True if an agent serves a task's queue by capability, or there is another place for the task."""
     queue = state.queues.get(task.queue or "")
     if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
         return queue is not None

@@ -124,7 +124,7 @@ def elsewhere(state: State, task: Task, agent: Agent) -> Event:
 def _is_not_needed(state: State, task: Task) -> bool:
     """Return True for a review that a graph goes on without, in its first round as in the later ones.
 
-    A draft stands that nobody scores any more; what has to be approved needs somebody else who reviews it.
+    A draft stands when its scorer is gone; work that has to be approved needs another reviewer.
     """
     following = [state.tasks[one] for one in task.before]
     asked = {one.check.what for one in following if one.check is not None}

@@ -63,7 +63,7 @@ class Matching:
     def by_content(self) -> None:
         """Find those that are described elsewhere or by another name, among who is not described any more.
 
-        What a member was declared as counts before what somebody made of it since: who was swapped is still found.
+        The name that a member was declared with counts before the one that it has now: a swapped member is found.
         """
         for kind, of_described, of_member in (
             (SupervisorSpec, _content, self._declared_content),

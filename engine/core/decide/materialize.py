@@ -1,4 +1,4 @@
-"""From what a strategy says to nodes with ids: whose they are, where they wait, what they look at."""
+"""Turns the wiring of a strategy into nodes with ids: their members, their queues, and the outputs that they see."""
 
 from collections.abc import Callable, Mapping
 
@@ -92,7 +92,7 @@ def drawn(
         called: Members that the wiring names as they were called before, by that name.
 
     Raises:
-        Refused: If somebody is named who is not there.
+        Refused: If a member is named that does not exist.
     """
     places = _Places(state, supervisor, called or {})
     dropped = set(wiring.dropped)
@@ -175,7 +175,7 @@ class _Places:
 
     @property
     def _members(self) -> dict[str, str]:
-        """Ids by name, once somebody is asked for by name."""
+        """Ids by name; built on the first request by name."""
         if self._known is None:
             state = self._state
             there = members_in(state, self._supervisor)
@@ -192,7 +192,7 @@ class _Places:
         return self._members[name]
 
     def anybody(self, task_id: str, made: Made) -> NodePlan:
-        """Return a node for whoever is free of those that may do it."""
+        """Return a node that the first free one of several members takes."""
         if made.able is not None:
             place = self._placed(made.able)
             if place.worker_id is not None:
@@ -223,7 +223,7 @@ class _Places:
         return self._places[target]
 
     def _queue_of(self, names: tuple[str, ...]) -> str:
-        """Return the queue of work for whoever is free of a few members; for a team its agents take it."""
+        """Return the queue that a few members share: the first free one takes the work; for a team, its agents do."""
         if names not in self._queues:
             members = [self.member(name) for name in names]
             capability = f"{FEW}{', '.join(member_name(self._state, one) for one in members)}"

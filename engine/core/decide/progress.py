@@ -67,7 +67,7 @@ def text_read(state: State, signal: TextRead, ctx: DecisionContext) -> list[Even
 
 
 def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Event]:
-    """Let go on, or skip, what waited for a task; tell the group or the attempt that it is part of."""
+    """Resume or skip the tasks that waited for a task; tell the group or the attempt that it is part of."""
     task = state.tasks.get(followup.task_id)
     if task is None:
         return []
@@ -87,7 +87,7 @@ def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Ev
 
 
 def _placed_again(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
-    """Look again for somebody able for what a plan has waiting after `task`: who was when it was made may not be."""
+    """Place again what a plan has waiting after `task`: the agents that were able when it was made may not be now."""
     following = (state.tasks[one] for one in task.before)
     keys = dict.fromkeys(one.queue for one in following if one.ready and one.queue is not None)
     return [event for key in keys for event in place_again(state, PlaceAgain(queue=key), ctx)]

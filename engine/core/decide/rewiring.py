@@ -146,7 +146,7 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
         state: The team.
         group: Whose graph it is.
         nodes: Its nodes.
-        leads: Whoever leads may go on leading.
+        leads: The current lead may continue to lead.
         preserve: What is at work goes on.
     """
     work = [node for node in nodes if node.kind not in ("join", "check")]
@@ -226,7 +226,7 @@ def _at_work(node: Task) -> bool:
 
 
 def _whose(state: State, nodes: list[str], names: dict[str, str]) -> dict[str, str]:
-    """Return whose each node is; one that works on an item of a list is nobody's place in another graph."""
+    """Return the member of each node; a node that works on an item of a list has no place in another graph."""
     tasks = [state.tasks[task_id] for task_id in nodes]
     return {
         task.id: "" if task.takes == "own" and task.call_key is None else names.get(_worker(task) or "", "")
@@ -235,7 +235,7 @@ def _whose(state: State, nodes: list[str], names: dict[str, str]) -> dict[str, s
 
 
 def _worker(task: Task) -> str | None:
-    """Return whose work a task is; of one that anybody able may take, whoever took it."""
+    """Return the member whose work a task is; of a task that any able agent may take, the one that took it."""
     return task.worker_id or task.agent_id
 
 
@@ -260,7 +260,7 @@ def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[T
 def _aggregator(
     state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str], settings: dict[str, JsonValue]
 ) -> str | None:
-    """Return the node of whoever makes a synthesis, with one that is added where there is none.
+    """Return the node that makes the synthesis; one is added where there is none.
 
     Where nobody is named it is one that has not begun, else one that has: who takes no part in the graph is not asked.
     """

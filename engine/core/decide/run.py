@@ -159,7 +159,7 @@ def _again(state: State, summary: RunSummary, ctx: DecisionContext) -> Applied:
 
 
 def _is_served(state: State, task_id: str) -> bool:
-    """Return True when there is somebody to take the task; an agent that drains still does its own."""
+    """Return True if an agent can take the task; an agent that drains still does its own."""
     queue = state.queues.get(state.tasks[task_id].queue or "")
     if queue is None or not queue.key.startswith("agent:"):
         return can_be_placed(state, state.tasks[task_id])

@@ -38,7 +38,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Applied:
 def _hears(state: State, task: Task) -> bool:
     """Tell whether a task has a next turn: an open one of an agent that is not run in a process of its own.
 
-    What waits for whoever takes it may become the work of a team, which has no turns.
+    A task in a shared queue may become the work of a team, which has no turns.
     """
     if task.kind != "agent" or task.ended or is_cancelled(state, task):
         return False

@@ -105,7 +105,7 @@ def pause(state: State, command: Pause, ctx: DecisionContext) -> Applied:
 
 
 def resume(state: State, command: Resume, ctx: DecisionContext) -> Applied:
-    """Let go on what was paused; what failed is tried again."""
+    """Resume what was paused, and try again what failed."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
         must(found.paused, f"run {found.id} is not paused")

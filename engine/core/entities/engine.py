@@ -45,7 +45,7 @@ class Escalation:
     options: list[str]
     """The answers that there are."""
     default: str | None
-    """The answer when nobody gives one in time; None waits for ever."""
+    """The answer when none is given in time; with None the question waits without a limit."""
     due_ms: int | None
     asked_ms: int
     detail: dict[str, JsonValue] = field(default_factory=dict)

@@ -108,7 +108,7 @@ class Supervisor:
     leaving: Literal["drain", "abort"] | None = None
     """It gets nothing new, and goes when nothing of its work is open."""
     hand_overs: int = 0
-    """Groups of it that ended after somebody below it had worked."""
+    """Groups of it that ended after an agent below it had worked."""
     hand_over_ms: int = 0
     """Time that those groups took besides the work below: until the first attempt began, and after the last ended."""
     usage: Usage = field(default_factory=Usage)
@@ -122,7 +122,7 @@ class Supervisor:
     conversations: dict[str, Conversation] = field(default_factory=dict)
     """What runs that were submitted to it remember, by name; the one that was last gone on with stands last."""
     taken: Ids = field(default_factory=OrderedDict)
-    """Tasks that it has taken from what several members share, until somebody below it begins with them."""
+    """Tasks that it has taken from a queue that several members share, and that no agent below it has begun yet."""
 
 
 @entity

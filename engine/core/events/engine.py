@@ -49,7 +49,7 @@ class TeamLoaded:
 
 @fact
 class ReferencesTrusted:
-    """Whoever runs the engine allowed these references to be imported and called."""
+    """The user who runs the engine allowed these references to be imported and called."""
 
     type: Literal["references_trusted"] = "references_trusted"
     at_ms: int = 0

@@ -81,7 +81,7 @@ class CircuitClosed:
 
 @fact
 class AgentsRestarted:
-    """An agent crashed: it, and whoever its supervisor's strategy says, is started anew; their tasks wait again."""
+    """An agent crashed: it is restarted, with the agents that its supervisor's restart strategy names."""
 
     type: Literal["agents_restarted"] = "agents_restarted"
     at_ms: int = 0

@@ -61,7 +61,7 @@ class Declared:
 
 @fact
 class MembersDeclared:
-    """A program or a team file has declared members; changes from now on are changes of somebody else."""
+    """A program or a team file has declared members; later changes are made by others."""
 
     type: Literal["members_declared"] = "members_declared"
     at_ms: int = 0

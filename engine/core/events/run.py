@@ -104,7 +104,7 @@ class GroupChange:
     tolerated: list[str] = field(default_factory=list)
     """Nodes whose failure does not stop the graph."""
     adopted: list[str] = field(default_factory=list)
-    """Delegations, done or at work, of whoever leads no more or is stopped: they become nodes of the graph."""
+    """Delegations, done or at work, of a lead that is replaced or stopped: they become nodes of the graph."""
     settings: dict[str, JsonValue] = field(default_factory=dict)
 
 

@@ -237,7 +237,7 @@ class NeedMet:
 
 @fact
 class ItemTaken:
-    """A team takes work that was for whoever is free of several members, and does it in its own way."""
+    """A team takes work from a queue that several members share, and does it by its own strategy."""
 
     type: Literal["item_taken"] = "item_taken"
     at_ms: int = 0

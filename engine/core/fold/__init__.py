@@ -47,7 +47,7 @@ FOLD: Handlers = {
 
 
 def apply(state: State, event: Event) -> None:
-    """Apply an event that was decided on `state`; the only writer of it. Whatever this raises is a defect of ours."""
+    """Apply an event that was decided on `state`; the only writer of it. Any exception is a defect of the core."""
     state.seq += 1
     if event.at_ms > state.at_ms:
         state.at_ms = event.at_ms

@@ -17,7 +17,7 @@ _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 
 def end(state: State, task: Task, status: TaskStatus, *, error: str | None = None, unblock: bool = True) -> None:
-    """Give `task` its outcome: leave its queue, count it, and let go on who waited for it."""
+    """Give `task` its outcome: take it from its queue, count it, and release what waited for it."""
     if task.status is _WAITING or task.status is _PREEMPTED:
         dequeue(state, task)
     task.retry_at_ms = None
@@ -142,7 +142,7 @@ def _unblock(state: State, task: Task) -> None:
 
 
 def note_first_attempt(state: State, task: Task) -> None:
-    """Remember of the groups that `task` is part of that somebody below them began."""
+    """Note on the groups that `task` is part of that an agent below them has begun."""
     above = task.parent_id
     while above is not None:
         group = state.tasks[above]
@@ -154,7 +154,7 @@ def note_first_attempt(state: State, task: Task) -> None:
 
 
 def let_take_again(state: State, group: Task) -> None:
-    """Let a team take the next item of a list, once somebody has begun with this one or it has ended."""
+    """Let a team take the next item of a list, once an agent has begun this one or it has ended."""
     team = state.supervisors.get(group.worker_id or "")
     if team is not None and team.taken.pop(group.id, None) is not None:
         tell(state, team)

@@ -114,7 +114,7 @@ def let_go_on(state: State, tasks: Iterable[Task]) -> None:
 
 
 def hold_back(state: State, task: Task) -> None:
-    """Take a task that is ready out of its queue until it is let go on."""
+    """Take a ready task out of its queue until it is resumed."""
     if task.ready:
         dequeue(state, task)
         task.held_back = True

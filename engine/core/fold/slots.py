@@ -206,7 +206,7 @@ def pool_resized(state: State, event: PoolResized) -> Agent:
     agent = state.agents[event.agent_id]
     agent.size = event.size
     agent.max_concurrency = event.size * state.specs[agent.spec].max_concurrency
-    # Whoever has nothing to do has it from now on: one goes after another, and none right after one came.
+    # Idle instances count as idle from now on: the pool shrinks by one at a time, and never right after it has grown.
     agent.idle_ms = None
     drop_timer(state, "pool", agent.id)
     return agent

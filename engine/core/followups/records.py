@@ -142,7 +142,7 @@ class Requeue:
 
 @fact
 class PlaceAgain:
-    """Somebody may be able no more, or anew: work that nobody able can take is looked at again."""
+    """Which agents are able may have changed: work that no able agent can take is placed again."""
 
     queue: str | None = None
     """The one queue to look at; None looks at all."""

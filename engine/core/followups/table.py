@@ -113,7 +113,7 @@ CHANGES_WHO_IS_ABLE = frozenset(
         StateImported, SupervisorFailed, SupervisorLeaving, SupervisorMended, SupervisorRemoved, SwapRolledBack,
     }
 )  # fmt: skip
-"""After these somebody may be able to work no more, or anew, so that what waits may have to wait elsewhere."""
+"""Events that may change which agents are able, so that waiting tasks may have to be placed again."""
 _SPENDING = frozenset(
     {
         AttemptStarted, AttemptResumed, StepRecorded, ModelFailed, AttemptDone, AttemptFailed, AttemptCancelled,
@@ -160,7 +160,7 @@ def _supervisor_paused(state: State, event: SupervisorPaused) -> list[FollowUp]:
 
 
 def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
-    """Look at all budgets under a member: a lower limit may be spent already, a higher one lets go on."""
+    """Check all budgets under a member: a lower limit may be spent already, a higher one resumes work."""
     found: list[str] = []
     if member_id in state.supervisors:
         found = [one.id for one in below_of(state, state.supervisors[member_id])]
@@ -171,7 +171,7 @@ def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
 
 
 def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) -> list[FollowUp]:
-    """Look at what no agent does; whoever was to read the text that a graph is planned from is gone."""
+    """Repeat what the engine itself does: the process that was reading the text of a graph is gone."""
     return [
         LookAt(task_id=task.id)
         for task in state.tasks.values()

@@ -152,7 +152,7 @@ def what_is_held_is_asked_about(state: State) -> Iterator[str]:
     for key, ledger in state.ledgers.items():
         named = {*ledger.warned, *ledger.granted, *ledger.needs}
         if key != ledger.id or subject_with(state, key) is None or not named.issubset(AMOUNTS):
-            yield f"the ledger of {key!a} is nobody's"
+            yield f"the ledger of {key!a} has no owner"
         if any(times < 1 for times in ledger.granted.values()):
             yield f"the ledger of {key!a} grants nothing"
 

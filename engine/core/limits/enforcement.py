@@ -44,7 +44,7 @@ _NOTHING = Decimal(0)
 
 
 def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> list[Event]:
-    """Look at what somebody has spent: warn, end what spends it, or see when its time will be over."""
+    """Compare what a subject has spent with its budget: warn, end what spends it, or set a timer for its end."""
     subject = subject_with(state, followup.subject)
     if subject is None or is_over(state, subject):
         return []
@@ -350,7 +350,7 @@ def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
 
 
 def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
-    """Return the event that lets go on who has something left; without `budget` the limits were set anew."""
+    """Return the event that resumes work with remaining budget; without `budget` the limits were set anew."""
     ids = ids_of(subject)
     return BudgetExtended(
         subject=subject.id,

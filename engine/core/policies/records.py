@@ -28,7 +28,7 @@ class Policy(Written, tag_field="type", tag=str.lower):
 class Retry(Policy):
     """Try again on the same agent after a back-off that grows and is drawn with full jitter.
 
-    A task that any able agent may take goes back to its queue, and whoever is free takes it. Where the error says how
+    A task that any able agent may take goes back to its queue, for the next free agent. Where the error says how
     long to wait (`retry_after_s`), the back-off is never shorter.
     """
 
@@ -62,7 +62,7 @@ class Escalate(Policy):
     """Ask a person what is to become of the task."""
 
     after_s: Seconds | None = None
-    """How long to wait for an answer, in seconds; None waits for ever."""
+    """How long to wait for an answer, in seconds; with None there is no limit."""
     default: Literal["reject", "retry", "skip"] = "reject"
     """The answer when nobody gave one in time."""
 

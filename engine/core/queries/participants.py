@@ -51,8 +51,8 @@ def cast_for(
         state: The team.
         supervisor: Who coordinates.
         text: The request; may be empty where `wants_text` says so.
-        category: The kind of work, where somebody said it.
-        before: Members that worked on the request before in the same conversation; what suits nobody goes to them.
+        category: The kind of work, if it was given.
+        before: Members that worked on the request before in the same conversation; they get what no member matches.
 
     Raises:
         NoAgentMatches: If agents are to be discovered and nobody matches.
@@ -110,7 +110,7 @@ def members_in(state: State, supervisor: Supervisor) -> list[str]:
 def names_in(state: State, supervisor: Supervisor, group: Task) -> dict[str, str]:
     """Return the names of the members of a supervisor, by id, as a graph of it has them.
 
-    Whoever was renamed has the name of before, because the settings of the graph hold that.
+    A renamed member has its former name here, because the settings of the graph use that.
     """
     before = {member_id: name for name, member_id in group.called.items()}
     names = {one: before.get(one) or member_name(state, one) for one in supervisor.members}
@@ -244,7 +244,7 @@ def _category(
 
 
 def _named_category(supervisor: Supervisor, said: str) -> str | None:
-    """Return the key of the strategy for a category that somebody said, also where it is a form of the same word."""
+    """Return the key of the strategy for a given category, also if it is another form of the same word."""
     wanted = category_stem(said)
     return next((key for key in supervisor.options.strategies if key == said or category_stem(key) == wanted), None)
 

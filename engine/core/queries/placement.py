@@ -54,8 +54,8 @@ def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | Non
 
     Args:
         state: The state of the moment.
-        home: The supervisor around which somebody is looked for.
-        target: What is asked for; of a few members, any of whom does, the capability of their queue.
+        home: The supervisor at which the search begins.
+        target: The capability that is asked for; for a few members of whom any will do, that of their queue.
         asker: The agent that asks, which is asked by its name only; None for the graph of `home`.
 
     Raises:
@@ -223,7 +223,7 @@ def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[A
 
     They can do what the task asks for: where it was for one agent, they share a specialty with that one. They are able
     to work, have not failed on it, and did not ask for it. The nearest to who asked for it come first (`rings`), among
-    equally near ones whoever is not paused and has least to do.
+    equally near ones the one that is not paused and has the least to do.
 
     Args:
         state: The state of the moment.
@@ -259,7 +259,7 @@ def asker_of(state: State, task: Task) -> str | None:
 
 
 def home_of(state: State, task: Task) -> Supervisor:
-    """Return the supervisor from which somebody is looked for: of who asked, or of whose graph the task is part."""
+    """Return the supervisor at which the search begins: the asker's, or the one whose graph the task is part of."""
     asker = state.agents.get(asker_of(state, task) or "")
     parent = state.tasks.get(task.parent_id or "")
     planner = None if parent is None else parent.worker_id

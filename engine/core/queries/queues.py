@@ -39,7 +39,7 @@ def turn_key(priority: int, queue: str) -> str:
 
 
 FEW = "any of\N{NO-BREAK SPACE}"
-"""How the capability begins that stands for members who are named; what is asked for by others never does."""
+"""Prefix of the capability that stands for a set of named members; a capability that is asked for never has it."""
 
 
 def is_of_few(key: str) -> bool:

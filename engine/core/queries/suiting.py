@@ -1,7 +1,7 @@
-"""What agents claim to be able to do, compared with what is asked for: a name, a capability or the text of a request.
+"""Compares what agents claim to be able to do with a name, a capability or the text of a request.
 
-The words of a crew are indexed once, by the hashes of its specs, until somebody joins, leaves or is swapped; how its
-agents perform is read from the state of the moment.
+The words of a team are indexed once, by the hashes of its specs, until an agent joins, leaves or is swapped; how the
+agents perform is read from the current state.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from engine.core.state import Agent, State
 
 
 class Fit(IntEnum):
-    """How well an agent answers to what is asked for; of several, those that fit best do the work."""
+    """How well an agent matches a request; of several, the best matches do the work."""
 
     NAME = 0
     """It is asked by its name."""
@@ -109,7 +109,7 @@ def chosen_for(state: State, agents: Sequence[Agent], text: str, limit: int) -> 
 
 
 def can_begin(state: State, agent: Agent) -> bool:
-    """Return whether an agent is able, and whoever pays for its next attempt may still begin one.
+    """Return whether an agent is able, and the budgets that pay for its next attempt allow one.
 
     Only that attempt finds the budget spent.
     """

@@ -1,7 +1,7 @@
 """What takes a command back: one inverse for each command that has one, made from the state before it.
 
 Whether an inverse still means what it meant is told by `left_by`: what it would change is as the command left it.
-Objects are named by their ids in an inverse, so a name that somebody else has by now does not mislead it.
+An inverse names objects by their ids, so that a name that was reused meanwhile does not mislead it.
 """
 
 from collections.abc import Callable

@@ -21,7 +21,7 @@ class Worker:
 
 
 def leads(state: State, task: Task) -> bool:
-    """Return True for the task of whoever leads a graph of the strategy `delegate`."""
+    """Return True for the task of the lead in a graph of the strategy `delegate`."""
     group = state.tasks.get(task.parent_id or "")
     return task.role == "lead" and group is not None and group.mode == "delegate"
 

@@ -86,7 +86,7 @@ class Conditional:
 
 
 def _who_is_first(nodes: Nodes, then: Sequence[str]) -> str:
-    """Return whose output is looked at: in the middle of a run that of whoever began last."""
+    """Return the node whose output is checked; in the middle of a run, the one that began last."""
     named = nodes.settings.get("first")
     if named:
         return str(named)

@@ -69,7 +69,7 @@ def check_pattern(where: str, pattern: str) -> None:
     many = sum(1 for _ in _choices(tree)) > MOST_CHOICES
     fault = "has too many choices" if many else next(_faults(tree, repeated=False), None)
     if fault is not None:
-        raise Refused(f"{where}: {pattern!r:.60} {fault}, which may take for ever; write it without")
+        raise Refused(f"{where}: {pattern!r:.60} {fault}, which may not terminate; write it without")
 
 
 def may_backtrack(pattern: str) -> bool:

@@ -1,4 +1,4 @@
-"""One task for each item of a list, over whoever is free, then joined.
+"""One task for each item of a list, taken by free members, then joined.
 
     request ─▶ split ─┬▶ item 1 ─┐
                       ├▶ item 2 ─┼▶ join ─▶ output
@@ -6,7 +6,7 @@
 
 The list is the request itself where it is one, else what the splitter makes of it: the member `over`, or the first
 one. `to` is who does the items: a member, or a capability that any member may have; else every other member, agents
-and teams, whoever is free. `join` is how the results become one: `list` (the results in order), or an aggregation.
+and teams, as they become free. `join` is how the results become one: `list` (the results in order), or an aggregation.
 With `optional` an item that fails is left out.
 """
 

@@ -1,4 +1,4 @@
-"""All at once, then one of them makes a whole of it.
+"""All at once, then one of them combines the results.
 
     request ─┬▶ a ─┐
              ├▶ b ─┼▶ aggregator ─▶ output
@@ -15,7 +15,7 @@ from engine.core.strategies.settings import checked, member
 from engine.core.strategies.wiring import Settings
 
 WORDS_OF_COMBINING = "write synthesize combine summarize edit report merge compose conclude"
-"""What whoever makes a synthesis speaks of, where nobody is named."""
+"""Words by which the aggregator is chosen, where none is named."""
 
 
 class ParallelThenSynthesis(Parallel):

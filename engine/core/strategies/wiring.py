@@ -28,7 +28,7 @@ class Nodes:
     done: list[str] = field(default_factory=list)
     """Ended with an output that others may use."""
     ends: list[str] = field(default_factory=list)
-    """Those of them that no other of them came after: whoever comes after these gets the outputs of all."""
+    """Those of them that no other of them followed: a node after these gets the outputs of all."""
     used: list[str] = field(default_factory=list)
     """Those of them that a running node came after, so that its output rests on theirs."""
     running: list[str] = field(default_factory=list)
@@ -74,9 +74,9 @@ class Made:
     member: str | None = None
     """Whose work it is, by name."""
     able: str | None = None
-    """Or the capability that whoever does it has to have."""
+    """Or the capability that the agent has to have."""
     anyone: tuple[str, ...] = ()
-    """Or names of members, of whom whoever is free does it."""
+    """Or names of members, of whom the first free one does it."""
     title: str = ""
     """What a person reads; of work, the name of the member where it is empty."""
     join: Joining | None = None

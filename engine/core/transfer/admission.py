@@ -1,4 +1,4 @@
-"""Whether an imported state may come in: it is put into an empty team, and held to the laws of every state.
+"""Decides whether an imported state is accepted: it is put into an empty team and checked against all invariants.
 
 What a document may hold is checked first: nothing that is worked out from the rest, ids that name something, numbers
 within bounds. Then the trial: an engine takes the state up, and `legality` holds. A state that `fold` can reach passes,

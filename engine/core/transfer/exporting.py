@@ -106,7 +106,7 @@ def _tidy(state: State, paused: set[str]) -> None:
             task.attempts, task.started_ms = 0, None
     for timer in list(state.timers.values()):
         timer.due_ms = max(0, timer.due_ms - state.at_ms)
-        if timer.kind == "pool":  # whoever has nothing to do at rest has it from the import on
+        if timer.kind == "pool":  # idle time starts again at the import
             del state.timers[timer.id]
     for summary in state.finished:
         summary.seq = 0

@@ -1,6 +1,6 @@
 """The calls of one turn: made concurrently, each with one recorded outcome.
 
-Rule: the key of a call is its name and arguments, and what is recorded under it is its result, whoever could answer it
+Rule: the key of a call is its name and arguments, and what is recorded under it is its result, whatever could answer it
 now: tools, workers and their names may have changed since.
 """
 

@@ -63,7 +63,7 @@ class Loop:
         """Return the output of the task.
 
         Args:
-            text: What is asked for; None is the task's own text, after the conversation that it is part of.
+            text: The request; None means the task's own text, after the conversation that it is part of.
             besides: What the model is told besides its instructions.
 
         Raises:
@@ -201,7 +201,7 @@ class Loop:
     async def _keep(self, answer: ModelAnswer, step: Callable[[], StepFinished]) -> None:
         """Journal an answer: before anything is done because of it, or in the same batch with what it asks of others.
 
-        A report wakes the engine's loop, and what is asked a turn of the event loop later comes too late for its batch;
+        A report wakes the engine's loop, and a delegation one turn of the event loop later misses its batch;
         so the answer is reported when the first of its calls is made.
         """
         if all(self._calls.asks_others(call) for call in answer.calls):

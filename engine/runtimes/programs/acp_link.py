@@ -23,7 +23,7 @@ from engine.version import program_version
 
 M = TypeVar("M", bound=BaseModel)
 LOGIN_WANTED = -32000
-"""The error that says that somebody has to log in first."""
+"""The error that says that a login is required."""
 PROTOCOL = 1
 
 

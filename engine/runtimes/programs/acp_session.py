@@ -94,7 +94,7 @@ class AcpSession(AcpAsking):
         """Say the task and hear the answer; then let the program end.
 
         Raises:
-            LoginMissing: If somebody has to log in first.
+            LoginMissing: If a login is required.
             AgentRefused: If it answers a request with an error.
             TurnStopped: If it does not do its work.
         """
@@ -163,7 +163,7 @@ class AcpSession(AcpAsking):
             raise TurnStopped(f"{self._name} {STOPPED[turn.stop_reason]}")
 
     async def _cut_turns(self, link: "AcpLink") -> None:
-        """End turns of the agent early, where somebody says something that is to be heard now."""
+        """End turns of the agent early for a message that is to be heard now."""
         while True:
             await self._cut.wait()
             self._cut = anyio.Event()

@@ -120,7 +120,7 @@ class Watched:
         Raises:
             NotStarted: If it cannot be.
         """
-        with anyio.CancelScope(shield=True):  # a half-started program would be nobody's to end
+        with anyio.CancelScope(shield=True):  # a half-started program would be orphaned
             async with self._starting:
                 await self._watch()
                 command = ["/bin/sh", "-c", GATE, "program", *argv]
@@ -129,7 +129,7 @@ class Watched:
                 self._programs[program.pid] = program
                 self._tell(f"+ {program.pid}\n")
                 spawned.protocol.on_exit = self._exited
-                if program.exited.is_set():  # killed by somebody before it began
+                if program.exited.is_set():  # killed by another process before it began
                     self._exited(program.pid)
         program.stdin.write(b"\n")
         return program

@@ -87,7 +87,7 @@ def added(top: Path, name: str) -> Worktree:
 
     Args:
         top: The repository.
-        name: Of the branch, after `quarterdeck/`; another attempt's of that name gets in nobody's way.
+        name: Of the branch, after `quarterdeck/`; a branch of that name of another attempt does not conflict.
 
     Raises:
         GitFailed: If git does not make it.

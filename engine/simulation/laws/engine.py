@@ -117,7 +117,7 @@ def whatever_can_move_has_moved(world: "World") -> str | None:
     """No deadlock: when nothing is at work and nothing is paused, nothing is left that could move."""
     for task in world.state.tasks.values():
         if not (task.ended or task.blockers or task.open) and (why := _could_move(world.state, task)) is not None:
-            return f"{task.id} ({task.kind}, {task.status}) waits for ever: {why}"
+            return f"{task.id} ({task.kind}, {task.status}) is permanently blocked: {why}"
     return None
 
 

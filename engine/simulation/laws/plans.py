@@ -18,7 +18,7 @@ WHOLE = ("sequential", "parallel")
 
 @law(events.GroupPlanned)
 def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupPlanned) -> str | None:
-    """A graph is for the members that take part; where they are discovered, for those that have what is asked for."""
+    """A graph is for the members that take part; with discovery, for those that match the request."""
     team, group = books.team, books.work.jobs[event.task_id]
     supervisor = books.state.supervisors.get(group.worker_id or "")
     if supervisor is None or event.mode not in WHOLE:

@@ -73,7 +73,7 @@ def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptS
 
 @law(When.AFTER_BATCH)
 def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
-    """Whoever has paid for what an attempt reported, and has spent a budget by it, goes on with nothing."""
+    """A subject that has spent a budget on what an attempt reported has nothing at work any more."""
     paid, books.spending.paid = books.spending.paid, []
     for task_id, agent_id in paid:
         job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
@@ -92,7 +92,7 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
     spender = _spender(books, event.subject)
     if spender is None or event.amount not in COUNTED:
         return None
-    # What may be spent on a task is said by whoever is about to begin it.
+    # The agent that is about to begin a task says what may be spent on it.
     by = [None, *books.team.agents] if isinstance(spender, Job) else [None]
     found = [one for agent_id in by for one in budgets(books, spender, agent_id, every=True)]
     limits = [limit for amount, _, limit in found if amount == event.amount]
@@ -152,7 +152,7 @@ def _spent(books: ShadowLedger, owner: str, amount: Amount) -> Decimal:
 
 
 def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list[Limits]:
-    """Return what was set for somebody: its own, or what it inherits; of a task, by who is about to begin it."""
+    """Return the limits of a subject: its own, or inherited ones; of a task, those of the agent that begins it."""
     team = books.team
     if isinstance(spender, SupervisorEntry):
         found = [spender.options.limits]
@@ -169,7 +169,7 @@ def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list
 
 
 def _has_stopped(books: ShadowLedger, spender: Spender) -> bool:
-    """Tell whether somebody goes on with nothing: it is held, over, or has nothing at work."""
+    """Tell whether a subject has nothing at work: it is on hold, over, or idle."""
     if isinstance(spender, AgentEntry | SupervisorEntry):
         return spender.exhausted
     if spender.held or spender.cancelling or spender.exceeded:
