@@ -17,7 +17,7 @@ from tests.bench.terminal import PYTHON, Terminal
 DASHBOARD = (*PYTHON, "-m", "dashboard")
 TRIVIAL = (*PYTHON, "-m", "tests.bench.trivial_app")
 _FLOOR_IS = "a Textual app of one text and one input"
-_TYPED = (("a", "/ a "), ("1", "/ a1 "), ("2", "/ a12 "), ("\x7f", "/ a1 "), ("\x7f", "/ a "), ("\x7f", "/ filter"))
+_TYPED = (("a", "/ a "), ("1", "/ a1 "), ("2", "/ a12 "), ("\x7f", "/ a1 "), ("\x7f", "/ a "), ("\x7f", "sorted: "))
 """Keys in the line for a filter, and what stands at the right of the tabs once each is on the screen."""
 _ECHOED = tuple((key, "qwxyz"[: place + 1]) for place, key in enumerate("qwxyz"))
 
