@@ -179,8 +179,13 @@ class TimeTravel(App[int]):
 
         def told(made: "Fork") -> None:
             self.acts.add("fork")
-            self.say(forked(made.path, at_seq=made.at_seq, runs=made.runs, tasks=made.tasks), "busy")
+            what = forked(at_seq=made.at_seq, runs=made.runs, tasks=made.tasks)
+            self.say(f"{what} · {self.hand_over(made.path)}", "busy")
 
         self.say("… forking", "muted")
         errors = (StoreError, CoreError, OSError)
         self.aside(lambda: fork(self.path, target, at_seq=seq), told, errors, "not forked: ")
+
+    def hand_over(self, fork: Path) -> str:
+        """Return how a fork that was made is opened."""
+        return f"9, then enter on {fork.name} opens it"

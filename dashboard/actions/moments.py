@@ -37,8 +37,10 @@ def _back_here(at: Acting, _said: Spoken) -> None:
 def _fork(at: Acting, said: Spoken) -> None:
     if not at.state.seq:
         at.warn("nothing has happened yet that a fork could go on from")
-    elif at.deck.at_hand("a fork is a file of this machine; in a shell: quarterdeck fork NEW.db --at SEQ"):
-        at.app.push_screen(dialogs.ForkDialog(at.deck.path, said.word()))
+        return
+    target = said.word()
+    if target is None or at.deck.at_hand("a path; F sends the fork to the browser"):
+        at.app.push_screen(dialogs.ForkDialog(at.deck.path, target))
 
 
 def _diff(at: Acting, said: Spoken) -> None:

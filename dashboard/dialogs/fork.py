@@ -1,4 +1,7 @@
-"""Fork: a new file that goes on, paused, from the moment that is shown."""
+"""Fork: a new file that goes on, paused, from the moment that is shown.
+
+In a browser it has no path: the browser saves the file.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,7 +31,8 @@ class ForkDialog(Dialog, ModalScreen[object]):
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")
         self._seq = self.deck.glimpse.state.seq  # of when it was asked for: the team goes on
-        yield Input(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
+        if not self.deck.in_browser:
+            yield Input(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
         yield Told(id="would")
 
     def begin(self) -> None:
@@ -36,10 +40,14 @@ class ForkDialog(Dialog, ModalScreen[object]):
         past = glimpse.past
         live_seq, now_ms = (past.live_seq, past.now_ms) if past is not None else (self._seq, glimpse.now_ms)
         self.told("told").show(fork_lines(glimpse.state, live_seq=live_seq, now_ms=now_ms))
-        self.query_one(Input).focus()
+        self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
         self.look(glimpse)
 
     def look(self, glimpse: Glimpse) -> None:
+        if self.deck.in_browser:
+            name = fork_path(self._db, self._seq).name
+            self.told("would").show([labelled("saved as", f"{name}, by this browser", "muted")])
+            return
         path = self.query_one(Input).value.strip()
         exists = bool(path) and Path(path).expanduser().exists()
         self.problem(f"there is a file at {path} already; write another name" if exists else "")
@@ -47,7 +55,12 @@ class ForkDialog(Dialog, ModalScreen[object]):
         self.told("would").show(shell if path and not exists else [])
 
     def confirm(self) -> None:
-        """Make the file that stands there."""
+        """Make the file that stands there, or one for the browser."""
+        if self.deck.in_browser:
+            if self.is_current:
+                self.app.pop_screen()
+                self.deck.fork(fork_path(self._db, self._seq), self._seq)
+            return
         path = self.query_one(Input).value.strip()
         if path and self.is_current and not Path(path).expanduser().exists():
             self.app.pop_screen()

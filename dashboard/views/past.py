@@ -69,7 +69,8 @@ def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
     if len(state.runs) > _LISTED:
         lines.append(Cell(f"and {len(state.runs) - _LISTED} more", "faint", " " * 12))
     if begun:
-        lines.append(labelled("at work", f"{counted(begun, 'attempt')} begin again from their finished steps"))
+        again = "begins again from its" if begun == 1 else "begin again from their"
+        lines.append(labelled("at work", f"{counted(begun, 'attempt')} {again} finished steps"))
     lines.append(Cell("everything in the new file is paused until it is resumed; this one stays as it is", "muted"))
     return lines
 
@@ -79,10 +80,9 @@ def fork_shell(db: Path, target: str, seq: int) -> str:
     return f"quarterdeck fork {shlex.quote(target)} --at {seq} --db {shlex.quote(str(db))}"
 
 
-def forked(path: Path, *, at_seq: int, runs: int, tasks: int) -> str:
-    """Return what was made, and how to open it."""
-    what = f"{counted(runs, 'run')} and {counted(tasks, 'open task')}, all paused"
-    return f"✓ forked at seq {at_seq:,}: {what} · 9, then enter on {path.name} opens it"
+def forked(*, at_seq: int, runs: int, tasks: int) -> str:
+    """Return what was made."""
+    return f"✓ forked at seq {at_seq:,}: {counted(runs, 'run')} and {counted(tasks, 'open task')}, all paused"
 
 
 def no_mark(by: int) -> str:

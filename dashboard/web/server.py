@@ -91,6 +91,7 @@ class WebServer(Server):
         self.logins = Logins(idle_s=terms.idle_s, clock=clock)
         self.sessions: dict[str, tuple[Session, Login]] = {}
         """Open tabs by their ids."""
+        self._ending = False
         self.cookie_name = "quarterdeck"
 
     def on_port(self, port: int) -> None:
@@ -218,6 +219,8 @@ class WebServer(Server):
             for task in (drawing, typing):
                 task.cancel()
             await asyncio.gather(drawing, typing, return_exceptions=True)
+        if self._ending:
+            return WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
         if session.ended_by_itself:
             return ENDED, "closed; the team keeps running"
         return GONE, session.complaint or "the screen ended"
@@ -283,7 +286,8 @@ class WebServer(Server):
         return web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """End every tab."""
+        """End every tab; their browsers try to come back, as another server may take over."""
+        self._ending = True
         await asyncio.gather(*(session.stop() for session, _ in self.sessions.values()), return_exceptions=True)
 
 

@@ -6,6 +6,7 @@ asks `in_browser` of `dashboard.deck`, and once more by `confinement`.
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,14 @@ class TabApp(QuarterdeckApp):
         self.say("… exporting", "muted")
         errors = (ArchiveError, StoreError, OSError)
         self.aside(lambda: export_archive(self.path, archive), told, errors, "not exported: ")
+
+    def fork(self, target: Path, seq: int) -> None:
+        """Make a fork in a folder of its own, where no other has its name, and hand it to the browser."""
+        super().fork(Path(tempfile.mkdtemp(dir=self._folder)) / target.name, seq)
+
+    def hand_over(self, fork: Path) -> str:
+        self.deliver_binary(fork.open("rb"), save_filename=fork.name, mime_type="application/vnd.sqlite3")
+        return f"the browser has it: quarterdeck --db {fork.name}"
 
     def ask_upload(self) -> None:
         """Let the browser ask for a file."""

@@ -89,8 +89,9 @@ async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: P
             await page.until(lambda page=page, place=place: ["place", place] in page.told)  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_comes_back_asks_to_sign_in_again_and_shows_the_same_place(
-    db: Path, tmp_path: Path
+    db: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     async with chromium(tmp_path) as browser:
         page = await browser.page(size=(133, 40))
@@ -101,7 +102,7 @@ async def test_a_server_that_comes_back_asks_to_sign_in_again_and_shows_the_same
             await page.press("5")
             await page.until(lambda: ["place", "tasks"] in page.told)
             port = at.base.rpartition(":")[2]
-            at.process.kill()
+            at.process.send_signal(number)
             await at.process.wait()
         await page.comes_to(f"{NOTICE} && document.getElementById('says').textContent == 'Coming back'")
         async with served(db, "--bind", f"127.0.0.1:{port}") as again:
@@ -110,6 +111,22 @@ async def test_a_server_that_comes_back_asks_to_sign_in_again_and_shows_the_same
             await page.goes_to(again.link)
             await page.comes_to(OPEN)
             await page.until(lambda: ["place", "tasks"] in page.told)
+
+
+async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: Path, tmp_path: Path) -> None:
+    async with inside(db) as at, chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 40))
+        used, at.token = at.token, "other"
+        await page.goes_to(f"{at.base}/#token=other")
+        await page.comes_to(f"{NOTICE} && document.getElementById('hint').textContent.startsWith('this link was used')")
+
+        at.token = used
+        await opened(page, at)
+        await page.value("location.hash = '#agents?100%'")  # a % that begins no code
+        await page.comes_to(f"{OPEN} && location.hash == '#agents?100%25'")
+        await page.value("location.hash = '#tasks/t2?lib/glob.py'")
+        await page.until(lambda: ["place", "tasks/t2?lib/glob.py"] in page.told or "lib/glob.py" in page.screen)
+        assert "%" not in await page.value("location.hash")
 
 
 async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_path: Path) -> None:

@@ -57,6 +57,26 @@ async def test_an_export_comes_to_the_browser_that_asked_for_it_and_once(db: Pat
         assert [path.name for path in db.parent.glob("*.zip")] == []
 
 
+async def test_a_fork_comes_to_the_browser_as_a_file_that_goes_on_from_that_moment(db: Path, tmp_path: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab(place="tasks@30") as tab:
+        await tab.sees("PAST")
+        for _ in range(2):  # the same moment once more is another file of the same name
+            await tab.type("F")
+            await tab.sees("Fork at seq 30")
+            await tab.type("\r")
+            taking = asyncio.create_task(download(ann, await tab.hears("download")))
+            await tab.sees("the browser has it: quarterdeck --db team.at-30.db")
+            status, name, content = await taking
+            assert (status, name) == (200, 'attachment; filename="team.at-30.db"')
+            tab.told.clear()
+
+        (tmp_path / "fork.db").write_bytes(content)
+        made = folded(tmp_path / "fork.db")
+        assert made.runs
+        assert all(run.paused for run in made.runs.values())
+        assert [path.name for path in db.parent.glob("*.at-*")] == []
+
+
 async def test_an_archive_is_uploaded_looked_into_and_imported(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -110,6 +130,7 @@ async def test_a_viewer_and_another_browser_bring_nothing(db: Path) -> None:
         (":export /tmp/x.zip", "not in a browser: a path"),
         (":import /etc/passwd", "not in a browser: a path"),
         (":add /etc/passwd", "not in a browser: a path"),
+        (":fork /tmp/x.db", "not in a browser: a path"),
         (":swap scout --with /etc/passwd", "not in a browser: a path"),
         ("E", "not in a browser: an engine"),
     ],

@@ -22,9 +22,17 @@ function toScreen() {
   if (typed) typed.focus();
 }
 
+// A place may be typed by hand, with a % that begins no code.
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch (error) { return text; }
+}
+
+// Only what would be read as another place is written as a code; "#tasks/t7?failed" stays readable.
+const hashOf = (place) => "#" + place.replace(/[^\w.~!$&'()*+,;=:@\/?-]/gu, encodeURIComponent);
+
 // What stands behind # is a token of a login, or the place to open; the server never sees it in an address.
 function fragment() {
-  const text = decodeURIComponent(location.hash.slice(1));
+  const text = decoded(location.hash.slice(1));
   if (text.startsWith("token=")) {
     history.replaceState(null, "", location.pathname);
     return { token: text.slice(6), place: sessionStorage.getItem("place") || "" };
@@ -51,7 +59,7 @@ function hear(kind, said) {
   if (kind === "place") {
     place = said;
     sessionStorage.setItem("place", said);
-    history.replaceState(null, "", "#" + encodeURIComponent(said).replaceAll("%2F", "/").replaceAll("%3A", ":"));
+    history.replaceState(null, "", hashOf(said));
   }
   if (kind === "ask_upload") askUpload();
   if (kind === "download") download(said);
@@ -104,14 +112,18 @@ async function begin() {
   const said = fragment();
   place = said.place;
   let answer;
+  let hint = "open the link that the server printed: it signs one browser in, once";
   try {
     answer = await signIn(said.token);
-    if (!answer.ok && said.token) answer = await signIn("");
+    if (!answer.ok && said.token) {
+      hint = (await answer.text()).trim() + "; open the one that it printed last";
+      answer = await signIn("");
+    }
   } catch (error) {
     notice("Coming back", "the server does not answer");
     return comeBack(250);
   }
-  if (!answer.ok) return notice("Signed out", "open the link that the server printed: it signs one browser in, once");
+  if (!answer.ok) return notice("Signed out", hint);
   // xterm.js measures the font once, when it starts.
   await Promise.all(["400 15px 'Roboto Mono'", "700 15px 'Roboto Mono'"].map((font) => document.fonts.load(font)));
   window.WebSocket = PlacedSocket;
