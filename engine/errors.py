@@ -231,11 +231,11 @@ class NotEmpty(EngineError):
 
 
 class AlreadyStarted(EngineError):
-    """A supervisor that has an engine or a store of its own was to join another."""
+    """A supervisor that has an engine or a store of its own, or is part of another, was to join another."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"supervisor {name!r} has worked, runs, or has a store of its own, so it cannot join another;"
+            f"supervisor {name!r} has worked, runs, is part of another, or has a store, so it cannot join another;"
             " join it before its first request and without store="
         )
 

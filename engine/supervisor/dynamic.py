@@ -50,7 +50,8 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
 
     Args:
         name: A letter, then up to 63 letters, digits, "_" or "-".
-        agent_specs: Its agents, in the order in which they take part.
+        agent_specs: Its agents, in the order in which they take part; supervisors that have not worked yet join as with
+            `add_sub_supervisor`, under their names.
         agent_registry: What `add_agent_from_registry` takes agents from.
         coordination_mode: Name of its coordination strategy, such as `sequential`, `parallel` or `map`; `sequential`
             where nothing is said, and `delegate` where a model leads.
@@ -83,6 +84,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
 
     Raises:
         UnknownOption: If an option has another name.
+        AlreadyStarted: If a supervisor among `agent_specs` has worked, or is part of another.
         NotInThisVersion: If an option asks for what this version does not do.
         CommandRefusedError: If the team cannot be right, such as a name that two agents have.
         UnknownRuntime, Unusable: If an agent could not work.
@@ -95,7 +97,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         self,
         name: str,
         *,
-        agent_specs: Iterable[AgentSpec | SpecifiedAgent] = (),
+        agent_specs: "Iterable[AgentSpec | SpecifiedAgent | DynamicSupervisor]" = (),
         agent_registry: AgentRegistry | None = None,
         coordination_mode: str | None = None,
         coordination_strategies: Mapping[str, str] | None = None,
@@ -130,7 +132,9 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         check_arguments(f"supervisor {name!r:.70}", DynamicSupervisor.__init__, locals())
         self.agent_registry = agent_registry
         self._path = (name,)
-        specs = [spec_of(agent) for agent in agent_specs]
+        members = list(agent_specs)
+        teams = [one for one in members if isinstance(one, DynamicSupervisor)]
+        specs = [spec_of(one) for one in members if not isinstance(one, DynamicSupervisor)]
         if model is not None:
             if lead is not None or coordination_mode not in (None, "delegate"):
                 other = "lead" if lead is not None else f"coordination_mode={coordination_mode!r}"
@@ -140,6 +144,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             raise ValueError(f"supervisor {name!r} has instructions, and no model= that they are for")
         if lead is not None and not isinstance(lead, str) and spec_of(lead).name not in [one.name for one in specs]:
             specs.insert(0, spec_of(lead))
+            members.insert(0, lead)
         if len(specs) > max_agents:
             raise ValueError(f"supervisor {name!r} is given {len(specs)} agents, and max_agents is {max_agents}")
         named: dict[str, Any] = {
@@ -162,10 +167,11 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             max_parallel=max_parallel,
             max_agents=max_agents,
             options=changed(options or SupervisorOptions(), **{key: value for key, value in named.items() if value}),
-            members=[*specs],
+            members=[one._joining(one.name) if isinstance(one, DynamicSupervisor) else spec_of(one) for one in members],
         )
         self._engine = LocalEngine(
             AddSupervisor(parent=None, team=team, forming=True),
+            joining=[one._engine.callables for one in teams],
             store=None if store is None else Path(store),
             durability=durability,
             accept_loss=accept_loss or 0,
@@ -173,6 +179,8 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             clock=clock,
         )
         self._engine.add_nodes([self])
+        for one in teams:
+            one._join(self, one.name)
         self._kept: AsyncExitStack | None = None
         for info in agent_registry or ():
             self._engine.post(lambda spec=info.spec: RegisterSpec(spec=spec))  # type: ignore[misc]
@@ -241,19 +249,32 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             AlreadyStarted: If it has, or would be under itself.
             CommandRefusedError: If the name is taken.
         """
-        theirs = unstarted._engine
-        if theirs is self._engine or not theirs.is_untouched:
+        if unstarted._engine is self._engine:
             raise AlreadyStarted(unstarted.name)
-        self._engine.callables.take_over(theirs.callables)
-        team = tree_of(theirs.state, unstarted._here, theirs.callables, name=name)
+        team = unstarted._joining(name)
+        self._engine.callables.take_over(unstarted._engine.callables)
         forming = not self._engine.is_complete
         applied = await self._engine.order(lambda: AddSupervisor(parent=self._target, team=team, forming=forming))
-        depth = len(unstarted._path)
-        for node in theirs.nodes:
-            node._engine = self._engine
-            node._path = (*self._path, name, *node._path[depth:])
-        self._engine.add_nodes(theirs.nodes)
+        unstarted._join(self, name)
         return applied
+
+    def _joining(self, name: str) -> SupervisorSpec:
+        """Return what this is, to be part of another.
+
+        Raises:
+            AlreadyStarted: If it is on a file, has worked, or is part of another.
+        """
+        if len(self._path) > 1 or not self._engine.is_untouched:
+            raise AlreadyStarted(self.name)
+        return tree_of(self._engine.state, self._here, self._engine.callables, name=name)
+
+    def _join(self, above: "DynamicSupervisor", name: str) -> None:
+        """Become a view on the team that this is part of by now."""
+        nodes, depth = self._engine.nodes, len(self._path)
+        for node in nodes:
+            node._engine = above._engine
+            node._path = (*above._path, name, *node._path[depth:])
+        above._engine.add_nodes(nodes)
 
     # The whole state as one value
 

@@ -47,6 +47,7 @@ class LocalEngine(EngineLink):
 
     Args:
         team: The supervisor at the top, as the program declares it; the others are those of `DynamicSupervisor`.
+        joining: What supervisors that are part of it call.
 
     Raises:
         CommandRefusedError: If the team cannot be right.
@@ -56,6 +57,7 @@ class LocalEngine(EngineLink):
         self,
         team: commands.AddSupervisor,
         *,
+        joining: Iterable[Callables] = (),
         store: Path | None,
         durability: Durability = "full",
         accept_loss: int = 0,
@@ -63,6 +65,8 @@ class LocalEngine(EngineLink):
         clock: Clock | None = None,
     ) -> None:
         self.callables = Callables()
+        for one in joining:
+            self.callables.take_over(one)
         self._new_adoption = partial(Adoption, self.callables, declares=store is not None, on_conflict=on_conflict)
         self._adoption = self._new_adoption()
         self._store = None if store is None else store.absolute()

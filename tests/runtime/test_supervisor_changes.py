@@ -287,6 +287,19 @@ async def test_a_supervisor_that_joined_may_be_changed_by_itself() -> None:
     assert str(await top.arun("x")) == "## a\n\nx a\n\n## b\n\nx b"
 
 
+async def test_supervisors_among_the_agents_of_another_take_part_in_their_order() -> None:
+    low = DynamicSupervisor("low", agent_specs=[says("low")])
+    middle = DynamicSupervisor("middle", agent_specs=[low, says("middle")])
+    top = DynamicSupervisor("top", agent_specs=[says("top"), middle, says("last")])
+
+    assert str(await top.arun("x")) == "x top low middle last"
+    assert str(await low.arun("x")) == "x low"
+    low.agent_specs.append(says("more"))
+    assert str(await middle.arun("x")) == "x low more middle"
+    with pytest.raises(AlreadyStarted, match="part of another"):
+        DynamicSupervisor("other", agent_specs=[low])
+
+
 async def test_a_supervisor_joins_a_team_at_work() -> None:
     async with DynamicSupervisor("top", agent_specs=[says("top")]) as top:
         low = DynamicSupervisor("low", agent_specs=[says("low")])

@@ -142,7 +142,10 @@ async def test_the_failure_policies_of_the_team_are_those_of_agents_without_any(
         ({"auto_discover": "yes"}, "supervisor 'team': auto_discover must be True or False, not 'yes'"),
         ({"options": {"grace_s": 1}}, "supervisor 'team': options must be SupervisorOptions(…), or None, not {"),
         ({"participants": "one"}, "supervisor 'team': participants must be a list, or None, not 'one'"),
-        ({"agent_specs": ["one"]}, "supervisor 'team': agent_specs[0] must be AgentSpec(…) or SpecifiedAgent(…), not"),
+        (
+            {"agent_specs": ["one"]},
+            "supervisor 'team': agent_specs[0] must be AgentSpec(…), SpecifiedAgent(…) or DynamicSupervisor(…), not",
+        ),
         ({"agent_specs": iter(["one"])}, "an agent must be AgentSpec(…), not 'one'"),
         ({"on_failure": [Fail(), Retry(1)]}, "supervisor 'team': on_failure[1] comes after fail"),
         ({"store": 5}, "supervisor 'team': store must be a text or PathLike(…), or None, not 5"),
