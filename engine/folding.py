@@ -1,4 +1,4 @@
-"""The state that a file holds, folded by a reader in the calling thread; for everybody but the engine itself.
+"""Folds the state of a file in the calling thread; for all readers but the engine itself.
 
 Everything here raises StoreError where there is no Quarterdeck database or it cannot be read, and CoreError where its
 journal cannot be folded.

@@ -62,7 +62,7 @@ async def verdict_of(check: Check, looked: Sequence[CheckedOutput]) -> dict[str,
 
     Returns:
         `score`: score (the lowest; null where none was given) and enough. `approved`: approved and reasons. `guards`:
-        holds (numbers of those that do), said, and failed (an error that nobody handles). `items`: items (how many;
+        holds (numbers of those that do), said, and failed (an unhandled error). `items`: items (how many;
         null where there is no list), titles, and list where it stood in a text or under a key.
 
     Raises:

@@ -261,7 +261,7 @@ class _Attempt:
         return resolved(value, lambda seq: self._reader.record(seq).body)
 
     def live(self, key: str, text: str) -> None:
-        """Nobody looks."""
+        """Do nothing: there is no display."""
 
     def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
         """Call at once: no time passes."""
@@ -303,7 +303,7 @@ class _ReplayedWork(Work):
 
 
 class _Unheard:
-    """Nobody hears what attempts say."""
+    """A stream without readers."""
 
     is_heard = False
 

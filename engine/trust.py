@@ -1,7 +1,7 @@
 """The list of trusted files, whose code may run: each allowed once, by path and content, as in direnv.
 
 Rule: the content of a file is its text and the files of its folder that its references import. If any of that changes,
-it has to be allowed again. The list is a file of the user that nobody else may write; no command, archive or database
+it has to be allowed again. The list is a file that only its user may write; no command, archive or database
 can add to it. See docs/reference/trust.md.
 """
 

@@ -1,6 +1,6 @@
 """The files of a team: journal, inbox, snapshots, lease, live output.
 
-SQLite files are the meeting place: one engine writes the journal, everybody else reads it and puts
+SQLite files connect the processes: one engine writes the journal, all others read it and put
 commands into the inbox. Records are opaque here, a kind and a body of JSON bytes. What opens files is
 loaded on first use, and readers never load asyncio, anyio or aiosqlite. See docs/reference/files.md.
 """

@@ -1,4 +1,4 @@
-"""What happened when, summed up: of every `BLOCK` events how many there are of each kind, and their times.
+"""Summaries of the journal: for every `BLOCK` events, how many there are of each kind, and their times.
 
 A trigger writes the summary of a block in the statement that appends its last event (`migrations.py`); those
 of the block that is not full yet are counted when it is asked for. So a reader draws the whole of a journal, counts its

@@ -1,4 +1,4 @@
-"""How a snapshot is packed."""
+"""Compresses snapshots."""
 
 import zlib
 

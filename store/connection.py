@@ -1,4 +1,4 @@
-"""How a file is opened, and what SQLite's errors mean here.
+"""Opens SQLite files, and translates SQLite's errors.
 
 Only the engine's connection to a file checkpoints: SQLite 3.7.0 to 3.51.2 can corrupt a
 write-ahead log that two connections checkpoint at once. See docs/decisions/measurements.md.
@@ -47,7 +47,7 @@ def connect(
     Args:
         path: An absolute path; None for a new database in memory.
         mode: `ro` never writes, not even to recover.
-        immutable: Read the main file alone, without locks; only for what nobody writes.
+        immutable: Read the main file alone, without locks; only for a file without a writer.
         busy_s: How long SQLite itself waits for a lock, in seconds.
         cached: Statements kept prepared.
 

@@ -1,4 +1,4 @@
-"""A database that begins with a journal: built whole under another name, on disk, then put in its place."""
+"""Creates a database from a journal: built whole under a temporary name, synced, then renamed."""
 
 import secrets
 import sqlite3

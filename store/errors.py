@@ -1,4 +1,4 @@
-"""Every way in which a store refuses, one class per decision that a caller can take.
+"""The errors of the store, one class for each decision that a caller can take.
 
 Each message is one line that says what, where and what to do next. Data stands in attributes.
 """
@@ -228,7 +228,7 @@ class StoreBusy(StoreError):
     """Another process holds the file.
 
     Attributes:
-        pid: Process that holds it, or None when nobody left a name.
+        pid: Process that holds it, or None if the lock file does not say.
         since_ms: UTC milliseconds since when, or None.
         path: The file.
     """

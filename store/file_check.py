@@ -51,7 +51,7 @@ def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     """Open a Quarterdeck file for reading.
 
     Returns:
-        The connection, and True if it reads the main file alone because nobody can write it (`immutable`).
+        The connection, and True if it reads the main file alone because it cannot be written (`immutable`).
 
     Raises:
         StoreError: As `looks_like_ours`.

@@ -202,7 +202,7 @@ def _link(temporary: Path, path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have a folder, or a file that nobody has open, on disk."""
+    """Sync a folder, or a file that no process has open."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

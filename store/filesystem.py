@@ -1,4 +1,4 @@
-"""Which file system a folder stands on: SQLite's locks and shared memory fail on network ones."""
+"""Detects the file system of a folder: SQLite's locks and shared memory fail on network file systems."""
 
 import sys
 from collections.abc import Iterable

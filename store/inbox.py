@@ -1,4 +1,4 @@
-"""Commands that wait for the engine, and what became of them: the engine's side.
+"""The engine's side of the inbox: pending commands, and their outcomes.
 
 Its file is the only one that clients write. A client that is stopped inside its write holds that file's lock, so the
 engine never waits for it: outcomes that cannot be written yet are kept here and written with the next ones. A thread

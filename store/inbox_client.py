@@ -1,4 +1,4 @@
-"""Queue commands from any process; needs no engine."""
+"""The clients' side of the inbox: queues commands from any process; needs no engine."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""The append-only record, from its engine's side.
+"""The engine's side of the journal, an append-only record.
 
 A batch is one statement, so it is in the file whole or not at all; the token and the end of the
 journal are checked inside that statement, so a deposed engine cannot write between a check and it.
@@ -44,7 +44,7 @@ SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')),
 
 
 def append_here(connection: sqlite3.Connection, rows: Sequence[Row], anchor: bytes, *, token: int) -> None:
-    """Append the first records of a file that nobody else sees.
+    """Append the first records of a file that is not visible to other processes yet.
 
     Args:
         connection: It writes the file.

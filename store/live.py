@@ -1,6 +1,6 @@
 """Heartbeat, streamed text, and the mark: the last row of the journal that was acknowledged.
 
-Readers want to see text at once, and nobody needs it after a crash; the mark tells the next engine of lost rows.
+Readers want to see text at once, and it is not needed after a crash; the mark tells the next engine of lost rows.
 
 Own file, own thread, own connection, `synchronous=OFF`: it never slows a commit, nor the loop.
 """

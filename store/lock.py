@@ -1,4 +1,4 @@
-"""The operating system's lock on a store: held for life, and gone with its process.
+"""The operating system's lock on a store: held until its process ends.
 
 What the lock file says (pid and time) is only for the message of the one who comes second.
 """
@@ -28,7 +28,7 @@ class FileLock:
         self._descriptor: int | None = descriptor
 
     def is_in_place(self, path: Path) -> bool:
-        """True while the file that is locked is the one at `path`: a removed or replaced one keeps nobody away."""
+        """True while the file that is locked is the one at `path`: a removed or replaced one excludes no process."""
         if self._descriptor is None:
             return False
         return identity(path) == identity(self._descriptor)

@@ -1,4 +1,4 @@
-"""How an engine gets hold of a store: checks, lock, file, token, then the connections."""
+"""Opens a store for an engine: checks, lock, file, token, then the connections."""
 
 import contextlib
 import secrets

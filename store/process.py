@@ -1,4 +1,4 @@
-"""Which process is which: a pid alone is used again, so its start time, boot and machine go with it."""
+"""Identities of processes: a pid is reused, so its start time, boot and machine are part of the identity."""
 
 import os
 import signal

@@ -188,7 +188,7 @@ class Reader:
         return [SnapshotInfo(*row) for row in self._rows(SNAPSHOTS)]
 
     def changed(self) -> bool:
-        """Whether anybody wrote to the database since the last call, or since it was opened."""
+        """Whether the database was written to since the last call, or since it was opened."""
         if self._immutable:
             return self._reopened()
         before, self._version = self._version, self._data_version()

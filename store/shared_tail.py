@@ -139,7 +139,7 @@ def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower, *, 
 
 
 class _Tail:
-    """Reads one file, for as long as anybody follows it and an engine holds it."""
+    """Reads one file, as long as it has followers and an engine holds it."""
 
     def __init__(self, key: _Key) -> None:
         self._path, self._identity = self._key = key
@@ -152,7 +152,7 @@ class _Tail:
         self._wake.set()
 
     def run(self) -> None:
-        """Tell the followers what there is to be told, until nobody follows or nothing more can come."""
+        """Deliver records to the followers, until there are none or nothing more can come."""
         error: StoreError | None = None
         try:
             with Reader(self._path) as reader:
@@ -210,7 +210,7 @@ class _Tail:
         return len(ready) < sum(not one.has_left for one in following)
 
     def _present(self) -> list[Following]:
-        """Return who follows; once nobody does, nobody can begin to any more."""
+        """Return the followers; once there are none, the tail is closed to new ones."""
         with _GUARD:
             self.all = [one for one in self.all if not one.has_left]
             if not self.all:
@@ -218,7 +218,7 @@ class _Tail:
             return list(self.all)
 
     def _closed(self) -> list[Following]:
-        """Let nobody join or ask any more, and return who still follows."""
+        """Close the tail to new followers and requests, and return the remaining followers."""
         with _GUARD:
             self._take_off()
             for one in self.all:

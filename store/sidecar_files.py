@@ -25,7 +25,7 @@ def create_file(
         path: Where it is to stand; nothing or an empty file is there.
         kind: What it is.
         about: What to note in it, beside the time.
-        fill: Called with the file, before anybody can see it.
+        fill: Called with the file before other processes can see it.
 
     Raises:
         ReadOnlyFolder, DiskFull: What stands in the way.
@@ -35,7 +35,7 @@ def create_file(
         with translated(path):
             connection = connect(temporary, mode="rw")
             try:
-                # Nobody can see it yet: one sync of the whole file at the end does.
+                # It is not visible yet, so one sync of the whole file at the end is enough.
                 connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
                 connection.execute("PRAGMA synchronous = OFF")
                 lay_out(connection, kind, about)

@@ -29,7 +29,8 @@ from store.standbys import take_post
 
 LOOK_S = 1.0
 _AWAKE_S = 2.5
-"""A look that comes later than this after the one before judges nobody: this process stood still itself."""
+"""A check that comes later than this after the one before was delayed by a suspension of this process; it does not
+declare the leader dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ class Standby:
 
 @asynccontextmanager
 async def stand_by(path: str | os.PathLike[str], *, takeover_after_s: float | None = None) -> AsyncIterator[Standby]:
-    """Wait for the turn to be the engine of the database at `path`; `standbys` shows it to everybody meanwhile.
+    """Wait to become the engine of the database at `path`; `standbys` shows it to other processes meanwhile.
 
     Args:
         path: The database; it may be made later, its folder must exist.

@@ -48,7 +48,7 @@ class Post:
 
 
 def take_post(files: Files) -> Post:
-    """Begin to stand by, for everybody to see.
+    """Register a standby engine.
 
     Raises:
         ReadOnlyFolder, DiskFull, StoreError: If the file cannot be made.
@@ -80,7 +80,7 @@ def standbys_beside(files: Files) -> list[StandbyInfo]:
 
 
 def _look(path: Path) -> StandbyInfo | None:
-    """Who holds the file; None when nobody does, or this user may not look."""
+    """Who holds the file; None if it is free, or this user may not read it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

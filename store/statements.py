@@ -1,4 +1,4 @@
-"""The questions that both sides ask: the engine through its own thread, readers directly."""
+"""SQL queries that both sides use: the engine through its own thread, readers directly."""
 
 import json
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Follow a journal from another process: how often it is asked, and whether it still holds what was read of it."""
+"""Follows a journal from another process: how often it polls, and whether the journal still holds what was read."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Whether a file holds what was written to it: each record as it was, and every row that was acknowledged.
+"""Verifies a file: each record is unchanged, and every acknowledged row is there.
 
 Two notes tell of acknowledged rows: the mark in the live file, at most a tenth of a second behind, and the answers in
 the inbox. Neither is written before the row that it tells of is in the journal, so a journal that ends before them has

@@ -45,7 +45,7 @@ MOST = {"supervisors": 10_000, "agents": 10_000, "specs": 20_000, "runs": 50_000
 MOST_AT_WORK = {
     "supervisors": 1_000, "agents": 1_000, "specs": 2_000, "runs": 5_000, "tasks of agents": 10_000, "timers": 2_000,
 }  # fmt: skip
-"""How much of each kind a team that is at work takes in without keeping anybody waiting."""
+"""How much of each kind an engine at work imports at once without delaying other messages."""
 LARGEST_AT_WORK = 1_000_000
 """The most bytes of one text, or of one entity, that such a team takes in."""
 INTO_ITS_OWN = "import it into a file of its own: quarterdeck import FILE --db NEW.db"

@@ -1,4 +1,4 @@
-"""Finding agents by what they say about themselves, among a hundred thousand of them.
+"""An index that finds agents by their descriptions, among a hundred thousand of them.
 
 Four dicts of sets, from a word to who has it, one dict a place where it may stand. An answer is the same whatever the
 order of adding and removing was: equal scores are parted by success rate, load, age, name and id.
@@ -185,7 +185,7 @@ class CapabilityIndex:
                 del self._spread[key]
 
     def search(self, text: str, limit: int = 10) -> list[Match]:
-        """Return the best `limit` candidates for `text`, best first; none where no word of it is anybody's."""
+        """Return the best `limit` candidates for `text`, best first; none if no candidate claims a word of it."""
         asked = self.ask(text)
         return [self.match(slot, asked) for slot in self.best(asked, limit)]
 
@@ -317,7 +317,7 @@ class CapabilityIndex:
             found.append(Grant(weight * min(self._rarity(key), ceiling), weight, slots))
 
     def _rarity(self, key: str) -> float:
-        """Inverse frequency of a word or a whole specialty among the candidates; infinite where nobody has it."""
+        """Inverse frequency of a word or a whole specialty among the candidates; infinite if no candidate has it."""
         spread = self._spread.get(key, 0) or len(self._specialties.get(key, ()))
         return log(1 + len(self._candidates) / spread) if spread else inf
 

@@ -1,7 +1,7 @@
 """JSON at the boundary: events, commands and the state, to bytes and back.
 
-Inside nobody checks records; here their types are held to what is read, fields that nobody knows are refused, and
-whole blocks are read at once. See docs/decisions/measurements.md.
+Inside the engine records are not checked; here their types are, unknown fields are refused, and whole blocks are
+decoded at once. See docs/decisions/measurements.md.
 """
 
 import re
@@ -201,7 +201,7 @@ def decode_strictly(body: bytes) -> State:
     """Return the state of a document by readers that look at every key and number, which takes three times as long.
 
     Raises:
-        NotStrict: If it is not JSON that everybody reads alike.
+        NotStrict: If it is not JSON that every parser reads alike.
         ValidationError: If it is no state.
     """
     return msgspec.convert(strict_json(body), State, str_keys=True, dec_hook=_as_type)

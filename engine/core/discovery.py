@@ -46,7 +46,7 @@ class Choice:
     explanation: str
     """One sentence for a person."""
     nearest: tuple[str, ...] = ()
-    """Names of those whose words look most like the request's, where nobody was chosen."""
+    """Names of those whose words are most similar to the request's, if none was chosen."""
 
 
 def choose(
@@ -71,7 +71,7 @@ def choose(
         first: Those of them who can work now; the others are chosen only for words that none of these claims.
 
     Returns:
-        The chosen ones; none where no word of the request is anybody's.
+        The chosen ones; none if no candidate claims a word of the request.
     """
     index = _indexed(candidates, synonyms)
     chosen: list[Match] = []
@@ -199,7 +199,7 @@ def _quoted(covered: tuple[str, ...]) -> str:
 
 
 def _nearest_claims(request: str, index: CapabilityIndex, limit: int = 3) -> tuple[str, ...]:
-    """Names of those who claim what looks most like a word of a request that nobody answers to."""
+    """Names of those who claim what is most similar to an unmatched word of a request."""
     stems = list(dict.fromkeys(word.stem for word in words(request)))[:_WORDS_COMPARED]
     vocabulary = index.vocabulary()
     starts = {stem[:2] for stem in stems}

@@ -92,7 +92,7 @@ class UnknownAgent(Refused):
 
 
 class NoTeam(Refused):
-    """There is nobody to give work to."""
+    """There is no member to give work to."""
 
     code = "no_team"
 
@@ -164,7 +164,7 @@ class DuplicateName(Refused):
 
 
 class NoAgentMatches(Refused):
-    """Nobody is able to do what was asked."""
+    """No agent is able to do what was asked."""
 
     code = "no_agent_matches"
 

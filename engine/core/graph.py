@@ -21,7 +21,7 @@ class GraphNode:
     kind: Literal["agent", "group", "join", "check"]
     status: TaskStatus
     worker_id: str | None
-    """The agent that is at it or was, or for whom it is; None of built-in work, and while anybody able may take it."""
+    """The agent that does or did it, or whose it is; None of built-in work, and while any able agent may take it."""
     after: tuple[str, ...]
     is_ready: bool
     """It waits for nothing, and has not begun."""

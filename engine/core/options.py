@@ -17,9 +17,9 @@ Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance
 BALANCES: tuple[Balance, ...] = ("round_robin", "least_load", "weight", "performance", "track_record")
 DEFAULT_PRIORITY = 5
 AGEING_S = 60.0
-"""How long a task waits until it is as urgent as one of the next priority, where nobody set it."""
+"""How long a task waits until it is as urgent as one of the next priority, by default."""
 GRACE_S = 5.0
-"""How long work that is asked to stop may go on to its next step, where nobody set it."""
+"""How long work that is asked to stop may go on to its next step, by default."""
 
 
 class Preempt(Written, kw_only=True):
@@ -74,7 +74,7 @@ class SupervisorOptions(Written, kw_only=True):
     """Attempts in processes that may be at work in it and everything under it; not taken from above. Roots for which
     nothing is set share one less than the computer has cores."""
     balance: Balance | None = None
-    """Who of several able agents gets a task; `round_robin` where nobody set it."""
+    """Who of several able agents gets a task; `round_robin` by default."""
     track_record: bool | None = None
     """A model that leads is told what came of its workers' attempts in the category of the request; None is not."""
     ageing_s: NoneToADay | None = None

@@ -21,7 +21,7 @@ MOST_LEVELS = 200
 
 
 class NotStrict(ValueError):
-    """Bytes are not JSON that everybody reads alike; one line says why."""
+    """Bytes are not JSON that every parser reads alike; one line says why."""
 
 
 def check_values(bodies: Iterable[bytes]) -> None:

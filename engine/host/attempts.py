@@ -1,7 +1,7 @@
 """Attempts at work: begun, stopped, answered, and reported when they end, however they end.
 
 Each is an asyncio task with a cancel scope of its own, which costs half of what a task in a task group does, and which
-harms nobody when its code leaves a cancel scope open. `end` waits for all of them.
+harms no other when its code leaves a cancel scope open. `end` waits for all of them.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Writing what was decided, and reading the state that it comes to.
+"""Writes decided events, and reads the state that they fold to.
 
-To a file: each batch before anything is done because of it; while the disk is full, nothing starts. In memory, where
-nothing outlives the process anyhow: behind, many batches at once, so that nobody waits for it.
+To a file, each batch is written before its effects happen; while the disk is full, nothing starts. In memory, where
+nothing outlives the process, many batches are written at once, behind their effects.
 """
 
 import logging

@@ -56,7 +56,7 @@ class Litellm:
         self._litellm: Any = litellm
 
     def facts(self, model: str) -> Facts:
-        """Return what is known of a model, without asking anybody.
+        """Return what is known of a model, without a request.
 
         Raises:
             ValueError: If no provider is known by that name.

@@ -214,4 +214,4 @@ def _kill(process: Process) -> None:
 
 
 def _ignore(chunk: Chunk) -> None:
-    """Take a piece that nobody asked for."""
+    """Ignore a piece of an answer."""

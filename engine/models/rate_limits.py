@@ -63,5 +63,5 @@ class RateLimits:
         self._paused_until_ms[key] = max(until_ms, self._paused_until_ms.get(key, 0))
 
     def paused_until_ms(self, key: Hashable) -> int:
-        """Return until when nothing is sent; a moment that is over where nobody asked for a pause."""
+        """Return until when nothing is sent; a past time where no pause was asked for."""
         return self._paused_until_ms.get(key, 0)

@@ -120,7 +120,7 @@ class Context:
             The output; None where the task failed and was skipped by its failure policies, or by a person.
 
         Raises:
-            DelegationFailed: If it failed, was cancelled, or nobody can do it.
+            DelegationFailed: If it failed, was cancelled, or no agent can do it.
             TypeError, NotJson: If it cannot be asked.
         """
         work = self._work
@@ -159,7 +159,7 @@ class Context:
         Args:
             question: One line.
             options: The answers that there are; none lets a person write any text.
-            default: The answer when nobody gives one within `due_s`; one of `options`, where there are any.
+            default: The answer when none is given within `due_s`; one of `options`, where there are any.
             due_s: How long to wait, in seconds; with None there is no limit.
 
         Returns:

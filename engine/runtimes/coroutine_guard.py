@@ -44,5 +44,5 @@ def driven(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -
 def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
     try:
         coroutine.close()
-    except BaseException:  # it refuses to end, or fails in its clean-up; it is not driven again, and nobody listens
+    except BaseException:  # it refuses to end, or fails in its clean-up; it is not driven again
         return

@@ -1,4 +1,4 @@
-"""The slot of an attempt: held while one of its steps runs and while it waits for nobody.
+"""The slot of an attempt: held while one of its steps runs, and released while the attempt waits for others.
 
 What the core decides of it comes back by `resumed`; `Work` says when others are asked.
 """

@@ -1,9 +1,9 @@
 """Modules of a team's folder, under names of their own and from the bytes that were looked at before.
 
 A folder's modules live in a package that is named nowhere else, so a `code.py` beside a team file is found by the team
-and shadows the standard library for nobody, and two folders with a module of one name do not meet. Only the files that
-were listed are loaded, each compiled from bytes with the hash that it was listed with. Of the engine and of its child
-processes alike: it imports the standard library and nothing else, and children load this file by its path.
+and shadows no module of the standard library, and modules of one name in two folders do not conflict. Only the files
+that were listed are loaded, each compiled from bytes with the hash that it was listed with. Of the engine and of its
+child processes alike: it imports the standard library and nothing else, and children load this file by its path.
 """
 
 import builtins

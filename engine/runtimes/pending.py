@@ -1,4 +1,4 @@
-"""One value, or one error, that one task waits for."""
+"""A future for one waiter: a value or an error, set once."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """Put once, by anybody in the loop; a second value is ignored.
+    """Set once, by any task of the loop; a second value is ignored.
 
     Args:
         on_done: Called when it is filled or given up, once.
@@ -23,11 +23,11 @@ class Pending(Generic[T]):
         """True once it is filled or given up."""
 
     def put(self, value: T) -> None:
-        """Give the value to who waits."""
+        """Give the value to the waiter."""
         self._fill(value, None)
 
     def fail(self, error: BaseException) -> None:
-        """Raise `error` in who waits."""
+        """Raise `error` in the waiter."""
         self._fill(None, error)
 
     async def wait(self) -> T:
@@ -41,7 +41,7 @@ class Pending(Generic[T]):
         return value  # type: ignore[return-value]  # None is a value of T where None was put
 
     def close(self) -> None:
-        """Give it up, where nobody came to wait."""
+        """Give it up, if `wait` was never called."""
         self._finish()
 
     def _fill(self, value: T | None, error: BaseException | None) -> None:

@@ -50,7 +50,7 @@ def checked_question(question: str, options: list[str], default: str | None, due
     """Return a question of an agent's code.
 
     Raises:
-        ValueError: If nobody could answer it, or its deadline would mean nothing; one line.
+        ValueError: If it could not be answered, or its deadline is meaningless; one line.
     """
     if not question.strip():
         raise ValueError("ctx.ask: say what a person is asked")
@@ -107,7 +107,7 @@ class PeopleLine(SlotHolder):
             key: Tells the question apart from others of the task, also for a later attempt (`Work.key`).
             question: One line, for a person to read.
             options: The answers that there are; none lets a person write a text.
-            default: The answer when nobody gives one in time; one of `options`, where there are any.
+            default: The answer when none is given in time; one of `options`, where there are any.
             due_s: How long to wait for a person, in seconds; with None there is no limit.
             kind: What the inbox shows it as.
             detail: What the inbox shows with it.

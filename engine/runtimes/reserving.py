@@ -1,4 +1,4 @@
-"""What calls of models that are under way may cost, held back from the budgets of all who pay for them.
+"""Reservations: what model calls in progress may cost, held back from the budgets of all levels that pay for them.
 
 Budgets are kept by the core, from what was reported. A call reports when it is over; so that calls at the same time
 do not spend together what each of them alone could have, what they are estimated to take counts from before they are
@@ -97,7 +97,7 @@ class Reservations:
 
 
 def is_bound(state: State, by: Payer) -> bool:
-    """Return whether anybody who pays for an attempt has a budget."""
+    """Return whether any level that pays for an attempt has a budget."""
     effect = by.effect
     task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
     return is_limited(state, task, state.runs.get(task.run_id) if task is not None else None, agent)

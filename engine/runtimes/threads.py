@@ -41,7 +41,7 @@ class Threads:
 
         Args:
             call: Runs with the context variables of the caller.
-            on_return: Called in the loop when the thread returns, also when nobody waits for it any more.
+            on_return: Called in the loop when the thread returns, also after its waiter was cancelled.
 
         Raises:
             BaseException: Whatever `call` raises.
@@ -89,5 +89,5 @@ class _Thread:
             try:
                 anyio.from_thread.run_sync(self._owner.came_back, self, job, result, error, token=self._token)
             except RuntimeError:
-                return  # the loop has ended, and nobody waits any more
+                return  # the loop has ended
             del job, result, error

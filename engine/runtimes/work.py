@@ -252,7 +252,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             plan: Tasks that wait for each other.
 
         Raises:
-            DelegationFailed: If nobody can be asked.
+            DelegationFailed: If there is no agent for it.
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         self._raise_if_over()

@@ -53,7 +53,7 @@ PIECES = 5
 """Pieces of work in an attempt, at most."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
 MOST_TASKS = 80
-"""In a run with so many tasks nobody delegates any more: teams that hand on to teams would never end."""
+"""In a run with so many tasks no agent delegates any more: teams that delegate to teams would never end."""
 DEEPEST = 2
 """How often a delegated text may be delegated on."""
 

@@ -38,7 +38,7 @@ OFTEN = ("delegate", "delegate", "delegate", "create_plan", "forward_message")
 DEEPEST = 2
 """How often a delegated text may be delegated on."""
 MOST_TASKS = 60
-"""In a run with so many tasks nobody delegates any more."""
+"""In a run with so many tasks no agent delegates any more."""
 LONG = "a line of an answer that is too long to be kept in the state itself\n" * 40
 MISHAPS = (
     "is rate limited",
@@ -238,7 +238,7 @@ def _fitting(schema: Any, draw: Random) -> JsonValue:
 
 
 def _starts_nothing(function: Callable[..., Any], /, *args: object) -> None:
-    """Start no process: nobody is asked outside."""
+    """Start no process: no request leaves the simulation."""
 
 
 async def _trusts(reference: str) -> None:

@@ -142,7 +142,7 @@ class Report:
     starved: int = 0
     """Tasks that waited longer than `STARVED_MS`."""
     left: Counter[str] = field(default_factory=Counter)
-    """Work that nobody was left to do."""
+    """Tasks that no agent was left to do."""
     broken: Past | None = None
     """The shortest history found that breaks an invariant; the first seed that breaks one ends the simulation."""
 

@@ -111,7 +111,7 @@ class Board:
             self._on_news()
 
     def _save_memory(self, shown: "_Shown", noted: _Noted) -> None:
-        """Keep no more than what is shown, where it may be that nobody ever looks."""
+        """Keep only what is shown: there may be no reader."""
         if isinstance(noted, Piece) and noted.kind == "closed" and not shown.is_public:
             del self._tasks[shown.task_id], self._changed[shown.task_id]
         elif len(shown.noted) >= MOST_NOTED and self._taking.acquire(blocking=False):

@@ -1,7 +1,7 @@
 """Passes on what attempts say and what was journaled, in the order in which it happened within each attempt.
 
 A step that an attempt has reported is journaled a while later. What the attempt says meanwhile is held back until then;
-that is the one rule here. Nobody who reads can slow it: `subscription` says what happens to a slow reader.
+that is the one rule here. No reader can slow it: `subscription` says what happens to a slow one.
 """
 
 from collections import deque
@@ -58,7 +58,7 @@ class Bus:
 
     @property
     def is_heard(self) -> bool:
-        """True while anybody reads in this process."""
+        """True while there is a reader in this process."""
         return bool(self._subscriptions)
 
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:

@@ -328,7 +328,7 @@ class _Follower:
     def _in_loop(self, call: Callable[..., None], *args: object) -> None:
         try:
             self._loop.call_soon_threadsafe(call, *args)
-        except RuntimeError:  # the loop was closed, so nobody waits any more
+        except RuntimeError:  # the loop was closed, with all waiters
             self.following.leave()
 
 

@@ -58,7 +58,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         auto_discover: Choose agents by the words of each request, instead of all of them.
         discovery: How they are chosen.
         participants: Names of those that take part, in order; None for all.
-        default_agent: Who takes a request that nobody matches.
+        default_agent: Takes requests that match no agent.
         aggregator: The agent that makes a synthesis of results.
         max_agents: The most agents that it may have.
         max_parallel: The most attempts that its own agents may run at once.

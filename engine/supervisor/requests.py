@@ -122,7 +122,7 @@ class Requests(Node):
 
         Raises:
             NotRunning: If no engine is running that would go on with it.
-            CommandRefusedError: If nobody can work on it, or one of the duties cannot be.
+            CommandRefusedError: If no agent can work on it, or one of the duties cannot be.
         """
         if not self._engine.is_running:
             raise NotRunning(self.name)

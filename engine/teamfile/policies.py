@@ -139,7 +139,7 @@ class EscalateBlock(Block):
         None
     )
     default: Annotated[
-        Literal["reject", "retry", "skip"], Field(description="What holds where nobody answered in time.")
+        Literal["reject", "retry", "skip"], Field(description="The answer when none was given in time.")
     ] = "reject"
 
 

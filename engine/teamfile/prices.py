@@ -1,4 +1,4 @@
-"""Budgets of money over models whose price nobody knows: what is spent on those would not be counted.
+"""Finds budgets of money over models without a known price: their cost would not be counted.
 
 litellm's table is asked in a process of its own, as requests are (`engine.models.child`), and only where a file has
 such a budget.
@@ -48,7 +48,7 @@ async def _priced(models: list[str]) -> set[str]:
                 try:
                     if (await service.facts(model)).price is not None:
                         found.add(model)
-                except CallFailed:  # no provider has such a model: what it would cost nobody knows
+                except CallFailed:  # no provider has such a model, so it has no price
                     continue
         finally:
             await service.close()

@@ -167,7 +167,7 @@ class SupervisorBlock(Block):
     ] = None
     auto_discover: Annotated[bool, Field(description="Choose agents by the words of the request.")] = False
     max_matches: Annotated[Matches, Field(description="The most agents a request is given to.")] = 5
-    default_agent: Annotated[Name | None, Field(description="Who takes a request that nobody matches.")] = None
+    default_agent: Annotated[Name | None, Field(description="Takes requests that match no agent.")] = None
     max_parallel: Annotated[Slots, Field(description="Attempts its agents may run at once.")] = 10
     max_agents: Annotated[Members, Field(description="The most agents it may have.")] = 50
     max_total: Annotated[

@@ -1,4 +1,4 @@
-"""Signals of attempts: steps, delegations, ends; work is asked to stop, and what becomes of its task then."""
+"""Decides on signals of attempts: steps, delegations, ends; stops attempts, and decides what becomes of their tasks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
@@ -214,7 +214,7 @@ def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
 
 
 def _deepest(state: State, task: Task, attempt: Attempt) -> int:
-    """Return how deep delegations of `task` may nest: the least that its run, or anybody above its agent, allows."""
+    """Return how deep delegations of `task` may nest: the least that its run and the levels above its agent allow."""
     run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
     said = [run.limits, *(one.options.limits for one in above_of(state, state.supervisors[agent.supervisor_id]))]
     return min((limits.depth for limits in said if limits is not None and limits.depth is not None), default=MAX_DEPTH)

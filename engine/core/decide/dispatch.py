@@ -224,7 +224,7 @@ def can_be_placed(state: State, task: Task) -> bool:
 
 
 def _left(state: State, key: str | None) -> Iterator[Queue]:
-    """Yield queues in which something is ready that was asked for, and which nobody able serves.
+    """Yield queues with ready delegated tasks that no able agent serves.
 
     What is for a few members waits for them, unless none of them is there any more.
     """
@@ -269,7 +269,7 @@ def _movable(state: State, queue: Queue) -> Iterator[Task]:
 
 
 def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
-    """Return where a task goes; None where it stays as it is, because nobody else is able either."""
+    """Return where a task goes; None where it stays, because no other agent is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
         place = place_for(state, home_of(state, task), _target(state, queue), asker=asker)

@@ -1,4 +1,4 @@
-"""Questions to a person: asked, answered, answered by their default. What has ended asks no more (`fold.completion`).
+"""Questions to a person: asked, answered, closed by their default. Ended work asks no more (`fold.completion`).
 
 What an answer means is said where the question is asked: each kind of question has its handler in `ON_ANSWER`. Tool
 calls that were cut off before their end are *in doubt*: only a person says whether they happened. A tool that declares
@@ -85,7 +85,7 @@ def answer_to(asked: Escalated, said: str, *, by: str) -> EscalationAnswered:
 
 
 def overdue(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """Answer by the default what nobody answered in time."""
+    """Apply the default to a question that was not answered in time."""
     found = state.escalations.get(timer.subject)
     if found is None or found.default is None:
         return []

@@ -1,4 +1,4 @@
-"""What becomes of a task whose attempt failed, of an agent that keeps failing, and of members that crash.
+"""Decides what becomes of a task whose attempt failed, of an agent that keeps failing, and of members that crash.
 
 The policies of a task are asked in turn. A circuit opens when an agent fails too often, and lets one attempt through to
 see. After a crash members are started anew; where that happens too often, their supervisor fails upwards.

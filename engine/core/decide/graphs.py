@@ -1,4 +1,4 @@
-"""The graph that a request becomes, and how it goes on after a built-in node has looked at outputs.
+"""Plans the graph of a request, and extends it after a built-in node has checked outputs.
 
 What comes after nothing but nodes that are left out is left out with them; what comes after something else too goes on.
 """

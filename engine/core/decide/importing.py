@@ -1,4 +1,4 @@
-"""States that come in from elsewhere: in one piece, or an archive in parts so that nobody waits for the whole of it."""
+"""Decides on imported states: in one piece, or an archive in parts, so that other messages do not wait for it."""
 
 from msgspec import Raw
 

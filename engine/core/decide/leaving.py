@@ -1,4 +1,4 @@
-"""An agent, or a supervisor with everything under it, is removed: what becomes of its work, and when it goes."""
+"""Removes an agent, or a supervisor with everything under it: what becomes of its work, and when it leaves."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -110,7 +110,7 @@ def _is_last(state: State, agent: Agent, key: str) -> bool:
 
 
 def elsewhere(state: State, task: Task, agent: Agent) -> Event:
-    """Return the event that gives a task of a leaving agent to another, or ends it where nobody can do it."""
+    """Return the event that gives a task of a leaving agent to another, or ends it where no other can do it."""
     if task.queue is not None and task.queue.startswith("able:") and not _is_last(state, agent, task.queue):
         return requeued(task, task.queue, f"{agent.name} is removed")
     other = next(stand_ins(state, task, or_waits=True), None)

@@ -1,4 +1,4 @@
-"""An agent, or a supervisor with everything under it, goes under another supervisor while it works."""
+"""Moves an agent, or a supervisor with everything under it, to another supervisor while it works."""
 
 from engine.core.commands import Move
 from engine.core.decide.team import must, name_is_free
@@ -77,7 +77,7 @@ def _agent_moved(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
 
 
 def _left_behind(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
-    """What waits for a capability that nobody else has where the agent was goes on with others there, or with it."""
+    """Place again what waits for a capability that only the moved agent had: with others there, or with the agent."""
     before = state.supervisors[agent.supervisor_id]
     prefix = able_queue(before.id, "")
     events: list[Event] = []

@@ -1,4 +1,4 @@
-"""What goes on by itself when a task ends, and how graphs and runs end: with which status, whose output, and why.
+"""Continues graphs and runs when a task ends, and ends them: with which status, whose output, and why.
 
 The output of a graph is that of its outcome. Where that was skipped, left out or cancelled it is that of the one node
 that it came after; where there is no such node, or more than one, nothing came of the graph.

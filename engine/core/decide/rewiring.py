@@ -1,4 +1,4 @@
-"""One graph in progress is wired anew: done stays done, what is at work goes on or stops, the rest is placed again."""
+"""Rewires a graph in progress: finished nodes stay, running ones continue or stop, the rest is placed again."""
 
 from engine.core.decide.graphs import groups_in
 from engine.core.decide.materialize import drawn, wired

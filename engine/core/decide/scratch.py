@@ -95,7 +95,7 @@ class _Copies(dict[str, T]):
             self[key] = default
         return self[key]
 
-    def values(self) -> Iterator[T]:  # type: ignore[override]  # nobody asks a view for more
+    def values(self) -> Iterator[T]:  # type: ignore[override]  # all that its callers use of a view
         return (self[key] for key in list(self))
 
     def items(self) -> Iterator[tuple[str, T]]:  # type: ignore[override]

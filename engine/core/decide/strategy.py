@@ -1,4 +1,4 @@
-"""A coordination strategy changes while it is at work: done stays done, the rest is rewired.
+"""Switches a coordination strategy while it is at work: finished nodes stay, the rest is rewired.
 
 A supervisor that was told to may change how it coordinates by itself, and takes back what made things worse.
 See docs/semantics/coordination.md.

@@ -161,7 +161,7 @@ def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent 
     """Return who has to go before another agent can come; None while there is room.
 
     Raises:
-        Refused: If the supervisor is full, and nobody may go.
+        Refused: If the supervisor is full, and no member may be evicted.
     """
     living = [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
     if len(living) < supervisor.max_agents:

@@ -94,7 +94,7 @@ class AnswerCall:
     call_key: str
     answers: list[CallAnswer]
     refused: str | None = None
-    """Why nobody was asked, if so."""
+    """Why nothing was delegated, if so."""
     has_slot: bool = True
     """False where it waits for others still, without a slot."""
 

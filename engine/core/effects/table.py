@@ -191,7 +191,7 @@ def _grace_ms(state: State, attempt: Attempt) -> int | None:
 
 
 def _attempt_lost(state: State, event: AttemptLost) -> list[Effect]:
-    """What nobody waits for any more must not go on beside the attempt that follows it."""
+    """Stop an abandoned attempt: it must not run beside the attempt that follows it."""
     return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=True)]
 
 

@@ -27,7 +27,7 @@ def timer_id(kind: str, subject: str) -> str:
 
 
 OF_ATTEMPTS = frozenset({"ask", "approval", "permission"})
-"""Kinds of questions that attempts ask and wait for; their tasks wait for nobody, and begin again to ask again."""
+"""Kinds of questions that attempts ask and wait for; a task that begins again asks again."""
 
 
 @entity

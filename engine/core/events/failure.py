@@ -145,7 +145,7 @@ class Escalated:
     """One line."""
     options: list[str]
     default: str | None
-    """The answer when nobody gives one by `due_ms`."""
+    """The answer when none is given by `due_ms`."""
     due_ms: int | None
     detail: dict[str, JsonValue] = field(default_factory=dict)
 
@@ -164,14 +164,14 @@ class EscalationAnswered:
     output: JsonValue
     """With the answer `use`: what stands for the work."""
     by: str
-    """`person`, or `default` when nobody answered in time."""
+    """`person`, or `default` when the question was not answered in time."""
     detail: dict[str, JsonValue] = field(default_factory=dict)
     """What was asked with it."""
 
 
 @fact
 class QuestionWithdrawn:
-    """An attempt does not wait any more for the answer of a person: nobody is asked."""
+    """An attempt does not wait any more for the answer of a person: the question is closed."""
 
     type: Literal["question_withdrawn"] = "question_withdrawn"
     at_ms: int = 0

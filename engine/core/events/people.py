@@ -22,7 +22,7 @@ class Steered:
 
 @fact
 class GrantGiven:
-    """A person answered for all calls of a tool by an agent: nobody is asked about these any more."""
+    """A person answered for all calls of a tool by an agent: later ones are not asked about."""
 
     type: Literal["grant_given"] = "grant_given"
     at_ms: int = 0

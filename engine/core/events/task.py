@@ -156,7 +156,7 @@ class CallAnswered:
 
 @fact
 class CallRefused:
-    """Nobody can do what an attempt asked for."""
+    """No agent can do what an attempt asked for."""
 
     type: Literal["call_refused"] = "call_refused"
     at_ms: int = 0

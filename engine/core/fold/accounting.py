@@ -152,7 +152,7 @@ def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) ->
 
 
 def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]:
-    """Return the totals of everybody who pays for what is spent on `task`, and that of its category."""
+    """Return the totals of all levels that pay for `task`, and that of its category."""
     totals = [state.usage]
     if task is not None:
         totals.append(state.runs[task.run_id].usage)
@@ -220,7 +220,7 @@ def start_clock(state: State, task: Task, attempt: Attempt) -> None:
 
 
 def forget_budget(state: State, subject_id: str) -> None:
-    """Forget what happened to the budget of something that is gone, and ask nobody about it."""
+    """Forget the ledger of a removed subject, and withdraw the questions about it."""
     state.ledgers.pop(subject_id, None)
     drop_timer(state, "time", subject_id)
     for escalation in [one for one in state.escalations.values() if one.subject == subject_id]:

@@ -89,7 +89,7 @@ def begin_anew(task: Task) -> None:
 
 
 def forget_drain(state: State, agent_id: str) -> None:
-    """Watch the swap of an agent no more, and ask nobody about it."""
+    """Stop watching the swap of an agent, and withdraw the question about it."""
     drop_timer(state, "drain", agent_id)
     for escalation in list(state.escalations.values()):
         if escalation.kind == "drain" and escalation.subject == agent_id:

@@ -107,7 +107,7 @@ def _strategy_switched(state: State, event: StrategySwitched) -> None:
 def _rewire(state: State, group: Task, change: GroupChange) -> None:
     for task_id in change.removed:
         task = state.tasks[task_id]
-        if task.attempt is not None:  # built-in work, whose result nobody waits for any more
+        if task.attempt is not None:  # built-in work, whose result is no longer needed
             state.runs[task.run_id].running -= 1
             task.attempt = None
         pass_by(state, task, "strategy switched")

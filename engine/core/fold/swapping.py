@@ -124,7 +124,7 @@ def begin_again(state: State, task: Task, attempt: int) -> None:
     withdraw_asks(state, task)
     calls, task.calls = task.calls, EMPTY
     for call in calls.values():
-        # Kept under another key, which nobody asks for: the tasks are there all the same.
+        # Kept under another key, which no request matches: the tasks are still there.
         call.key = f"{call.key}@{attempt}"
         task.calls = put(task.calls, call.key, call)
         for child_id in call.children:

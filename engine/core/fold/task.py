@@ -141,7 +141,7 @@ def _plan_asked(state: State, event: PlanAsked) -> None:
 def _group_ended(state: State, event: GroupEnded) -> None:
     task = state.tasks[event.task_id]
     task.output = event.output
-    task.optional = event.status is TaskStatus.SKIPPED  # nothing came of it, and nobody has to fail for that
+    task.optional = event.status is TaskStatus.SKIPPED  # it has no output, and no dependent task fails for that
     note_end(state, task)
     end(state, task, event.status, error=event.error)
 

@@ -124,7 +124,7 @@ _SPENDING = frozenset(
 
 
 def _spenders(state: State, event: Any) -> list[FollowUp]:
-    """Look at the budgets of everybody who pays for what an attempt has spent."""
+    """Check the budgets of all levels that pay for an attempt."""
     if type(event) in (StepRecorded, ModelFailed, ThreadReturned) and is_empty(event.usage):
         return []
     task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")  # gone before a late thread

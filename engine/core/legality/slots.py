@@ -139,7 +139,7 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
 
 
 def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
-    """A team remembers what it has taken of several members' work while nobody below it has begun with that.
+    """A team remembers what it has taken of several members' work until an agent below it has begun with that.
 
     While it is paused, or asked about its budget, it keeps none of that from the others.
     """

@@ -6,13 +6,13 @@ from engine.core.validation.bounds import Attempts, Depth, Dollars, Seconds, Sha
 from engine.core.validation.records import Written
 
 WARN_AT = 0.8
-"""The share of a budget, or of the time until a deadline, that is warned about, where nobody set it."""
+"""The share of a budget, or of the time until a deadline, at which a warning is given by default."""
 
 
 class Limits(Written, kw_only=True):
     """A budget: of a task, a run, an agent, or everything under a supervisor. None is no limit.
 
-    What is spent below counts at every level above it, so that nobody can spend more than anybody above may.
+    What is spent below counts at every level above it, so that no level can spend more than the levels above may.
 
     Raises:
         BadValue: If an amount cannot be right.

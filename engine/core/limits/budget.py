@@ -185,7 +185,7 @@ def touched(state: State, task: Task | None, run: Run | None, agent: Agent | Non
 
 
 def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> bool:
-    """Return whether anybody who pays for an attempt has a budget."""
+    """Return whether any level that pays for an attempt has a budget."""
     if not state.limited:
         return False
     if run is not None and run.limits is not None:

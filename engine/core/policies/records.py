@@ -64,7 +64,7 @@ class Escalate(Policy):
     after_s: Seconds | None = None
     """How long to wait for an answer, in seconds; with None there is no limit."""
     default: Literal["reject", "retry", "skip"] = "reject"
-    """The answer when nobody gave one in time."""
+    """The answer when none was given in time."""
 
 
 class Fail(Policy):

@@ -18,7 +18,7 @@ from engine.core.state import Agent, State, Task
 from engine.core.validation.bounds import DAY_S
 
 OF_MODELS: Sequence[FailurePolicy] = (Retry(3),)
-"""The chain of an agent that a model plays, where nobody set one: calls of models fail often, and soon work again."""
+"""The default chain of an agent that a model plays: calls of models fail often, and soon work again."""
 LONGEST = 10
 """How many times `cool_s` a circuit stays open at most."""
 
@@ -100,7 +100,7 @@ def failover(policy: Failover, failures: Failures) -> GiveTo | None:
 
 
 def escalate(policy: Escalate, failures: Failures) -> AskPerson:
-    """Ask a person; `retry` is the default once only, because a chain that nobody looks at has to end."""
+    """Ask a person; `retry` is the default once only, because an unattended chain has to end."""
     if policy.after_s is None:
         return AskPerson(after_ms=None, default=None)
     default = "reject" if failures.asked and policy.default == "retry" else policy.default

@@ -41,7 +41,7 @@ def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:
 
 
 def has_anybody_able(state: State, supervisor: Supervisor) -> bool:
-    """Return True for a team in which anybody is able: a team can do what its members can do."""
+    """Return True for a team with an able member: a team can do what its members can do."""
     return any(is_able(state, agent) for agent in agents_of(state, supervisor.id))
 
 

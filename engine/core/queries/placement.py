@@ -1,8 +1,8 @@
 """Where work goes that is asked for by a name or a capability, which queues an agent serves, and who can stand in.
 
 The rings around the asker's supervisor are searched, the nearest first; in each a name counts before a capability.
-The first ring in which anybody is able takes the work. Where nobody is able anywhere, it waits in the first ring in
-which somebody would be, and `waiting` says for what. See docs/semantics/execution.md.
+The first ring with an able agent takes the work. If there is none anywhere, the work waits in the first ring that has
+a suitable agent, and `waiting` says for what. See docs/semantics/execution.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ class Place:
     made: QueueMade | None = None
     """The queue, where it did not exist yet."""
     waits: bool = False
-    """Nobody is able to do it now, and it waits for who will be."""
+    """No agent is able to do it now; it waits for one that will be."""
 
 
 def capability_of(queue: Queue) -> str:
@@ -198,7 +198,7 @@ def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
 
 
 def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
-    """Where an agent stops to serve a capability that nobody else serves, let those take over that suit it less.
+    """When the last agent that serves a capability stops, let agents that match it less well take over.
 
     Args:
         state: The state before it stops.
@@ -228,7 +228,7 @@ def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[A
     Args:
         state: The state of the moment.
         task: Whose it is may be on its way out.
-        or_waits: Where nobody is able, those are yielded for whom it could wait until they are.
+        or_waits: If none is able, yield those that it could wait for.
     """
     nobody = True
     for agent in _others(state, task):

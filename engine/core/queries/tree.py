@@ -14,7 +14,7 @@ Node = TypeVar("Node", Supervisor, Task)
 DEEPEST = 64
 """Levels of supervisors that a team may have."""
 SHALLOW = 3
-"""Levels that nobody is warned about."""
+"""Levels without a warning."""
 
 
 @fact

@@ -17,7 +17,7 @@ def is_free(state: State, schedule: "Schedule", line: Line, agent: Agent) -> boo
     """Return whether an agent that has room takes from one of its queues."""
     if line.is_back:
         return True
-    if agent.exhausted is not None:  # it gets what nobody else will ever do, for that to be ended
+    if agent.exhausted is not None:  # it gets only what no other agent will ever do, so that it can be ended
         line.bound[agent.id] = None
         stands_still = agent.paused or agent.away or agent.error is not None
         takes = not stands_still and _is_done_for(state, state.queues[line.key])
@@ -50,7 +50,7 @@ def _is_let(state: State, schedule: "Schedule", line: Line, agent: Agent) -> boo
 
 
 def _is_done_for(state: State, queue: Queue) -> bool:
-    """Return whether everybody who serves a queue has spent a budget, and nobody is asked about more."""
+    """Return whether all agents of a queue have spent a budget, and no question about more is open."""
     agents = (state.agents[agent_id] for agent_id in queue.agents)
     return all(agent.exhausted is not None and not agent.held for agent in agents)
 

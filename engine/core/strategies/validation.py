@@ -1,4 +1,4 @@
-"""Whether a wiring can be drawn: checked whole, before anything changes. A strategy may be anybody's code."""
+"""Checks a wiring before anything changes: the strategy may be third-party code."""
 
 from collections.abc import Collection, Iterator
 

@@ -101,7 +101,7 @@ def _of_form(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
 
 
 def _values(tables: Mapping[str, Table]) -> Iterator[str]:
-    """Refuse values that nest more deeply than JSON that everybody reads."""
+    """Refuse values that nest more deeply than every JSON parser can read."""
     for kind, table in tables.items():
         for name in open_fields(table.kind):
             for value in filter(None, table.columns[name]):

@@ -177,13 +177,13 @@ def write_document(state: State, texts: list[JsonValue]) -> Document:
 
 
 def read_document(body: bytes, texts: list[JsonValue]) -> Document:
-    """Return the document that anybody may have written.
+    """Return the document in untrusted JSON.
 
     What is written again as the same bytes holds no key twice and no number beyond measure; how deep its values nest is
     for `admission` to look at. All else is read a second time, by readers that look at every key and number.
 
     Raises:
-        NotStrict: If it is not JSON that everybody reads alike.
+        NotStrict: If it is not JSON that every parser reads alike.
         ValidationError: If it is no state.
     """
     try:

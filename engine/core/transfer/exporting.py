@@ -130,7 +130,7 @@ def cut_out(part: State, supervisor_id: str) -> None:
     if supervisor_id not in part.supervisors:
         raise Refused(f"supervisor {root.name!r} is being removed: nothing of it would be in the archive")
     _keep(part, ids)
-    # What it has from above is its own, where nobody is above it.
+    # A root has no parent to inherit from, so inherited settings become its own.
     root = part.supervisors[supervisor_id]
     root.options = changed(root.options, **{name: value for name, value in options.items() if value is not None})
     root.parent_id = None

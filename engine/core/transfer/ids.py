@@ -1,4 +1,4 @@
-"""Where ids stand in a state, by the kind of entity: one table, for making ids anew and for checking them."""
+"""The table of id fields in a state, by kind of entity: for renumbering ids and for checking them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

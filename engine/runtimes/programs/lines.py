@@ -41,7 +41,7 @@ class AskLine(Struct, tag_field="type", tag="ask"):
     question: Annotated[str, Meta(min_length=1)]
     options: list[str] = []
     default: str | None = None
-    """The answer when nobody gives one within `due_s`."""
+    """The answer when none is given within `due_s`."""
     due_s: float | None = None
 
 

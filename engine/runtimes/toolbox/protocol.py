@@ -41,7 +41,7 @@ TAIL_BYTES = 4_000
 
 
 class Lost(EngineError):
-    """A server was gone before it answered: nobody knows whether the call happened."""
+    """A server was gone before it answered: it is unknown whether the call happened."""
 
 
 class NotReached(EngineError):

@@ -18,7 +18,7 @@ from engine.simulation.ledger.work import WorkBook
 
 ENDS = ("done", "failed", "cancelled")
 TOTAL = ""
-"""Who stands for everybody together."""
+"""The key of the whole team's sum."""
 
 
 class SpendingLedger:
