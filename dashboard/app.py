@@ -150,6 +150,8 @@ class QuarterdeckApp(Touring):
 
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
+        if not self.screen_stack:  # it closes
+            return
         behind = self.feed.behind > FAR_BEHIND
         changed = self.feed.advance(CATCHING_UP_S if behind else SLICE_S)
         now_ms = self._clock()

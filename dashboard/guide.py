@@ -83,7 +83,7 @@ class Guide:
             one.id: sum(one.durations_ms) / len(one.durations_ms) for one in state.agents.values() if one.durations_ms
         }
         screen = app.screen
-        if isinstance(screen, Frame):
+        if isinstance(screen, Frame) and screen.is_there:
             self._done.add(screen.PLACE or type(screen).__module__.rpartition(".")[2])
             if screen.looked_at(whole=True) in {run.id for run in state.finished} and not screen.PLACE:
                 self._done.add("report")

@@ -66,7 +66,7 @@ class Touring(Deck):
         screen = self.screen
         if isinstance(screen, dialogs.HelpScreen):
             return self._seen._replace(help=True)
-        if not isinstance(screen, Frame) or not screen.has_begun or not screen.query(Prompt):
+        if not isinstance(screen, Frame) or not screen.is_there:
             return self._seen
         prompt = screen.query_one(Prompt)
         return Seen(

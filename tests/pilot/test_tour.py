@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.guide import Guide
 from dashboard.habits import Habits
+from dashboard.places import places
 from dashboard.touring import OFFERED_MS
 from dashboard.views.tour import OFFER
 from dashboard.widgets.lines import Lines
@@ -65,3 +67,15 @@ async def test_it_is_offered_once_and_for_a_minute(tmp_path: Path) -> None:
             offers.append(hand.app.offer)
         assert offers == [OFFER, None]
     assert Habits(file).toured
+
+
+async def test_a_screen_that_is_not_laid_out_yet_is_passed_over_by_the_tour_and_the_suggestions(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app._guide = Guide()
+        await done(hand, "f2")
+        for place in places():
+            hand.app.action_go(place)
+            hand.app.flush()  # its screen is on top by now, and has no widgets
+            await hand.press()
+
+            assert hand.app.screen.query_one("#tour", Lines).display
