@@ -4,16 +4,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding
+from textual.containers import Vertical
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
+from dashboard.frame.sizing import Grip
 from dashboard.views.header import Glimpse, reading
+from dashboard.views.lines import Line
+from dashboard.views.row_pane import More, drawn
 from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
 from dashboard.views.targets import Target, target_of
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
 
+BELOW = Grip("below", "below", "top")
+"""The pane below the table, on screens that have one."""
 LONG, ROWS_A_MS = 1_000, 10
 """A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
@@ -30,6 +38,11 @@ class TableScreen(Frame):
     """The ways to sort, in the order in which a key goes through them; without any, rows are sorted by their cells."""
     HEADS: ClassVar[Mapping[str, str]] = {}
     """Which of them a click on a heading chooses."""
+    BELOW_FROM: ClassVar[int] = 0
+    """Rows of the screen from which on a pane below tells more of the row under the cursor; 0: it has none."""
+    DEFAULT_CSS = """
+    TableScreen #below { height: 45%; display: none; }
+    """
     BINDINGS = [
         Binding("less_than_sign", "sort(-1)", "sort the way before", show=False),
         Binding("greater_than_sign", "sort(1)", "sort the next way", show=False),
@@ -49,7 +62,12 @@ class TableScreen(Frame):
         return next(iter(self.ORDERS), "")
 
     def body(self) -> Iterable[Widget]:
-        yield Table(id="body", sorts=self.SORTED)
+        table = Table(id="body", sorts=self.SORTED)
+        yield Vertical(table, Lines(id="below")) if self.BELOW_FROM else table
+
+    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
+        """Return what the pane below tells of a row."""
+        return None
 
     def listing(self, glimpse: Glimpse) -> Listing:
         """Return the rows."""
@@ -83,6 +101,32 @@ class TableScreen(Frame):
         self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.turned else DOWN)
         self.table.show(listing, glimpse.wall_ms)
         self._next_ms = glimpse.wall_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
+        self._show_below(glimpse)
+
+    def _show_below(self, glimpse: Glimpse) -> None:
+        """Tell more of the row under the cursor, where there is room."""
+        if not self.BELOW_FROM:
+            return
+        below, key = self.query_one("#below", Lines), self.table.selected
+        width, height = below.size
+        if below.display and width:
+            found = self.more(glimpse, key, width, height - 1) if key is not None else None
+            below.show(drawn(found or More("", [Line()], right=""), width))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the pane below the table where there is room for it."""
+        if self.BELOW_FROM:
+            self.query_one("#below").display = event.size.height >= self.BELOW_FROM
+
+    def is_open(self, grip: Grip) -> bool:
+        return self.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        self._show_below(self.deck.glimpse)
+
+    def on_lines_clicked(self, event: Lines.Clicked) -> None:
+        if event.lines.id == "below":
+            self.deck.open_key(event.key)
 
     @property
     def is_held(self) -> bool:

@@ -4,9 +4,10 @@ from textual.binding import Binding
 
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import Spoken
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.inbox import inbox
+from dashboard.views.row_pane import More, of_need
 from dashboard.views.rows import Listing
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
@@ -16,7 +17,12 @@ class InboxScreen(TableScreen):
     """Questions first, then agents, teams and tasks that are in trouble."""
 
     PLACE = "inbox"
+    GRIPS = (BELOW,)
+    BELOW_FROM = 20
     MARKED = "enter gives them one answer"
+    DEFAULT_CSS = """
+    InboxScreen #below { height: 55%; }
+    """
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     KEYS = (
         ("enter", "answer"),
@@ -30,6 +36,9 @@ class InboxScreen(TableScreen):
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
+
+    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
+        return of_need(glimpse, key, width)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         state = self.state

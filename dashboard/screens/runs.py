@@ -2,17 +2,27 @@
 
 from textual.binding import Binding
 
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.views.header import Glimpse
+from dashboard.views.names import Texts
+from dashboard.views.row_pane import More, of_run
 from dashboard.views.rows import Listing
+from dashboard.views.run_work import Census, census
 from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.widgets.table import Table
+from engine.core.values import TextRef
+from store import Reader
+
+TASKS_A_MS = 25
+"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
 
 
 class RunsScreen(TableScreen):
     """Open runs first, then those that ended."""
 
     PLACE = "runs"
+    GRIPS = (BELOW,)
+    BELOW_FROM = 34
     MARKED = "z pauses or resumes them, ctrl+d cancels them, r submits them again"
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     KEYS = (
@@ -26,6 +36,41 @@ class RunsScreen(TableScreen):
         return runs(
             glimpse.state, now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle, working=glimpse.working
         )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts, self._reading = Texts(), False
+        self._census: tuple[str, int, Census] = ("", 0, Census())
+
+    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
+        state, run = glimpse.state, glimpse.state.runs.get(key)
+        counted, due_ms, _ = self._census
+        if run is not None and (counted != key or glimpse.due(due_ms)):
+            self._census = key, glimpse.wall_ms + len(run.tasks) // TASKS_A_MS, census(state, run)
+        ended = state.summary(key)
+        text = self._texts.of(ended.output) if ended is not None else ""
+        self._read(self._texts.missing)
+        return of_run(glimpse, key, self._census[2] if run is not None else Census(), text, width, height)
+
+    def _read(self, missing: list[TextRef]) -> None:
+        """Read in a thread what stands in the journal."""
+        wanted = {ref.seq: ref for ref in missing}
+        missing.clear()
+        if self._reading or not wanted:
+            return
+        self._reading = True
+
+        def read(reader: Reader) -> dict[int, bytes]:
+            return reader.bodies(set(wanted))
+
+        def then(bodies: dict[int, bytes]) -> None:
+            self._reading = False
+            for seq, ref in wanted.items():
+                self._texts.add(ref, bodies.get(seq))
+            if self.is_there:
+                self._show_below(self.deck.glimpse)
+
+        self.deck.read(read, then)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open("run", event.key)

@@ -3,8 +3,10 @@
 from textual.binding import Binding
 
 from dashboard.frame.journal_screen import MOST, JournalScreen
+from dashboard.frame.table_screen import BELOW
 from dashboard.views.ended import ENDS, EndedTask, ended_in
 from dashboard.views.header import Glimpse
+from dashboard.views.row_pane import More, of_task
 from dashboard.views.rows import Cell, Listing
 from dashboard.views.tasks import HEADS, ORDERS, tasks
 from dashboard.widgets.table import Table
@@ -14,6 +16,11 @@ class TasksScreen(JournalScreen):
     """What is at work, what waits and why, what has ended."""
 
     PLACE = "tasks"
+    GRIPS = (BELOW,)
+    BELOW_FROM = 45
+    DEFAULT_CSS = """
+    TasksScreen #below { height: 25%; }
+    """
     MARKED = "ctrl+d cancels them, r tries them again"
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     SORTED = True
@@ -43,6 +50,10 @@ class TasksScreen(JournalScreen):
             glimpse.state, glimpse.counts, glimpse.live,
             now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle, ended=self._ended[1],
         )  # fmt: skip
+
+    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
+        ended = None if key in glimpse.state.tasks else next((one for one in self._ended[1] if one.id == key), None)
+        return of_task(glimpse, key, ended, width)
 
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]

@@ -17,11 +17,11 @@ from engine.core.state import Escalation, State, TaskStatus
 
 COLUMNS = (
     Column("ABOUT", 9),
-    Column("OF", 14, grow=1, most=34),
+    Column("OF", 14, grow=1, most=34, path=True),
     Column("QUESTION OR PROBLEM", 27, grow=4, most=100),
-    Column("DEFAULT", 18, drop=1, calm=True),
+    Column("DEFAULT", 18, grow=1, most=34, drop=1, calm=True),
     Column("AGE", 11, right=True, drop=2, calm=True),
-    Column("ANSWERS", 45, drop=3),
+    Column("ANSWERS", 30, grow=1, most=60, drop=3),
     Column("ASKED", 8, drop=4),
 )
 _ABOUT = {

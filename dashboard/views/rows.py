@@ -52,6 +52,8 @@ class Column:
     """Falls away when there is no room, the highest first; 0 never does."""
     calm: bool = False
     """Changes by itself, such as a countdown: a change is no news."""
+    path: bool = False
+    """Holds paths, which are cut in front: their ends tell them apart."""
 
 
 class Rows(Protocol):
@@ -131,11 +133,18 @@ def fitted(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[
         if columns[victim].drop == 0:
             break
         shown.remove(victim)
-    spare = max(0, width - _needed(columns, shown, gap))
-    parts = sum(columns[index].grow for index in shown)
-    more = {index: spare * columns[index].grow // parts if parts else 0 for index in shown}
-    widest = {index: max(columns[index].width, columns[index].most) for index in shown}
-    return [(index, min(columns[index].width + more[index], widest[index])) for index in shown]
+    rooms = {index: columns[index].width for index in shown}
+    spare, growing = width - _needed(columns, shown, gap), [index for index in shown if columns[index].grow]
+    while spare > 0 and growing:  # what one cannot take goes to the others
+        parts = sum(columns[index].grow for index in growing)
+        wished = {index: rooms[index] + spare * columns[index].grow // parts for index in growing}
+        full = [index for index in growing if wished[index] >= columns[index].most]
+        for index in full or growing:
+            room = max(rooms[index], min(wished[index], columns[index].most))
+            spare -= room - rooms[index]
+            rooms[index] = room
+        growing = [index for index in growing if index not in full] if full else []
+    return [*rooms.items()]
 
 
 def _needed(columns: Sequence[Column], shown: list[int], gap: int) -> int:

@@ -300,7 +300,8 @@ class Table(Toned, ScrollView, can_focus=True):
             drawn = [Segment(span.text, style + self.tone(span.tone)) for span in shown]
             return [blank, *drawn] if column.right else [*drawn, blank]
         if not cell.lead:
-            return [Segment(fit(cell.text, room, right=column.right), toned)]
+            text = lines.cut_path(cell.text, room) if column.path else cell.text
+            return [Segment(fit(text, room, right=column.right), toned)]
         lead = fit(cell.lead, min(len(cell.lead), room))
         return [
             Segment(lead, style + self.tone("faint")),

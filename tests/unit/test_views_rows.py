@@ -40,6 +40,12 @@ def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: l
     assert all(room >= given_columns[index].width for index, room in shown)
 
 
+def test_what_a_column_cannot_take_goes_to_the_others() -> None:
+    wide, narrow, grown = Column("A", 10, grow=1, most=20), Column("B", 5), Column("C", 10, grow=1)
+
+    assert fitted([wide, narrow, grown], 100) == [(0, 20), (1, 5), (2, 100 - 20 - 5 - 2 * GAP)]
+
+
 @given(columns, st.integers(1, 200), st.integers(1, 200))
 def test_a_wider_table_shows_at_least_the_columns_of_a_narrower_one(
     given_columns: list[Column], width: int, more: int

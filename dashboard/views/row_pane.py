@@ -1,0 +1,98 @@
+"""What stands below a table: more of the row under the cursor than fits into its line. Pure."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dashboard.views.ended import EndedTask
+from dashboard.views.header import Glimpse
+from dashboard.views.inbox import MEANINGS, question_lines
+from dashboard.views.lines import BLANK, Line, Span, hairline, padded
+from dashboard.views.prose import prose
+from dashboard.views.rows import Cell
+from dashboard.views.run_facts import run_facts
+from dashboard.views.run_work import Census, at_work_lines, waiting_lines
+from dashboard.views.sections import wrapped
+from dashboard.views.task_facts import child_lines, gone_facts, task_facts
+from engine.core.state import Escalation
+
+_LABEL = 12
+_WIDEST = 120
+"""A line of words is no longer: the eye does not find back from its end."""
+_MOST = 8
+"""Lines of one paragraph."""
+
+
+class More(NamedTuple):
+    """What is told of a row."""
+
+    title: str
+    lines: Sequence[Line]
+    right: str = "enter opens it"
+    """What stands at the other end of its hairline."""
+
+
+def drawn(more: More, width: int) -> list[Line]:
+    """Return the pane with its hairline."""
+    return [hairline(more.title, width, right=more.right), *more.lines]
+
+
+def of_need(glimpse: Glimpse, key: str, width: int) -> More | None:
+    """Return a question whole, with its answers and what each means; or what is wrong with a member or a task."""
+    state, now_ms = glimpse.state, glimpse.now_ms
+    asked = state.escalations.get(key)
+    if asked is not None:
+        lines = _worded(question_lines(state, asked, now_ms), width)
+        meanings = [Cell(_means(asked, one), "muted", f"  {one:<15}") for one in asked.options]
+        answers = [Line((Span(" answers", "muted"),)), *_worded(meanings, width)] if meanings else []
+        return More(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it")
+    if key in state.tasks:
+        return of_task(glimpse, key, None, width)
+    member = state.agents.get(key) or state.supervisors.get(key)
+    if member is None:
+        return None
+    return More(member.name, _worded([Cell(str(member.error or "nothing is wrong with it"), "error")], width))
+
+
+def _means(asked: Escalation, answer: str) -> str:
+    means = MEANINGS.get((asked.kind, answer), "")
+    return f"{means}  (the default)".strip() if answer == asked.default else means
+
+
+def of_task(glimpse: Glimpse, key: str, ended: EndedTask | None, width: int) -> More | None:
+    """Return how a task stands and why, its error whole, and the tasks that it asked for."""
+    state, now_ms, names = glimpse.state, glimpse.now_ms, glimpse.names
+    task = state.tasks.get(key)
+    if task is None:
+        return More("TASK", gone_facts(key, ended, names, width=width, now_ms=now_ms)) if ended is not None else None
+    lines = task_facts(state, task, glimpse.counts, glimpse.live, names, width=width, now_ms=now_ms)
+    if task.error is not None and len(task.error) > width - 4:
+        lines += _worded([Cell(task.error, "error")], width)
+    asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=glimpse.working)
+    return More("TASK", [*lines, *_under(asked)])
+
+
+def of_run(glimpse: Glimpse, key: str, found: Census, text: str, width: int, height: int) -> More:
+    """Return how far a run is with what is at work and what waits; of one that has ended the begin of its output."""
+    state, now_ms, working = glimpse.state, glimpse.now_ms, glimpse.working
+    facts = run_facts(state, key, found.stages, width=width, now_ms=now_ms, working=working)
+    wide = min(width, _WIDEST) - 2
+    if key not in state.runs:
+        return More("RUN", [*facts, BLANK, *_under(prose(text, width - 2)[: max(0, height - len(facts))])])
+    at_work = at_work_lines(state, found, glimpse.live, width=wide, now_ms=now_ms, working=working)
+    waits = waiting_lines(state, found, glimpse.counts, width=wide, now_ms=now_ms)
+    return More("RUN", [*facts, BLANK, *_under([*at_work, *waits])])
+
+
+def _under(lines: Sequence[Line]) -> list[Line]:
+    return [one._replace(spans=(Span(" "), *one.spans)) for one in lines]
+
+
+def _worded(told: Sequence[Cell], width: int) -> list[Line]:
+    """Return paragraphs in as many lines as they need, their labels before them."""
+    lines: list[Line] = []
+    for cell in told:
+        lead = padded(cell.lead, max(_LABEL, len(cell.lead))) if cell.lead else ""
+        for at, piece in enumerate(wrapped(cell.text, max(8, min(width, _WIDEST) - len(lead) - 2), _MOST)):
+            label = Span(f" {lead}" if not at else " " * (len(lead) + 1), "muted")
+            lines.append(Line((label, Span(piece, cell.tone))))
+    return lines
