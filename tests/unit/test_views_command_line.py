@@ -66,6 +66,12 @@ def test_the_command_line_knows_every_word_of_it(line: str) -> None:
     assert [word for word in words if word.startswith("--") and word.split("=")[0] not in options] == []
 
 
+def test_every_command_that_is_not_sent_by_python_alone_is_said_as_a_command_line() -> None:
+    silent = {kind for kind in on.COMMAND_KINDS if command_line(kind, {}) == ""}
+
+    assert silent == {"register_spec", "unregister_spec", "ping"}
+
+
 def test_what_only_python_sends_is_said_in_words() -> None:
     command = on.RegisterSpec(spec=SPEC)
 
