@@ -280,11 +280,17 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
         Nothing is reported of it: the tasks have their ends, and to be told them again is no event.
         """
+        if not self.was_answered(key):
+            return None
+        return await self._answered(answer_of(self.state, self.effect.task_id, self.effect.attempt, key))
+
+    def was_answered(self, key: str) -> bool:
+        """Return True if all of what an earlier attempt asked by this key has ended."""
         task = self.state.tasks.get(self.effect.task_id)
         call = None if task is None else task.calls.get(key)
-        if task is None or call is None or call.open or (task.attempt is not None and key in task.attempt.owed):
-            return None
-        return await self._answered(answer_of(self.state, task.id, self.effect.attempt, key))
+        if task is None or call is None or call.open:
+            return False
+        return task.attempt is None or key not in task.attempt.owed
 
     async def _answered(self, answer: AnswerCall) -> list[DelegationResult]:
         text = self._services.text

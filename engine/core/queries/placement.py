@@ -108,10 +108,15 @@ def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, l
 
 
 def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_be_able: bool) -> Iterator[str]:
-    for agent in agents_in(state, supervisor):
-        if agent.name in names and agent.removing is None and (is_able(state, agent) or not must_be_able):
+    # A lead that asks fifty members in one turn comes here for each: one pass over them, and no generator in between.
+    agents, has_teams = state.agents, False
+    for member_id in supervisor.members:
+        agent = agents.get(member_id)
+        if agent is None:
+            has_teams = True
+        elif agent.name in names and agent.removing is None and (is_able(state, agent) or not must_be_able):
             yield agent.id
-    for team in teams_in(state, supervisor):
+    for team in teams_in(state, supervisor) if has_teams else ():
         if team.name in names and (not must_be_able or _is_team_able(state, team)):
             yield team.id
 

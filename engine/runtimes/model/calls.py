@@ -101,7 +101,15 @@ class Calls:
             return replace(found[place], key=made[place][1])
 
         for late in (False, True):
-            await _at_once([(place, make) for place, _, make, is_late in made if is_late is late], put)
+            due = []
+            for place, key, make, is_late in made:
+                if is_late is not late:
+                    continue
+                if self._work.is_recorded(key) or self._work.was_answered(key):
+                    await put(place, make)  # from the journal: fifty tasks of the loop would only wait for each other
+                else:
+                    due.append((place, make))
+            await _at_once(due, put)
         return [keyed(place) for place in range(len(calls))]
 
     def _comes_last(self, call: Call) -> bool:
@@ -170,8 +178,9 @@ async def _at_once(calls: Sequence[tuple[int, Make]], put: Callable[[int, Make],
         except (AttemptInterrupted, Exception) as error:
             ended.append(error)
 
-    if len(calls) == 1:
-        await put(*calls[0])
+    if len(calls) <= 1:
+        for one in calls:
+            await put(*one)
         return
     async with anyio.create_task_group() as group:
         for place, make in calls:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from engine.core.fact import JsonValue
 from engine.core.queries.track_record import category_told
 from engine.core.queries.workers import Worker, why_no_worker, workers_of
-from engine.core.state import Supervisor, Task
+from engine.core.state import State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
 from engine.runtimes.model.own import CallResult, Forwarded, Refused, keep, text_in
@@ -27,14 +27,22 @@ class Workers:
 
     def __init__(self, work: Work) -> None:
         self._work = work
+        self._seen: tuple[State, int] | None = None
+        self._now: list[Worker] = []
+        self._names: frozenset[str] = frozenset()
 
     @property
     def now(self) -> list[Worker]:
         """The workers available now, with their track records if the supervisor's settings ask for that."""
         state, effect = self._work.state, self._work.effect
-        task = state.tasks.get(effect.task_id)
-        category = None if task is None else category_told(state, self._home, task)
-        return workers_of(state, self._home, lead_id=effect.agent_id, category=category)
+        # Only events change a state: the fifty calls of one turn look once, and the schemas of a turn too.
+        if self._seen is None or self._seen[0] is not state or self._seen[1] != state.seq:
+            task = state.tasks.get(effect.task_id)
+            category = None if task is None else category_told(state, self._home, task)
+            self._now = workers_of(state, self._home, lead_id=effect.agent_id, category=category)
+            self._names = frozenset(one.name for one in self._now)
+            self._seen = state, state.seq
+        return self._now
 
     @property
     def names(self) -> list[str]:
@@ -49,7 +57,7 @@ class Workers:
     def why_not(self, worker: str) -> str | None:
         """Return why `worker` cannot get work; None if it can."""
         workers = self.now
-        if len(workers) > MOST_NAMED and worker in capabilities_of(workers):
+        if worker in self._names or (len(workers) > MOST_NAMED and worker in capabilities_of(workers)):
             return None
         return why_no_worker(self._work.state, self._home, worker, lead_id=self._work.effect.agent_id)
 
