@@ -26,6 +26,7 @@ from dashboard.frame.table_screen import TableScreen
 from dashboard.guide import Guide
 from dashboard.habits import Habits
 from dashboard.looking import look
+from dashboard.navigation import visit
 from dashboard.palette import Everything
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
@@ -36,7 +37,6 @@ from dashboard.views.header import Glimpse
 from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
-from dashboard.visiting import visit
 from engine.strategies_plugins import installed_strategies
 
 FLUSH_S = 0.1

@@ -5,8 +5,8 @@ from pathlib import Path
 from dashboard.actions import BY_NAME
 from dashboard.app import QuarterdeckApp
 from dashboard.habits import Habits, habits_file
+from dashboard.navigation import read_place
 from dashboard.settings import read_settings, settings_file
-from dashboard.visiting import read_place
 from store import Reader
 
 

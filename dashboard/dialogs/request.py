@@ -25,9 +25,9 @@ from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import Submit, SwitchStrategy
+from engine.core.excerpts import args_of
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at, word_for
-from engine.core.shown import args_of
 
 _UNWRITTEN = "…"
 """Stands for the request while nothing is written, to check the rest."""

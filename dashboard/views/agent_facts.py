@@ -9,8 +9,8 @@ from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_agent
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, spread
+from dashboard.views.live_values import published
 from dashboard.views.plots import meter, spark
-from dashboard.views.published import published
 from dashboard.views.work import circuit_words
 from engine.core.entities.work import Task
 from engine.core.events import AgentSwapped, StepRecorded

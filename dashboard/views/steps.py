@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dashboard.views.amounts import clock, counted, duration, elapsed, spent
+from dashboard.views.live_values import published
 from dashboard.views.names import readable
-from dashboard.views.published import published
 from dashboard.views.rows import Cell
 from engine.core.events import Event, ModelFailed, StepRecorded
 from engine.core.fact import JsonValue

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dashboard.views.amounts import counted, remaining
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
-from dashboard.views.published import published
+from dashboard.views.live_values import published
 from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
 from engine.core.queries.able import AWAY

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from dashboard.actions import BY_NAME
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.files import ImportDialog
+from dashboard.navigation import place_of
 from dashboard.settings import read_settings, settings_file
 from dashboard.views.amounts import size
 from dashboard.views.place import Place
-from dashboard.visiting import place_of
 from dashboard.web.confinement import confine
 from dashboard.web.driver import TabDriver
 from engine.garbage import collect_rarely

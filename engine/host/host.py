@@ -43,7 +43,7 @@ from engine.runtimes.catalogue import built_in
 from engine.runtimes.pending import Pending
 from engine.runtimes.processes import Processes, spare_cores
 from engine.runtimes.programs.watched import Watched
-from engine.runtimes.reserving import Reservations
+from engine.runtimes.reservations import Reservations
 from engine.runtimes.threads import Threads
 from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies

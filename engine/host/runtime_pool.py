@@ -18,7 +18,7 @@ from engine.runtimes.pending import Pending
 from engine.runtimes.processes import Processes
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
-from engine.runtimes.toolbox.shelf import Shelf
+from engine.runtimes.toolbox.tool_cache import ToolCache
 from engine.runtimes.values import with_class
 
 SPARE = 64
@@ -64,7 +64,7 @@ class RuntimePool:
         self._processes = processes
         self._programs = programs
         self._start = start
-        self._shelf = Shelf(start)
+        self._tool_cache = ToolCache(start)
         self._ready: dict[str, Runtime] = {}
         self._waiting: dict[str, list[Pending[Runtime]]] = {}
         """Waiters for runtimes that are being made."""
@@ -160,7 +160,7 @@ class RuntimePool:
             threads=self._threads,
             processes=self._processes,
             programs=self._programs,
-            shelf=self._shelf,
+            tool_cache=self._tool_cache,
         )
 
     def _sweep(self) -> None:

@@ -13,7 +13,7 @@ from engine.runtimes.processes import Processes
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
 from engine.runtimes.toolbox.functions import FunctionTool
-from engine.runtimes.toolbox.shelf import Shelf
+from engine.runtimes.toolbox.tool_cache import ToolCache
 
 
 class Code:
@@ -27,7 +27,7 @@ class Code:
         threads: For imports, and for plain functions.
         processes: For functions that compute.
         programs: For programs of others.
-        shelf: The tools that were made of functions so far; None begins anew, and starts
+        tool_cache: The tools that were made of functions so far; None begins anew, and starts
             no server.
     """
 
@@ -40,7 +40,7 @@ class Code:
         threads: Threads,
         processes: Processes,
         programs: Watched,
-        shelf: Shelf | None = None,
+        tool_cache: ToolCache | None = None,
     ) -> None:
         self._bound = bound
         self._sources = sources
@@ -50,8 +50,8 @@ class Code:
         self.threads = threads
         self.processes = processes
         self.programs = programs
-        self._shelf = shelf or Shelf(_start_nothing)
-        self.servers = self._shelf.servers
+        self._tool_cache = tool_cache or ToolCache(_start_nothing)
+        self.servers = self._tool_cache.servers
 
     async def locate(self, reference: str) -> Origin:
         """Return where a reference is imported from.
@@ -86,7 +86,7 @@ class Code:
         for reference in spec.tools:
             if not isinstance(reference, str) or ":" not in reference:
                 continue
-            tool = self._shelf.tool(reference, await self.load(reference))
+            tool = self._tool_cache.tool(reference, await self.load(reference))
             if tool.name in tools:
                 raise Unusable(
                     f"agent {spec.name!r} has two tools named {tool.name!r}; give one another with @tool(name=...)"

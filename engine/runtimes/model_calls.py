@@ -13,9 +13,9 @@ from engine.core.signals import BudgetShort, Signal
 from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
-from engine.runtimes.holding import SlotHolder, of_attempt
+from engine.runtimes.attempt_slot import SlotHolder, of_attempt
 from engine.runtimes.pending import Pending
-from engine.runtimes.reserving import Hold, is_bound, unreported
+from engine.runtimes.reservations import Hold, is_bound, unreported
 
 
 class ModelCaller(SlotHolder):

@@ -19,7 +19,7 @@ from engine.core.validation.bounds import LONGEST_S
 from engine.core.values import Held, preview
 from engine.errors import AttemptInterrupted, ToolRejected
 from engine.guards import CheckedOutput, holds_for
-from engine.runtimes.holding import SlotHolder, of_attempt
+from engine.runtimes.attempt_slot import SlotHolder, of_attempt
 from engine.runtimes.pending import Pending
 from engine.runtimes.task import as_text
 from engine.runtimes.values import clean, shown_input

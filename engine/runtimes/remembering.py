@@ -18,7 +18,7 @@ from engine.core.validation.bounds import Importance, Recalls, Remark, Tags
 from engine.core.validation.records import check_arguments
 from engine.errors import AttemptInterrupted
 from engine.models.records import Message
-from engine.runtimes.holding import Services, of_attempt
+from engine.runtimes.attempt_slot import Services, of_attempt
 from engine.runtimes.task import as_text
 from engine.runtimes.values import clean
 

@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, TypedDict
 
+from engine.core.excerpts import shown
 from engine.core.fact import JsonValue
-from engine.core.shown import shown
 from engine.core.values import Usage
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
 from engine.runtimes.child import traits_of, words_of

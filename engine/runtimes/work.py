@@ -33,13 +33,13 @@ from engine.core.state import CallKind
 from engine.core.values import Held
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import ModelError
-from engine.runtimes.holding import Services as Services
-from engine.runtimes.holding import of_attempt as of_attempt
+from engine.runtimes.attempt_slot import Services as Services
+from engine.runtimes.attempt_slot import of_attempt as of_attempt
+from engine.runtimes.live_output import Showing
 from engine.runtimes.model_calls import ModelCaller
 from engine.runtimes.pending import Pending
 from engine.runtimes.people import PeopleLine
 from engine.runtimes.remembering import Remembering
-from engine.runtimes.showing import Showing
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
 from engine.runtimes.time_limits import TimeLimit
 from engine.runtimes.values import one_line

@@ -156,7 +156,7 @@ class Wire:
             await checkpoint()
 
 
-class Shelf:
+class ToolCache:
     """Snapshots in memory; the store's own compress in a thread, whose timing is not deterministic."""
 
     def __init__(self, kept: dict[int, bytes], mishaps: Mishaps, journal: sqlite3.Connection) -> None:
@@ -222,7 +222,7 @@ class Disk:
             file_id=FILE_ID,
             journal=Journal(wire, wire, path=None, token=token, end=end_of(writer)),
             inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, None)), path=None),
-            snapshots=cast(Snapshots, Shelf(self.snapshots, mishaps, writer)),
+            snapshots=cast(Snapshots, ToolCache(self.snapshots, mishaps, writer)),
             live=LiveOutput(lease, None),
             lease=lease,
         )

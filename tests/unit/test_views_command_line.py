@@ -9,7 +9,7 @@ from dashboard.cli import quarterdeck
 from dashboard.views.command_line import command_line, in_words
 from engine.core import commands as on
 from engine.core.commands import Command
-from engine.core.shown import args_of
+from engine.core.excerpts import args_of
 from tests.world import agent
 
 SPEC = agent("scout", "scan")

@@ -35,12 +35,12 @@ from engine.core.decide.attempts import ON_STOPPED
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
+from engine.core.excerpts import args_of
 from engine.core.fact import changed
 from engine.core.followups import FollowUp
 from engine.core.limits import deadlines, enforcement
 from engine.core.outcomes import Applied, stamped
 from engine.core.queries.undoing import as_command, as_json, inverse_of
-from engine.core.shown import args_of
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.core.validation.records import checked

@@ -13,9 +13,9 @@ import anyio
 from engine.core.fact import JsonValue
 from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
+from engine.runtimes.model.builtin_tools import CallResult, OwnTool
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
-from engine.runtimes.model.own import CallResult, OwnTool
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of, tool_step

@@ -12,7 +12,7 @@ from engine.core.queries.workers import Worker, why_no_worker, workers_of
 from engine.core.state import State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import CallResult, Forwarded, Refused, keep, text_in
+from engine.runtimes.model.builtin_tools import CallResult, Forwarded, Refused, keep, text_in
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
 from engine.runtimes.model.tools import Arguments, error_result, object_schema
 from engine.runtimes.work import Work

@@ -14,13 +14,13 @@ import msgspec
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import Call, Message, ModelAnswer, ModelError, ToolSchema
+from engine.runtimes.model.builtin_tools import CallResult
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.compaction import Compaction
 from engine.runtimes.model.conversation import Conversation, in_short
-from engine.runtimes.model.endings import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
+from engine.runtimes.model.errors import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fitting
-from engine.runtimes.model.own import CallResult
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, kept
 from engine.runtimes.people import steers_key

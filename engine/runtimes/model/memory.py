@@ -6,7 +6,7 @@ from engine.core.errors import BadValue
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work, of_attempt
 

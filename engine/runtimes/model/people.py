@@ -2,7 +2,7 @@
 
 from engine.core.fact import JsonValue
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.people import checked_question
 from engine.runtimes.work import Work

@@ -12,8 +12,8 @@ from engine.core.signals import PlannedItem
 from engine.core.values import preview
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
+from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.delegation import Workers
-from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import DelegationResult, Work
 

@@ -17,7 +17,7 @@ from engine.core.fact import JsonValue
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.joins import Result, concat
 from engine.runtimes.model.conversation import Conversation
-from engine.runtimes.model.endings import ModelStopped
+from engine.runtimes.model.errors import ModelStopped
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fitting
 from engine.runtimes.people import steers_key

@@ -12,7 +12,7 @@ import msgspec
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema
-from engine.runtimes.model.endings import all_failed
+from engine.runtimes.model.errors import all_failed
 from engine.runtimes.model.lookup import NamedModel
 from engine.runtimes.work import Work, of_attempt
 

@@ -18,7 +18,7 @@ from engine.core.state import ParkedFor, State
 from engine.core.values import Held
 from engine.models.records import Models
 from engine.runtimes.pending import Pending
-from engine.runtimes.reserving import Reservations
+from engine.runtimes.reservations import Reservations
 from engine.runtimes.threads import Threads
 from engine.runtimes.time_limits import TimeLimit
 from engine.stream.bus import Bus

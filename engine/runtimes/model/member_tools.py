@@ -17,7 +17,7 @@ from engine.core.queries.workers import workers_of
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError
 from engine.models.records import ToolSchema
-from engine.runtimes.model.own import CallResult, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work
 

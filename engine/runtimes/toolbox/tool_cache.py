@@ -9,7 +9,7 @@ from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.servers import Servers
 
 
-class Shelf:
+class ToolCache:
     """Tools by the references of their functions, and servers.
 
     Args:
