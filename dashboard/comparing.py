@@ -1,4 +1,4 @@
-"""What differs between two teams, as an operator names them: moments of the database that is shown, files, archives.
+"""Compares two teams: moments of the database that is shown, files, archives, as an operator names them.
 
 Reads files for as long as a state takes to fold: called in a thread.
 """

@@ -106,7 +106,7 @@ class Guide:
         return Swap(app.feed.names.of(self._swapped.agent_id), self._before_ms, taken)
 
     def _open_report(self, app: "QuarterdeckApp", now_ms: int) -> None:
-        """Show the report of the first run that ends, once, unless somebody is at something else."""
+        """Show the report of the first run that ends, once, unless the user is busy on another screen."""
         done = [run for run in app.feed.state.finished if run.ended_ms >= self._since_ms]
         if self._opened or not done:
             return

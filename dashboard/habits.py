@@ -1,4 +1,4 @@
-"""What a user has set by hand and finds again in every dashboard: sizes of panes, and that the tour was offered.
+"""Remembers what a user has set by hand: sizes of panes, and that the tour was offered.
 
 One JSON file that the dashboard itself writes, apart from the settings, which are the user's to write. What cannot be
 read counts as nothing, and what cannot be written holds until the dashboard is left.

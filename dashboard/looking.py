@@ -1,4 +1,4 @@
-"""Makes the view of the team that all screens draw: as the files say it now, or as of a past moment."""
+"""Makes the view of the team that all screens draw: live, or as of a past moment."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a dashboard stands, and how it gets there: for `--open`, and for a browser that comes back.
+"""Reads and opens places of the dashboard: for `--open`, and for a browser that reconnects.
 
 The places are those of `dashboard.places`; `agent/ID`, `task/ID` and so on are the pages of one object.
 """

@@ -1,7 +1,7 @@
 """Which screens there are: every file in `screens` is a place, every file in `pages` shows one object.
 
 They are found by the names of their files and imported when they are first opened, so that a new screen is one file
-and the first frame does not wait for those that nobody looks at.
+and the first frame does not wait for those that are not open.
 """
 
 from functools import cache

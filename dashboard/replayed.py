@@ -1,4 +1,4 @@
-"""A finished run walked through again, as words: for its page and for the command line."""
+"""Replays a finished run and reports the result as text: for its page and for the command line."""
 
 import shlex
 from pathlib import Path

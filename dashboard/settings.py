@@ -1,4 +1,4 @@
-"""What a user has chosen for every dashboard: colours, motion, how to be called, keys. One TOML file.
+"""The user's settings for every dashboard: colours, motion, name, keys. One TOML file.
 
     theme = "light"            # dark, light, contrast, colorblind
     motion = "reduced"         # full, reduced

@@ -1,4 +1,4 @@
-"""Specs as text that somebody edits: where they begin, what is wrong in them, what they bring."""
+"""Specs as text in an editor: initial text, faults, and the parsed specs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

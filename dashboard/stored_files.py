@@ -1,4 +1,4 @@
-"""Files that were made of a database and lie beside it: archives, and forks by the names that the dashboard gives."""
+"""Finds the archives and forks that lie beside a database, by the names that the dashboard gives."""
 
 from pathlib import Path
 from typing import Literal

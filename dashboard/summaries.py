@@ -1,4 +1,4 @@
-"""What happened when in one file, kept for the time bar: summaries of full blocks are read once.
+"""Summaries of one journal for the time bar: those of full blocks are read once.
 
 `read` is called in a thread, with a reader of its own; what it has found is taken over as one piece, so that `spans`
 may be asked in another.

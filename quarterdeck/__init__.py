@@ -1,7 +1,7 @@
 """The public names of Quarterdeck: `from quarterdeck import DynamicSupervisor, AgentSpec`.
 
-They are those of `engine.__all__`, each loaded on first use. `python -m quarterdeck` is the command line. Nothing of
-ours imports this package.
+They are those of `engine.__all__`, each loaded on first use. `python -m quarterdeck` is the command line. No
+other package here imports this one.
 """
 
 import sys

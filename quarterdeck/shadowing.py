@@ -1,4 +1,4 @@
-"""Whether the packages that would be imported are ours: a user's own `engine` or `store` could take their place."""
+"""Checks that the packages to import are Quarterdeck's: a user's own `engine` or `store` could shadow them."""
 
 import sys
 from importlib.util import find_spec

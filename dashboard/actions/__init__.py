@@ -1,4 +1,4 @@
-"""The one table of what an operator can do: keys, words of the `:` line, their completion and the help come from it.
+"""The table of all actions: keys, words of the `:` line, their completion and the help come from it.
 
 An action stands in the file of its subject, with what it asks and the handler that asks it.
 """

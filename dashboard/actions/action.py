@@ -1,4 +1,4 @@
-"""What an action is, and what every one may ask of the screen on which it is called.
+"""Base types of actions: an action, its arguments, and the screen on which it is called.
 
 An action is called by its key, by its word in the `:` line, or by a click on the key; all of that comes from its row
 in the table of `dashboard.actions`.

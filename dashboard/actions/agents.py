@@ -1,4 +1,4 @@
-"""What an operator does with agents and supervisors at work: swap, back again, another strategy, pause."""
+"""Actions on agents and supervisors at work: swap, rollback, another strategy, pause."""
 
 from functools import partial
 

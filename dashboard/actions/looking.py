@@ -1,4 +1,4 @@
-"""What an operator looks at more closely: in words, as JSON, or taken along to the clipboard."""
+"""Actions that show more of an object: in words, as JSON, or copied to the clipboard."""
 
 from dashboard.actions.action import Acting, Action, Spoken
 from dashboard.views.amounts import counted

@@ -1,4 +1,4 @@
-"""One action on all rows that are marked: a dialog that lists what happens to each, and one line of what came of it."""
+"""One action on all marked rows: a dialog that lists the effect on each, and one line with the outcome."""
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting

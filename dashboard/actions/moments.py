@@ -1,4 +1,4 @@
-"""What an operator does with time: marks, events, minutes, freeze and play, jumps, a fork, and back to live."""
+"""Actions of time travel: marks, events, minutes, freeze and play, jumps, a fork, and back to live."""
 
 from functools import partial
 

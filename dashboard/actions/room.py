@@ -1,4 +1,4 @@
-"""What an operator does with the room itself: screens, who needs a person, the engine, archives, help."""
+"""Actions about the dashboard itself: screens, open questions, the engine, archives, help."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an operator writes as YAML: a new agent, another spec for one at work."""
+"""Actions that edit YAML: a new agent, another spec for one at work."""
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, supervisors

@@ -1,4 +1,4 @@
-"""Who is in the team, what it may do, and what it is asked: members, settings, requests; cancelling and removing."""
+"""Actions about the team: members, settings, requests; cancelling and removing."""
 
 from collections.abc import Sequence
 from pathlib import Path

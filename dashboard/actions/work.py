@@ -1,4 +1,4 @@
-"""What an operator does with work and questions: again, how urgent, by when, by whom, what to answer."""
+"""Actions about work and questions: retry, priority, deadline, reassign, answer."""
 
 from collections.abc import Sequence
 from functools import partial

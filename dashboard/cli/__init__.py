@@ -116,7 +116,7 @@ def _invoked(words: list[str], settings: Settings) -> int:
 def _ended(error: Exception, settings: Settings) -> int:
     failure = failure_of(error)
     if settings.chosen is not None and isinstance(error, Failure):
-        from dashboard.cli.database import with_team  # loaded by whoever chose a database
+        from dashboard.cli.database import with_team  # loaded once a database is chosen
 
         failure = with_team(failure, settings.chosen)
     try:

@@ -28,10 +28,10 @@ REQUEST = "audit"
 WITHIN_S = {
     "mapper": 36, "librarian": 36, "metrician": 160, "hazard_lead": 160, "duplicate_finder": 160, "doc_checker": 160,
 }  # fmt: skip
-"""Seconds that each lead has where somebody watches: three to five minutes in all, on any machine."""
+"""Seconds that each lead has when the demo is watched: three to five minutes in all, on any machine."""
 ASKS = "metrician"
 GIVES_UP, ESCALATES = "[{retry: 1}, failover]", "[{retry: 1}, failover, {escalate: {after_s: 45, default: reject}}]"
-"""What happens to a file that no parser takes, and what where somebody watches; of the first agent that has it."""
+"""Policies for a file that no parser takes, unwatched and watched; for the first agent that has it."""
 LINE_EVERY_S = 2.0
 
 
@@ -98,7 +98,7 @@ def crew_text(model: str | None, *, watched: bool = False, timed: bool = False) 
 
     Args:
         model: An editor that this model plays sums the report up.
-        watched: Somebody looks on: the crew asks about what it cannot decide.
+        watched: A person looks on: the crew asks about what it cannot decide.
         timed: The crew has so many minutes and takes a sample of the files, whatever the machine.
     """
     text = crew_file().read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     code = TeamCode(files[0])
     allow(code)
     commands = [file.load_command(folder=folder) for file in files]
-    # A crew that is up stays as it is, whether somebody looked on when it was started or not.
+    # A crew that is up stays as it is, whether it was started watched or not.
     known = [one for one in commands if is_loaded(folded(db), one, code.digests)] if is_alive(db) else []
     return launch(db, (known or commands)[0], code.digests)
 

@@ -52,7 +52,7 @@ def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
 def watch_for_loss(store: Store, *, as_json: bool) -> None:
     """Watch for the loss of a store beside the loop, and end the process where the loop does not notice in time.
 
-    An agent that blocks the loop makes the engine look hung, possibly for ever.
+    An agent that blocks the loop makes the engine look hung, possibly permanently.
     """
     db = store.path
     assert db is not None

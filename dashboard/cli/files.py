@@ -154,7 +154,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     if trusting:
         allow(code)
     trusted = not file.references or trust_list().is_trusted(file.path, file.sha256, code.files)
-    with redirect_stdout(sys.stderr):  # what the team's modules print when they are imported is no result of ours
+    with redirect_stdout(sys.stderr):  # what the team's modules print at import is not part of the result
         problems = code.unresolved() if trusted else []
         problems += code.unstarted() if trusted and not no_servers else []
     if problems:

@@ -122,4 +122,4 @@ def _follow(db: Path, run_id: str, shown: _Text | _Json, stop: threading.Event, 
                 if len(records) < PAGE:
                     stop.wait(LOOK_S)
     except StoreError:
-        return  # whoever waits for the run reads the same file, and says so
+        return  # the caller that waits for the run reports the same error

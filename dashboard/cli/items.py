@@ -1,4 +1,4 @@
-"""What `--json` says of agents, tasks, runs and supervisors: one dict each, in shapes that scripts rely on.
+"""The `--json` objects of agents, tasks, runs and supervisors: one dict each, in shapes that scripts rely on.
 
 Pure: from the state to values of JSON. Unknown is None, never 0. A golden file in `tests/contract` holds each shape.
 See docs/reference/command-line.md.

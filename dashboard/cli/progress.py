@@ -1,6 +1,6 @@
 """Waits for a run to end, and reports its progress meanwhile.
 
-Rule: it reads the journal and never asks the engine, so that waiting works for everybody who may read the file, and
+Rule: it reads the journal and never asks the engine, so that waiting works for every user who may read the file, and
 ends with a message when the engine is gone.
 """
 

@@ -1,4 +1,4 @@
-"""Code that a command needs, allowed first, and `trust`, which allows, lists and revokes it.
+"""Asks for trust in the code that a command needs; `trust` allows, lists and revokes it.
 
 A team file is allowed as a whole; what files with specs and archives name is allowed once for a database.
 """

@@ -63,7 +63,7 @@ def ignored_by_git(folder: Path) -> frozenset[str]:
     """Names below `folder` that git ignores, folders with a slash at the end; blocking.
 
     Outside a repository git reads the `.gitignore` files for an empty one. Nothing is ignored where there is no git, or
-    where the folder itself is ignored as a whole (a build folder that somebody asked to audit).
+    where the folder itself is ignored as a whole (a build folder that is audited on request).
     """
     listing = ("ls-files", "-z", "--others", "--ignored", "--directory")
     try:

@@ -1,4 +1,4 @@
-"""Putting hostile text into Markdown: names and findings come from the folder, and the folder from anybody. Pure."""
+"""Escapes untrusted text for Markdown: names and findings come from the audited folder. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -120,7 +120,7 @@ def stdlib_folder(
         `target`, holding the slice of the library at its top and the odd files in `odd/`.
 
     Raises:
-        FolderTaken: `target` holds files of somebody else.
+        FolderTaken: `target` holds files of another user or program.
     """
     _claim(target)
     library = Path(sysconfig.get_path("stdlib"))

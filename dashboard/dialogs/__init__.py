@@ -1,4 +1,4 @@
-"""What an operator is asked before something is changed: one dialog a command or two, each loaded on first use."""
+"""Dialogs that an operator confirms before a change: one for a command or two, each loaded on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
-"""Answering questions: their answers as buttons, each with what it means; an editor where one needs an output.
+"""Dialog for answering questions: answers as buttons, each with what it means; an editor where one needs an output.
 
-Rule: what somebody else has answered meanwhile is said, with who and what, and not sent; what was written stays.
+Rule: a question that was answered elsewhere meanwhile is shown with who and what, and nothing is sent; the text stays.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Another spec for an agent at work, and an agent that is not there yet, written as YAML."""
+"""Dialogs that edit a spec as YAML: for an agent at work, and for a new agent."""
 
 from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor

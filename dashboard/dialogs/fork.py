@@ -1,4 +1,4 @@
-"""Fork: a new file that goes on, paused, from the moment that is shown.
+"""Fork dialog: a new file that continues, paused, from the moment that is shown.
 
 In a browser it has no path: the browser saves the file.
 """

@@ -1,4 +1,4 @@
-"""A dialog of one line: what is typed is read at once, and what it would do is said below it."""
+"""A dialog of one line: the input is parsed while it is typed, and its effect is shown below."""
 
 from collections.abc import Iterable
 

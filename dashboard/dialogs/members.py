@@ -1,4 +1,4 @@
-"""Where a member belongs and how it leaves; who takes a task: choose one, what that would do is said below."""
+"""Dialogs that move or remove a member, and that reassign a task: choose one; its effect is shown below."""
 
 from collections.abc import Iterable
 from typing import Literal, cast

@@ -1,4 +1,4 @@
-"""Changing how a supervisor coordinates: the graph now and after, what stays done, what is planned anew."""
+"""Dialog that switches a strategy: the graph now and after, what stays done, what is planned anew."""
 
 import shlex
 from collections.abc import Iterable, Mapping

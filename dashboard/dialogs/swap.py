@@ -1,4 +1,4 @@
-"""Giving agents another spec, or the one before: both side by side, and what each of three ways does to their work."""
+"""Swap and rollback dialogs: both specs side by side, and what each of the three modes does to work in progress."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The frame that every screen has: header, tabs, body, time bar, keys. It never changes place.
+"""The frame of every screen: header, tabs, body, time bar, keys, always in the same place.
 
 A screen shows a `Glimpse` when it is told to `look`; it decides nothing about the team.
 """

@@ -58,7 +58,7 @@ class TableScreen(Frame):
 
     @property
     def first_order(self) -> str:
-        """How rows are sorted until somebody chooses."""
+        """How rows are sorted until the user chooses."""
         return next(iter(self.ORDERS), "")
 
     def body(self) -> Iterable[Widget]:

@@ -51,7 +51,7 @@ class Seen(NamedTuple):
 
 
 def oldest_in_queue(state: State, member_id: str) -> str:
-    """Return the task that waits longest for an agent, or for anybody under a supervisor; empty where none does."""
+    """Return the task that waits longest for an agent, or for any agent under a supervisor; empty where none does."""
     agent = state.agents.get(member_id)
     keys = (
         {f"agent:{member_id}"}

@@ -1,4 +1,4 @@
-"""What an agent says: as it writes it, else what it said or put out last, else what happened to it. Pure."""
+"""What an agent says: its live text, else its last text or output, else what happened to it last. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

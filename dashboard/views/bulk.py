@@ -1,4 +1,4 @@
-"""What a change does to each of several marked things: one line for each, and what became of all of them."""
+"""Previews of a change to several marked objects, one line for each, and the outcome for all of them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol

@@ -1,4 +1,4 @@
-"""A command that was carried out, as the command line that does the same."""
+"""Formats a command that was carried out as the equivalent command line."""
 
 import json
 import shlex

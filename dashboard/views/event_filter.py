@@ -1,6 +1,6 @@
 """Filters of events: what the journal is asked for, and what of it then passes.
 
-Rule: what is asked for is never less than what passes, so that a million events are walked where they are, and only
+Rule: the query never excludes an event that passes, so that a million events are searched in the database, and only
 the few that may pass are decoded.
 """
 

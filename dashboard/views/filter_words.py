@@ -1,4 +1,4 @@
-"""What a filter that is being typed may become: keys first, then what the team has under them."""
+"""Completion of filters: keys first, then the values that the team has for them."""
 
 from collections.abc import Callable, Iterable
 

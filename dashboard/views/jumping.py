@@ -1,4 +1,4 @@
-"""Letters for things to go to: as few keys as there can be, and none of them the beginning of another."""
+"""Labels for jump targets: prefix-free, and as short as possible."""
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnmASDFGHJKLQWERTYUIOPZXCVBNM"
 """In the order in which they are given: the home row first."""

@@ -1,4 +1,4 @@
-"""Deadlines and budgets in words: what is left of the time, and how much of what may be spent is."""
+"""Deadlines and budgets in words: the time that is left, and the share of a budget that is spent."""
 
 from decimal import Decimal
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What an engine publishes as JSON while attempts run: numbers and words that agents chose, in a file of anybody's."""
+"""Reads the JSON that an engine publishes while attempts run; the values, and the file, are untrusted."""
 
 import json
 from collections.abc import Mapping

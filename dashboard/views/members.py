@@ -1,4 +1,4 @@
-"""Whom something can be given to, the likeliest first, and how a request would be worked on."""
+"""Members that can take a request or a task, the likeliest first, and how a request would be worked on."""
 
 from dashboard.views.amounts import counted
 from dashboard.views.digest import Digest
@@ -105,7 +105,7 @@ def conversations(state: State, supervisor_id: str | None) -> list[str]:
 
 
 def has_conversations(state: State, supervisor_id: str | None) -> bool:
-    """Tell whether somebody under a supervisor would see what a conversation remembers: agents that a model plays."""
+    """Tell whether an agent under a supervisor would see what a conversation remembers: one that a model plays."""
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return False

@@ -1,4 +1,4 @@
-"""One line that comes by itself: what happened that a person has to know."""
+"""Notifications of one line: what happened that a person has to know."""
 
 from dashboard.views.amounts import duration
 from dashboard.views.rows import Cell
@@ -7,7 +7,7 @@ from engine.core.values import preview
 
 
 class News:
-    """Notice runs that end while somebody looks; those that had ended before are no news."""
+    """Notice runs that end while the dashboard is open."""
 
     def __init__(self) -> None:
         self._known: str | None = None
@@ -31,7 +31,7 @@ class News:
 
 
 def _told(run: RunSummary) -> Cell | None:
-    """A run that was cancelled was cancelled by somebody, who knows."""
+    """A cancelled run is no news: the user who cancelled it knows."""
     title = preview(run.title, 24)
     if run.status is RunStatus.DONE:
         took = duration(run.ended_ms - run.started_ms)

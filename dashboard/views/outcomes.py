@@ -1,4 +1,4 @@
-"""What a command or an import would do, decided by the engine's own code, and what became of it."""
+"""Previews of commands and imports, decided by the engine's own code, and their outcomes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple

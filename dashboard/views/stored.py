@@ -1,4 +1,4 @@
-"""What is stored of a team: moments from which its state was kept, archives and forks that lie beside its file."""
+"""Stored states of a team as rows: its snapshots, and the archives and forks beside its file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

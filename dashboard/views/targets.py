@@ -1,4 +1,4 @@
-"""What an action is about: the thing under the cursor, or one that was named."""
+"""The target of an action: the object under the cursor, or one that was named."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Suggestions of what to try, for whoever sees the demo for the first time.
+"""Suggestions of what to try, for first-time users of the demo.
 
 Each is shown once, while it applies to the team as it is now, and goes when it was done, when its time is over or when
 a key dismisses it. Pure: what was done comes as words, kinds of events and acts of the operator.

@@ -84,7 +84,7 @@ STEPS = (
 
 
 class Tour:
-    """Where somebody stands in it; None of `step` at the end."""
+    """The user's position in the tour; `step` is None at the end."""
 
     def __init__(self) -> None:
         self.place = -1

@@ -1,6 +1,6 @@
 """The routes of the web dashboard, and its open tabs.
 
-Rule: `_gate` runs before every route. Only the page, its files, `/login` and `/healthz` are there for everybody; the
+Rule: `_gate` runs before every route. Only the page, its files, `/login` and `/healthz` are open to all; the
 rest asks for a cookie, `/metrics` for a token of its own.
 """
 

@@ -1,4 +1,4 @@
-"""One line of the frame: cells on the left, and on the right others that fall away where there is no room."""
+"""One line of the frame: cells on the left, and cells on the right that are left out where there is no room."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Some lines that come and go, such as a step of the tour: they are there as soon as there is room for them."""
+"""A few lines that appear and disappear, such as a step of the tour, once there is room for them."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a dialog is filled in with: a line behind its label, one of a few values in a line, one of a few in lines."""
+"""Input fields of dialogs: a labelled line, and choices in one line or in several."""
 
 from collections.abc import Sequence
 

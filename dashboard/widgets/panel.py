@@ -21,7 +21,7 @@ WHEEL = 3
 class Panel(Lines, can_focus=True):
     """Show a title and lines below it; lines with a key can be chosen and opened, else the pane scrolls.
 
-    It follows the last line until somebody moves elsewhere; `edge` is the sign by which its title joins the line
+    It follows the last line until the user moves elsewhere; `edge` is the sign by which its title joins the line
     between it and what stands at its left, and empty for a pane at the left edge. One that `marks` shows its cursor
     also while the keys go elsewhere.
     """

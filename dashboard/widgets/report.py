@@ -1,4 +1,4 @@
-"""Rendered markdown that agents wrote, set again only when it has changed; what is added to its end is added alone."""
+"""Rendered markdown that agents wrote; updated only when it changes, and text at its end is appended."""
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll

@@ -1,4 +1,4 @@
-"""What a jump can go to: a place on the screen, and what happens there."""
+"""Targets of jump mode: a place on the screen, and the action there."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, runtime_checkable

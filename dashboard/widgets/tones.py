@@ -1,4 +1,4 @@
-"""From tones to colours: what every widget of ours paints with, and the one place where its text is cleaned."""
+"""Converts tones to styles, and cleans text: every widget paints through this module."""
 
 from collections.abc import Iterable
 from functools import cache, lru_cache

@@ -1,4 +1,4 @@
-"""The rows of the network, close together."""
+"""The table of the network, with narrow gaps."""
 
 from dashboard.views.network import GAP
 from dashboard.widgets.table import Table

@@ -130,7 +130,7 @@ def _handed_ms(before: Task, task: Task) -> int | None:
 
 
 def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list[str]:
-    """Add each worker of delegated tasks once, whoever delegated; return the workers' nodes."""
+    """Add each worker of delegated tasks once, also when several agents delegated to it; return the workers' nodes."""
     state, sight = building.sight.state, building.sight
     shared: dict[str, int] = {}
     found: dict[str, None] = {}

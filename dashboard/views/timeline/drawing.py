@@ -194,7 +194,7 @@ def _line_of_agent(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> list[_Cel
 
 
 def _line_of_supervisor(lanes: Lanes, row: Row, found: Axis) -> list[_Cell]:
-    """Return a line where anybody below it is at work or waits."""
+    """Return a line where any agent below it is at work or waits."""
     known = [lane for member in row.members if (lane := lanes.lanes.get(member)) is not None]
     whole = len(known) == len(lanes.lanes)
     slots = slots_of(found.columns, lanes.slot_ms)

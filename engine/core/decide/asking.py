@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from engine.core.commands import RevokeGrant
 from engine.core.decide.attempts import live
-from engine.core.decide.escalations import REPLY, answer_to, answered
+from engine.core.decide.escalations import REPLY, answered
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, GrantGiven, GrantRevoked, QuestionWithdrawn
@@ -56,7 +56,7 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
     if grant is None or signal.kind == "ask":
         return [asked]
     said = ALLOW_ONCE if grant.allows else REJECT_ONCE  # a person said so while the attempt was about to ask
-    return [asked, answer_to(asked, said, by="grant")]
+    return [asked, answered(asked, said, by="grant")]
 
 
 def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:

@@ -56,10 +56,10 @@ def _answered(found: Escalation, command: Answer) -> EscalationAnswered:
     return answered(found, said, by="person", output=output)
 
 
-def answered(found: Escalation, said: str, *, by: str, output: JsonValue = None) -> EscalationAnswered:
-    """Return the event that answers a question."""
+def answered(found: Escalation | Escalated, said: str, *, by: str, output: JsonValue = None) -> EscalationAnswered:
+    """Return the event that answers a question, also one that is asked by an event of the same decision."""
     return EscalationAnswered(
-        escalation_id=found.id,
+        escalation_id=found.escalation_id if isinstance(found, Escalated) else found.id,
         kind=found.kind,
         subject=found.subject,
         run_id=found.run_id,
@@ -67,20 +67,6 @@ def answered(found: Escalation, said: str, *, by: str, output: JsonValue = None)
         output=output,
         by=by,
         detail=found.detail,
-    )
-
-
-def answer_to(asked: Escalated, said: str, *, by: str) -> EscalationAnswered:
-    """Return the event that answers a question which is just being asked."""
-    return EscalationAnswered(
-        escalation_id=asked.escalation_id,
-        kind=asked.kind,
-        subject=asked.subject,
-        run_id=asked.run_id,
-        answer=said,
-        output=None,
-        by=by,
-        detail=asked.detail,
     )
 
 
