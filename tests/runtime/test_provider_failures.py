@@ -1,6 +1,6 @@
 """Agents whose provider fails: real engines, the real process, a server on this computer, and a clock that jumps."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from engine.core.commands import Cancel, Steer
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Retry
+from engine.models.link import Link
 from tests.model_server import ModelServer, Say, model_server
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, soon
@@ -34,6 +35,30 @@ def server(served: ModelServer) -> ModelServer:
     """The server, which has seen nothing and has nothing to say."""
     served.forget()
     return served
+
+
+class Kept(Link):
+    """A process that talks to providers and outlives the engine."""
+
+    async def close(self) -> None:
+        """Leave it to the next engine."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def _one_process() -> AsyncIterator[None]:
+    """Let all engines of this file talk through the same process: starting it costs seconds."""
+    async with anyio.create_task_group() as group:
+        kept = Kept(group.start_soon)
+
+        def link(_: object, variables: Iterable[str]) -> Link:
+            assert not tuple(variables)
+            return kept
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("engine.models.service.Link", link)
+            yield
+        await Link.close(kept)
+        group.cancel_scope.cancel()
 
 
 def team(server: ModelServer, *names: str, **spec: Any) -> dict[str, Any]:
