@@ -11,14 +11,16 @@ from typing import Any, Literal
 import pytest
 from hypothesis import settings
 
-# Few and different examples at each run of a person who waits for it; many and always the same ones where nobody does.
+from tests.depth import DEEP, examples
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control lets what it runs in the background ignore Ctrl-C, and so all that this starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("local", deadline=None, max_examples=30)
-settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+# Different examples at each run of a person, always the same ones where nobody could look into a rare failure.
+settings.register_profile("local", deadline=None, max_examples=examples(30))
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") and not DEEP else "local")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,6 +19,7 @@ from engine.core.errors import BadValue
 from engine.core.spec import AgentSpec
 from store import CommandRow, CommandTooLarge, InboxClient
 from store.records import LARGEST_COMMAND_BYTES
+from tests.depth import examples
 from tests.runtime.engines import Engine, running, soon
 
 pytestmark = pytest.mark.anyio
@@ -164,7 +165,7 @@ async def _taken(rows: list[tuple[object, ...]]) -> None:
             assert all("\n" not in json.loads(one.body)["reason"] for one in await engine.journal("command_refused"))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(60))
 @given(mutated())
 def test_a_body_is_a_command_or_refused(row: Any) -> None:
     kind, body = row[:2]

@@ -37,10 +37,11 @@ from engine.core.transfer.ids import FIELDS
 from engine.core.transfer.importing import compact, raise_ids
 from engine.texts import walk
 from tests.chance import release, worlds
+from tests.depth import examples
 from tests.exports import exported, plain, ready
 from tests.world import World, agent, team_world
 
-some = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(8), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def imported(found: tuple[State, list[JsonValue]], *, into: World | None = None, paused: bool = False) -> World:

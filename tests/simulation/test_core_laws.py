@@ -20,9 +20,10 @@ from engine.core.queries.tree import above_of
 from engine.core.shared import EMPTY
 from engine.core.state import State, Task
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
+from tests.depth import examples
 from tests.world import World
 
-some = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def folded(journal: list[Any]) -> State:

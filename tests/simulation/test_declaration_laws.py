@@ -25,6 +25,7 @@ from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.crew import drawn_options, drawn_spec, drawn_team, load_command
 from engine.simulation.operators import considered
+from tests.depth import examples
 from tests.world import World
 
 OPERATORS = (
@@ -111,7 +112,7 @@ def plan(world: World, command: LoadTeam) -> list[Any]:
 
 
 @given(seeds)
-@settings(max_examples=80)
+@settings(max_examples=examples(40))
 def test_a_team_is_as_it_is_declared_whatever_operators_did(seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)
@@ -125,7 +126,7 @@ def test_a_team_is_as_it_is_declared_whatever_operators_did(seed: int) -> None:
 
 @given(seeds)
 @example(3728920)  # a declared member is removed, and another one is given what it was
-@settings(max_examples=80)
+@settings(max_examples=examples(40))
 def test_what_operators_did_stays_where_the_team_as_it_is_wins(seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)
@@ -141,7 +142,7 @@ def test_what_operators_did_stays_where_the_team_as_it_is_wins(seed: int) -> Non
 
 
 @given(seeds)
-@settings(max_examples=80)
+@settings(max_examples=examples(40))
 def test_an_edited_team_that_nobody_changed_meanwhile_is_taken_without_a_conflict(seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)
@@ -162,7 +163,7 @@ def test_an_edited_team_that_nobody_changed_meanwhile_is_taken_without_a_conflic
 
 @pytest.mark.parametrize("on_conflict", ["declared", "current"])
 @given(seed=seeds)
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 def test_no_agent_is_doubled_where_the_file_renamed_or_moved_members_and_operators_swapped_them(
     on_conflict: Any, seed: int
 ) -> None:
@@ -212,7 +213,7 @@ def _planned(world: World, command: LoadTeam) -> list[Any] | None:
 
 @pytest.mark.parametrize("on_conflict", ["declared", "current"])
 @given(seed=seeds)
-@settings(max_examples=30)
+@settings(max_examples=examples(20))
 def test_a_program_that_says_the_same_again_changes_nothing(on_conflict: Any, seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)

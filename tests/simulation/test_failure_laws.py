@@ -15,9 +15,10 @@ from engine.core.signals import AgentUnusable
 from engine.core.state import State
 from engine.simulation.crew import drawn_team
 from tests.chance import mend, randoms, worlds
+from tests.depth import examples
 from tests.world import World, load
 
-some = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 ENDS = {"attempt_done", "task_failed", "task_skipped", "task_answered", "group_ended"}
 
 

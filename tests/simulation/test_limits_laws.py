@@ -12,9 +12,10 @@ from engine.core.queries.tree import above_of
 from engine.core.state import Run, State, Task
 from engine.core.values import Usage
 from tests.chance import worlds
+from tests.depth import examples
 from tests.world import World
 
-some = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @some

@@ -47,7 +47,11 @@ def test_headings_tables_lists_and_code_stay_what_they_are() -> None:
     assert {"heading_open", "bullet_list_open", "table_open", "fence", "strong_open", "code_inline"} <= kinds(text)
 
 
-@pytest.mark.parametrize("text", ["a\n\n" * 50_000, "x" * 1_000_000, "|" + "a|" * 9_000 + "\n|" + "-|" * 9_000])
+@pytest.mark.parametrize(
+    "text",
+    ["a\n\n" * 50_000, "x" * 1_000_000, "|" + "a|" * 9_000 + "\n|" + "-|" * 9_000],
+    ids=["paragraphs", "a word", "columns"],
+)
 def test_of_a_text_that_is_too_much_the_beginning_is_shown_and_that_there_is_more(text: str) -> None:
     shown = safe(text)
 
