@@ -1,5 +1,6 @@
 """What every test stands on: one event loop, repeatable examples, and nothing of the person who runs it."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -29,6 +30,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.handing_out import by_file
 
     return by_file(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let workers begin with what takes long, so that none of them ends long after the others."""
+    if hasattr(config, "workerinput"):
+        from tests.handing_out import long_ones_first
+
+        long_ones_first(items)
+
+
+def pytest_runtestloop() -> None:
+    """Let no collection of garbage walk through what was collected to be run: it is there to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

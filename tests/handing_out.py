@@ -1,7 +1,8 @@
-"""How test files are handed to workers, so that a test that ends its worker runs once."""
+"""How test files are handed to workers: those that take long first, and a test that ends its worker runs once."""
 
 from typing import Any
 
+import pytest
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
@@ -26,6 +27,19 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
         return crashed
 
 
+LONG_FIRST = ("chaos", "web", "snapshot", "pilot", "runtime", "simulation", "meaning", "contract")
+"""Kinds of tests, by what a file of them takes; the others take less."""
+
+
 def by_file(config: Any, log: Any) -> ByFile | None:
     """Return the scheduler for `--dist loadfile`, and leave others to xdist."""
-    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False  # by the number of tests: a file of two that take a minute each came last
+    return ByFile(config, log)
+
+
+def long_ones_first(items: list[pytest.Item]) -> None:
+    """Sort tests by their kind; within one, the order stays."""
+    rank = {kind: place for place, kind in enumerate(LONG_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.parent.name, len(rank)))
