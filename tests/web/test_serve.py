@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from tests.web.visitor import served, visitor
+from tests.web.visitor import inside, served, visitor
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_a_token_is_good_once_and_the_next_one_is_printed(db: Path) -> Non
 
 
 async def test_without_a_cookie_there_is_the_page_and_nothing_else(db: Path) -> None:
-    async with served(db) as at, visitor(at, signed_in=False) as eve:
+    async with inside(db) as at, visitor(at, signed_in=False) as eve:
         assert (await eve.get("/"))[0] == 200
         assert await eve.get("/healthz") == (200, "ok\n")
         assert (await eve.get("/download/abc"))[0] in (401, 404)
@@ -66,7 +66,7 @@ async def test_without_a_cookie_there_is_the_page_and_nothing_else(db: Path) -> 
             async with eve.tab():
                 pass
         assert refused.value.status == 401
-        assert at.children() == []
+        assert at.pids() == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_without_a_cookie_there_is_the_page_and_nothing_else(db: Path) -> 
     ids=str,
 )
 async def test_another_site_gets_nothing_even_with_the_cookie(db: Path, headers: dict[str, str]) -> None:
-    async with served(db) as at, visitor(at) as ann:
+    async with inside(db) as at, visitor(at) as ann:
         status, line = await ann.get("/healthz", **headers)
         assert (status, line.count("\n")) == (403, 1)
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
@@ -93,7 +93,7 @@ async def test_another_site_gets_nothing_even_with_the_cookie(db: Path, headers:
 
 
 async def test_a_socket_without_an_origin_is_refused(db: Path) -> None:
-    async with served(db) as at, visitor(at) as ann:
+    async with inside(db) as at, visitor(at) as ann:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             async with ann.http.ws_connect(f"{at.base}/ws"):
                 pass
