@@ -1,9 +1,7 @@
 """Filters of events find in the journal exactly what passes, from either end, whatever is asked for."""
 
-import tempfile
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -24,25 +22,25 @@ from tests.world import World, load
 
 
 @cache
-def team() -> tuple[Path, State, tempfile.TemporaryDirectory[str]]:
-    """A team that was driven by chance, and its file."""
-    folder, draw, world = tempfile.TemporaryDirectory(), Random(11), World()
+def team() -> World:
+    """A team that was driven by chance."""
+    draw, world = Random(11), World()
     world.crash()
     world.order(load(drawn_team(draw)))
     for _ in range(400):
         random_turn(draw, world)
-    path = write_database(Path(folder.name) / "team.db", world.journal)
-    return path, world.state, folder
+    return world
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
-    with Reader(team()[0]) as reader:
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """Its file, read."""
+    with Reader(write_database(tmp_path_factory.mktemp("team") / "team.db", team().journal)) as reader:
         yield reader
 
 
 def words() -> st.SearchStrategy[str]:
-    state = team()[1]
+    state = team().state
     names = [agent.name for agent in state.agents.values()] + [one.name for one in state.supervisors.values()]
     ids = [*state.agents, *state.runs, *[run.id for run in state.finished], *list(state.tasks)[:9]]
     plain = [*names, *ids, "done", "attempt_", "failed", "order", "x", '"', "type", "a1", "r2", "zzz"]
@@ -63,7 +61,7 @@ def terms() -> st.SearchStrategy[str]:
 @given(st.data())
 def test_a_search_from_either_end_finds_what_passes_and_nothing_else(reader: Reader, data: st.DataObject) -> None:
     wanted = filter_of(" ".join(data.draw(st.lists(terms(), min_size=1, max_size=3))))
-    names, state = Names(), team()[1]
+    names, state = Names(), team().state
     names.learn_state(state)
     records = reader.records(0, 100_000)
     entries = entries_of(reader, records, names)
@@ -79,7 +77,7 @@ def test_a_search_from_either_end_finds_what_passes_and_nothing_else(reader: Rea
 
 
 def test_a_search_stops_when_it_has_enough_and_goes_on_from_there(reader: Reader) -> None:
-    names, state = Names(), team()[1]
+    names, state = Names(), team().state
     names.learn_state(state)
     asked = Asked(filter_typed("attempt_"), names, state)
     every = [entry.seq for entry in after(reader, 0, asked, limit=100_000).entries]
