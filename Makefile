@@ -14,7 +14,7 @@ STAMP := .venv/.made-from-lock
 check test: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo check test bench chaos simulate screenshots lock
+.PHONY: help venv demo lint check test bench chaos simulate screenshots lock
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -24,11 +24,13 @@ venv: $(STAMP) ## Make the environment in .venv from the hashed lock
 demo: $(STAMP) ## Open the control room on a team that works through the standard library
 	@.venv/bin/quarterdeck demo --stdlib
 
-check: $(STAMP) ## Lint, format, types, import contracts, unit and contract tests
+lint: $(STAMP) ## Lint, format, types, import contracts
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	.venv/bin/lint-imports --no-logo
+
+check: lint ## The same, and unit and contract tests
 	$(RUN) pytest -q $(PARALLEL) tests/unit tests/contract
 
 test: $(STAMP) ## Every test but the long chaos runs
@@ -39,6 +41,7 @@ bench: $(STAMP) ## Measure against the floors of this machine
 
 chaos: $(STAMP) ## Kill, stop, wake and starve engines, and soak one (QUARTERDECK_CHAOS_SEEDS, default 100; _CHAOS_SECONDS, 120; _SOAK_SECONDS, 1800)
 	QUARTERDECK_CHAOS_SEEDS="$${QUARTERDECK_CHAOS_SEEDS:-100}" $(RUN) pytest -q tests/chaos
+	QUARTERDECK_CHAOS_LAWS=deep $(RUN) pytest -q $(PARALLEL) -m hypothesis tests/unit tests/contract tests/simulation tests/meaning tests/runtime
 
 simulate: $(STAMP) ## Let drawn teams live through trouble: SEEDS=500 histories, or the one of SEED=1234
 	@.venv/bin/quarterdeck simulate $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),500))
