@@ -84,7 +84,7 @@ class Turns:
             began_ms = work.now_ms()
             with work.step_limit(name):
                 answer = await self._answer(messages, tools, plain=plain)
-            told = [message for message in messages if message.role == "system"]
+            told = [messages[0]] if messages and messages[0].role == "system" else []
             asked: dict[str, JsonValue] = {"model": self.model.name, "messages": len(messages) - len(told)}
             duration_ms, usage = work.now_ms() - began_ms, work.take_spent()
 
