@@ -6,20 +6,22 @@ and says what the outcome.
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.cli.sending import Sending, change, plain, state_of
 from dashboard.cli.times import Length
-from dashboard.cli.trust import ensure_granted
-from dashboard.specfile import read_spec_file
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.core.validation.bounds import NAME
+
+if TYPE_CHECKING:
+    from dashboard.specfile import SpecFile
 
 MODES = ("drain", "migrate", "abort")
 _mode = click.option(
@@ -70,8 +72,8 @@ def swap(
     if replacement is not None and NAME.fullmatch(replacement):
         swaps = [one(agent, registered=replacement) for agent in agents]
     else:
-        found = read_spec_file(Path(replacement) if replacement is not None else file or Path())
-        ensure_granted(sending(), found, trust=trust)
+        found = _read(Path(replacement) if replacement is not None else file or Path())
+        _ensure_granted(sending(), found, trust=trust)
         if replacement is not None and len(found.agents) != 1:
             said = f"{replacement} has {len(found.agents)} agents"
             fail("usage", said, "--with takes a file with one agent; --from takes one with several", WRONG_USAGE)
@@ -127,8 +129,8 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
 
     An agent is written as in a team file: {name: scout, run: "crew.scout:survey", specialties: [survey]}
     """
-    found = read_spec_file(file)
-    ensure_granted(sending(), found, trust=trust)
+    found = _read(file)
+    _ensure_granted(sending(), found, trust=trust)
     if found.team is not None:
         roots = state_of(sending()).roots
         return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
@@ -156,10 +158,10 @@ move = plain(
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
 def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode: str, trust: bool) -> Command:
     """Make what is under SUPERVISOR like the team file FILE: swap what differs, add what is new, remove the rest."""
-    found = read_spec_file(file)
+    found = _read(file)
     if found.team is None:
         fail("usage", f"{file} is no team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
-    ensure_granted(sending(), found, trust=trust)
+    _ensure_granted(sending(), found, trust=trust)
     return commands.ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode)
 
 
@@ -200,3 +202,15 @@ pause = plain(
     about="Let the agent, supervisor or run TARGET start nothing new; running work continues.",
 )
 resume = plain("resume", commands.Resume, "target", about="Resume the paused agent, supervisor or run TARGET.")
+
+
+def _read(file: Path) -> "SpecFile":
+    from dashboard.specfile import read_spec_file  # as `_ensure_granted`: longer than all that the other commands do
+
+    return read_spec_file(file)
+
+
+def _ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
+    from dashboard.cli.trust import ensure_granted
+
+    ensure_granted(sending, file, trust=trust)

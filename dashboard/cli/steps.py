@@ -17,8 +17,6 @@ from dashboard.views.steps import compact
 from engine.core.errors import Refused
 from engine.core.fact import JsonValue
 from engine.core.values import preview
-from engine.forking import ChangedStep, step_named
-from engine.forking import fork as forked
 from engine.steps import Step, steps_of
 from store import NameTaken, Reader
 
@@ -70,13 +68,18 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
 
     With --step what came after that step in its task is dropped, and the task goes on from there.
     """
+    from engine.forking import ChangedStep, step_named  # the whole engine, longer than all that `steps` does
+    from engine.forking import fork as forked
+
     db = database_of(ctx, changes=False)
     if (step is None) != (output_json is None):
         fail("usage", "--step and --output-json belong together", "give both, or neither", WRONG_USAGE)
     try:
         with Reader(db) as reader:
             at_seq = None if at is None else seq_of(reader, at)
-            changed = None if step is None else ChangedStep(_seq_of(reader, step), _value(output_json or ""))
+            changed = None
+            if step is not None:
+                changed = ChangedStep(step_named(reader, *_parts_of(step)), _value(output_json or ""))
         done = forked(db, new, at_seq=at_seq, changed=changed)
     except NameTaken as taken:
         fail("name_taken", str(taken), "", WRONG_USAGE)
@@ -90,11 +93,11 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     return DONE
 
 
-def _seq_of(reader: Reader, step: str) -> int:
+def _parts_of(step: str) -> tuple[str, str]:
     task_id, slash, key = step.removeprefix("@").partition("/")
     if not slash:
         fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them", WRONG_USAGE)
-    return step_named(reader, task_id, key)
+    return task_id, key
 
 
 def _value(written: str) -> JsonValue:
