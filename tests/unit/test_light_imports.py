@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Set, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,9 +20,9 @@ SCREEN = "textual"
 SEEN = "import sys, json; print(json.dumps(sorted(set({heavy!r}) & set(sys.modules))))"
 
 
-def loaded_by(program: str) -> list[str]:
-    """Heavy libraries in `sys.modules` after `program` ran in an interpreter of its own."""
-    code = f"{program}\n{SEEN.format(heavy=sorted(HEAVY))}"
+def loaded_by(program: str, heavy: Set[str] = HEAVY) -> list[str]:
+    """Heavy modules in `sys.modules` after `program` ran in an interpreter of its own."""
+    code = f"{program}\n{SEEN.format(heavy=sorted(heavy))}"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
@@ -49,6 +49,12 @@ def test_help_loads_no_heavy_library() -> None:
 
 def test_the_help_of_every_subcommand_loads_no_heavy_library() -> None:
     assert loaded_by(ASK_EVERY_COMMAND_FOR_HELP) == []
+
+
+def test_commands_that_read_no_team_file_and_fork_nothing_load_neither_their_reader_nor_the_engine() -> None:
+    program = "import dashboard.cli.lists, dashboard.cli.members, dashboard.cli.steps, dashboard.cli.work"
+
+    assert loaded_by(program, {"engine.host", "engine.teamfile", "pydantic"}) == []
 
 
 def test_heavy_libraries_are_imported_in_one_file_each_and_inside_a_function() -> None:
