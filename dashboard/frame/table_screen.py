@@ -12,7 +12,6 @@ from textual.widget import Widget
 from dashboard.frame.frame import Frame
 from dashboard.frame.sizing import Grip
 from dashboard.views.header import Glimpse, reading
-from dashboard.views.lines import Line
 from dashboard.views.row_pane import More, drawn
 from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
@@ -111,7 +110,7 @@ class TableScreen(Frame):
         width, height = below.size
         if below.display and width:
             found = self.more(glimpse, key, width, height - 1) if key is not None else None
-            below.show(drawn(found or More("", [Line()], right=""), width))
+            below.show(drawn(found, width) if found is not None else ())
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the pane below the table where there is room for it."""
