@@ -11,6 +11,7 @@ from textual.widget import Widget
 from dashboard.feed import entries_of
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.activity import Ended, ended_of
+from dashboard.views.amounts import clock
 from dashboard.views.header import Glimpse
 from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows
 from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, grid, plot_count, plots, series
@@ -49,7 +50,7 @@ class MetricsScreen(TableScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._window = next(iter(WINDOWS_MS))
+        self._window, self._chose_window = next(iter(WINDOWS_MS)), False
         self._only: str | None = None
         self._large: int | None = None
         self._ends: deque[Ended] = deque(maxlen=MOST)
@@ -72,7 +73,7 @@ class MetricsScreen(TableScreen):
     def show(self, glimpse: Glimpse) -> None:
         self._take(glimpse)
         chosen = (self._window, self._only, self._large, self.sorting, self.needle)
-        drawn = (glimpse.now_ms // DRAW_EVERY_MS, *chosen, glimpse.state.seq == 0)
+        drawn = (until_ms(glimpse) // DRAW_EVERY_MS, *chosen, glimpse.state.seq == 0)
         if drawn != self._drawn:
             self._drawn = drawn
             self._draw(glimpse)
@@ -84,16 +85,24 @@ class MetricsScreen(TableScreen):
         if activity is not self._source:
             self._source, self._known = activity, activity.ended
             self._ends = deque(activity.ends, MOST)
+            self._fit_window(glimpse)
             self._read(glimpse)
         new = activity.ended - self._known
         if new > 0:
             self._known = activity.ended
             self._ends.extend(list(activity.ends)[-new:])
 
+    def _fit_window(self, glimpse: Glimpse) -> None:
+        """Begin with the shortest window in which something ended, until somebody chooses another."""
+        if not self._chose_window and self._ends:
+            spent_ms = until_ms(glimpse) - self._ends[-1].at_ms
+            fit = (name for name, most_ms in WINDOWS_MS.items() if spent_ms < most_ms)
+            self._window = next(fit, next(iter(WINDOWS_MS)))
+
     def _read(self, glimpse: Glimpse) -> None:
         """Read the ends of before those that the feed knows, in a thread."""
         source, seq, names = self._source, glimpse.state.seq, glimpse.names
-        from_ms = glimpse.now_ms - max(WINDOWS_MS.values())
+        from_ms = until_ms(glimpse) - max(WINDOWS_MS.values())
 
         def read(reader: Reader) -> list[Ended]:
             records = reader.records_before(seq + 1, MOST, kinds=_KINDS)
@@ -105,6 +114,7 @@ class MetricsScreen(TableScreen):
             if source is self._source and found:
                 newer = [one for one in self._ends if one.at_ms > found[-1].at_ms]
                 self._ends = deque([*found, *newer], MOST)
+                self._fit_window(self.deck.glimpse)
                 self._drawn = ()
                 if self.is_there:
                     self.look(self.deck.glimpse)
@@ -121,7 +131,7 @@ class MetricsScreen(TableScreen):
         tasks = [glimpse.state.tasks.get(task_id) for agent in at_work for task_id in agent.running]
         found = series(
             (one for one in self._ends if only is None or one.agent_id == only),
-            now_ms=glimpse.now_ms,
+            now_ms=until_ms(glimpse),
             window_ms=WINDOWS_MS[self._window],
             samples=2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS),
             running_ms=[task.attempt.started_ms for task in tasks if task is not None and task.attempt is not None],
@@ -131,7 +141,7 @@ class MetricsScreen(TableScreen):
                 found,
                 glimpse.activity,
                 glimpse.state,
-                now_ms=glimpse.now_ms,
+                now_ms=until_ms(glimpse),
                 width=size.width,
                 height=size.height,
                 large=self._large,
@@ -139,15 +149,22 @@ class MetricsScreen(TableScreen):
         )
 
     def listing(self, glimpse: Glimpse) -> Listing:
-        found = figures(self._ends, glimpse.now_ms - WINDOWS_MS[self._window])
+        found = figures(self._ends, until_ms(glimpse) - WINDOWS_MS[self._window])
         return metric_rows(
-            glimpse.state, found, glimpse.activity, now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle
+            glimpse.state,
+            found,
+            glimpse.activity,
+            now_ms=until_ms(glimpse),
+            order=self.sorting.order,
+            needle=self.needle,
         )
 
     def facts(self) -> list[Cell]:
         agent = self.state.agents.get(self._only or "")
         only = [Cell(f"only {agent.name}, esc shows all", "accent")] if agent is not None else []
-        return [*only, Cell(f"window {self._window}", "muted"), *super().facts()]
+        until = until_ms(self.deck.glimpse)
+        ended = [Cell(f"up to {clock(until)}, the newest event", "muted")] if until < self.deck.glimpse.now_ms else []
+        return [*only, *ended, Cell(f"window {self._window}", "muted"), *super().facts()]
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self._only = None if self._only == event.key else event.key
@@ -163,7 +180,7 @@ class MetricsScreen(TableScreen):
 
     def action_window(self) -> None:
         """Go to the next longer window, and from the longest to the shortest."""
-        names = [*WINDOWS_MS]
+        names, self._chose_window = [*WINDOWS_MS], True
         self._window = names[(names.index(self._window) + 1) % len(names)]
         self.look(self.deck.glimpse)
 
@@ -177,6 +194,11 @@ class MetricsScreen(TableScreen):
         """Open the agent under the cursor."""
         if self.table.selected is not None:
             self.deck.open("agent", self.table.selected)
+
+
+def until_ms(glimpse: Glimpse) -> int:
+    """Return where a window ends: now, or at the newest event of a file that no engine writes."""
+    return glimpse.now_ms if glimpse.working or glimpse.past is not None else glimpse.state.at_ms
 
 
 SCREEN = MetricsScreen

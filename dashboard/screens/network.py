@@ -224,6 +224,13 @@ class NetworkScreen(TableScreen):
         else:
             self.deck.open_key(key)
 
+    def filter(self, needle: str) -> None:
+        """Show only what matches, with the cursor on the first that does: those above it are shown too."""
+        super().filter(needle)
+        rows = self.table.rows
+        if isinstance(rows, Listing) and rows.first is not None:
+            self.table.select(rows.first)
+
     def sorted(self, listing: Listing) -> Listing:
         """Return the tree as it is: each supervisor's members are sorted in it."""
         return listing

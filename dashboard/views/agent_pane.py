@@ -284,7 +284,8 @@ def _end(seen: Seen, entry: Entry, room: int, longest_ms: int) -> Line:
     assert isinstance(event, on.AttemptDone | on.AttemptFailed)
     ok = isinstance(event, on.AttemptDone)
     bar = max(0, min(24, room // 4)) if room >= BARS_FROM else 0
-    title = max(4, room - 2 - 10 - 11 - (bar + 1 if bar else 0))
+    took = f"{duration(event.duration_ms):>9}"
+    title = max(4, room - 2 - len(took) - 1 - 11 - (bar + 1 if bar else 0))
     parts = [
         ([Span("✓" if ok else "✕", "done" if ok else "error")], 1),
         ([Span(cut_path(seen.names.work(event), title), "" if ok else "error")], title),
@@ -293,7 +294,7 @@ def _end(seen: Seen, entry: Entry, room: int, longest_ms: int) -> Line:
             if bar
             else []
         ),
-        ([Span(f"{duration(event.duration_ms):>9}")], 9),
+        ([Span(took)], len(took)),
         ([Span(f"{ago(seen.now_ms - entry.at_ms):>10}", "faint")], 10),
     ]
     return columns(parts, key=event.task_id)

@@ -31,11 +31,11 @@ _URGENT_FIRST = [
 ]  # fmt: skip
 ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
     "declared": lambda agent, counts: 0,
+    "slowest": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
     "state": lambda agent, counts: _URGENT_FIRST.index(agent.status),
     "failures": lambda agent, counts: -agent.failed,
     "queue": lambda agent, counts: -counts.waiting_of[agent.id],
     "cost": lambda agent, counts: -float(agent.usage.cost_usd or 0),
-    "slowest": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
     "name": lambda agent, counts: agent.name.casefold(),
     "team": lambda agent, counts: agent.supervisor_id,
     "generation": lambda agent, counts: -agent.generation,

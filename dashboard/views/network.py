@@ -148,6 +148,7 @@ def network(
         make=make,
         empty=() if state.supervisors and not wanted else nothing(needle, "", *_NO_TEAM),
         total=len(state.agents) + len(state.supervisors),
+        first=next((key for key in lines if key in build.found.own), None),
     )
 
 
@@ -227,7 +228,9 @@ class _Passing:
         self._all = not wanted
         agents = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent)) if wanted else []
         supervisors = wanted.of(state.supervisors.values(), lambda one: OfSupervisor(state, one)) if wanted else []
-        self._ids = {agent.id for agent in agents} | {supervisor.id for supervisor in supervisors}
+        self.own = {agent.id for agent in agents} | {supervisor.id for supervisor in supervisors}
+        """Those that pass it themselves."""
+        self._ids = set(self.own)
         for above in {agent.supervisor_id for agent in agents} | {one.id for one in supervisors}:
             self._ids.update(one.id for one in above_of(state, state.supervisors[above]))
 

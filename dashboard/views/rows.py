@@ -94,6 +94,8 @@ class Listing:
     empty: Sequence[str] = ()
     total: int | None = None
     """How many there are without the filter."""
+    first: str | None = None
+    """The row that was looked for, where others stand before it."""
     _made: dict[str, Sequence[Cell]] = field(default_factory=dict)
     _places: Mapping[str, int] | None = None
 

@@ -63,14 +63,15 @@ def ended_section(seen: Seen, supervisor: Supervisor, room: int, most: int) -> l
     lines = []
     dated = room >= DATED_FROM
     who = min(16, room // 3)
-    title = max(4, room - 2 - who - 10 - 1 - (11 if dated else 0))
     for end in islice(ends, most):
+        took = f"{duration(end.duration_ms):>9}"
+        title = max(4, room - 2 - who - len(took) - 2 - (11 if dated else 0))
         tone = "done" if end.done else "error"
         parts = [
             ([Span("✓" if end.done else "✕", tone)], 1),
             ([Span(whose[end.agent_id], "muted")], who),
             ([Span(cut_path(seen.names.of(end.task_id), title), "" if end.done else "error")], title),
-            ([Span(f"{duration(end.duration_ms):>9}")], 9),
+            ([Span(took)], len(took)),
             *([([Span(f"{ago(seen.now_ms - end.at_ms):>10}", "faint")], 10)] if dated else []),
         ]
         lines.append(columns(parts, key=end.task_id))

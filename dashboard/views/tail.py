@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import engine.core.events as on
 from dashboard.views.amounts import clock, duration
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path
+from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path, spread
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
 from engine.core.values import preview
@@ -225,9 +225,10 @@ def one_line(value: Any, most: int) -> str:
 
 def _drawn(told: Told, width: int, who: int) -> Line:
     wide = width >= KIND_FROM
-    took = "" if told.took_ms is None else duration(told.took_ms)
-    fixed = 8 + 1 + who + 8 + 4 + (7 + 19 + 2 if wide else 0)
-    room = max(4, width - fixed)
+    took = "" if told.took_ms is None else duration(told.took_ms)  # an event without has that room for its words
+    fixed = 8 + 1 + who + 3 + (7 + 19 + 2 if wide else 0)
+    both = max(4, width - fixed)
+    room = max(4, both - (max(8, len(took)) + 1 if took else 0))
     bold = " bold" if told.bold else ""
     verb, _, rest = told.what.partition(" ")
     path = verb == "finished" and not told.more
@@ -237,8 +238,10 @@ def _drawn(told: Told, width: int, who: int) -> Line:
         *([([Span(f"{told.seq:>7,}", "faint")], 7)] if wide else []),
         ([Span(told.glyph, told.glyph_tone)], 1),
         ([Span(cut(told.who, who), f"strong{bold}" if told.bold else "muted")], who),
-        ([Span(cut(what, room), f"{told.tone or 'muted'}{bold}")], room),
-        ([Span(f"{took:>8}", "" if took else "muted")], 8),
+        (
+            spread([Span(cut(what, room), f"{told.tone or 'muted'}{bold}")], [Span(took)] if took else [], both).spans,
+            both,
+        ),
         *([([Span(told.kind, "faint")], 19)] if wide else []),
     ]
     return columns(parts, key=f"event:{told.seq}")

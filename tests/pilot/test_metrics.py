@@ -24,7 +24,11 @@ async def test_plots_and_the_table_show_what_the_window_holds(tmp_path: Path) ->
     async with opened(tmp_path) as hand:
         await hand.press("4")
         assert hand.place == "metrics"
-        await hand.press("w", "w")
+        await look(hand)
+        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
+        for _ in range(4):
+            if "window 1 h" not in hand.app.screen.query_one("#tabs").text:  # type: ignore[attr-defined]
+                await hand.press("w")
         await look(hand)
         assert "THROUGHPUT" in drawn(hand)
         assert "AT WORK" in drawn(hand)
@@ -52,3 +56,16 @@ async def test_a_low_window_has_plots_alone(tmp_path: Path) -> None:
         await look(hand)
         assert not hand.table.display
         assert "THROUGHPUT" in drawn(hand)
+
+
+async def test_of_a_file_without_an_engine_the_window_ends_at_its_newest_event(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.clock[0] += 400 * 86_400_000
+        feed = hand.app.feed
+        feed.engine = None
+        hand.app.flush()
+        await hand.press("4")
+        await look(hand)
+
+        assert "newest event" in hand.app.screen.query_one("#tabs").text  # type: ignore[attr-defined]
+        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5

@@ -122,3 +122,13 @@ async def test_a_small_terminal_an_empty_file_and_a_team_of_one_have_their_scree
                     assert isinstance(hand.app.screen, SupervisorScreen)
                 else:
                     assert "no team here yet" in "".join(hand.line(y) for y in range(hand.table.size.height))
+
+
+async def test_a_filter_puts_the_cursor_on_the_first_that_matches(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("slash", *"scout-thorough", "enter")
+
+        assert hand.chosen == "scout-thorough"
+        assert len(hand.table.rows.keys) > 1
+        await hand.press("escape")
+        assert hand.chosen == "scout-thorough"
