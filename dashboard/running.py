@@ -1,5 +1,6 @@
 """Runs the dashboard in a terminal until it is left."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from dashboard.actions import BY_NAME
@@ -18,6 +19,7 @@ def run_dashboard(
     tips: bool = False,
     debug: bool = False,
     place: str | None = None,
+    switched: Callable[[Path], None] = lambda db: None,
 ) -> int:
     """Open the dashboard on a database until it is left.
 
@@ -28,6 +30,7 @@ def run_dashboard(
         tips: Suggest what to try.
         debug: Show where an error came from.
         place: Where it opens, as `--open` writes it.
+        switched: Called with each other database that is chosen in the dashboard.
 
     Returns:
         The exit status.
@@ -46,6 +49,7 @@ def run_dashboard(
     )  # fmt: skip
     status = app.run()
     while app.next_path is not None:
+        switched(app.next_path)
         app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings, habits=app.habits)
         status = app.run()
     return status if status is not None else app.return_code or 0

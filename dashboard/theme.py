@@ -119,6 +119,27 @@ def _for_the_colour_blind(dark: Theme) -> Theme:
     )
 
 
+_COARSE = {
+    "panel": "#262626",
+    "selected": "#005f87",
+    "selected-away": "#303030",
+    "past-bar": "#5f005f",
+    "tone-line": "#444444",
+    "tone-guide": "#5f5f5f",
+    "scrollbar": "#444444",
+    "scrollbar-hover": "#5f5f5f",
+}
+"""Of the dark sets in a terminal of 256 colours, where the nearest to the true ones are navy and teal."""
+
+
+def fitting(theme: Theme, colours: str | None) -> Theme:
+    """Return a theme as a terminal shows it best that knows so many colours, in Rich's words: over ssh often 256."""
+    if theme.panel != DARK.panel or colours not in ("256", "standard"):
+        return theme
+    variables = {key: _COARSE.get(key, colour) for key, colour in theme.variables.items()}
+    return replace(theme, panel=_COARSE["panel"], variables=variables)
+
+
 THEMES = {name: _theme(place) for place, name in enumerate(NAMES[:3])}
 THEMES["colorblind"] = _for_the_colour_blind(THEMES["dark"])
 """By the name that an operator knows them by."""
@@ -126,4 +147,4 @@ DARK = THEMES["dark"]
 BOLD_TONES = frozenset({"accent", "strong", "attention", *_GROUNDS})
 """What is also bold, so that it is seen without colour."""
 
-__all__ = ["BOLD_TONES", "DARK", "NAMES", "THEMES"]
+__all__ = ["BOLD_TONES", "DARK", "NAMES", "THEMES", "fitting"]

@@ -61,20 +61,29 @@ def open_dashboard(
     from dashboard.views.place import NoPlace
 
     collect_rarely()
+    shown = [db]
     try:
-        return run_dashboard(db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug, place=place)
+        return run_dashboard(
+            db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug, place=place, switched=shown.append
+        )
     except NoPlace as error:
         fail("no_place", str(error))
     finally:
-        say_how_to_reopen(db)
+        for one in dict.fromkeys(shown):
+            say_how_to_reopen(one, chosen_there=one != db)
         if demo:
             say(*INVITATION)
 
 
-def say_how_to_reopen(db: Path) -> None:
-    """If an engine keeps running, print complete commands to open its dashboard again or stop it."""
+def say_how_to_reopen(db: Path, *, chosen_there: bool = False) -> None:
+    """If an engine keeps running, print complete commands to open its dashboard again or stop it.
+
+    Without one the command is printed for a database that was not named in this shell, but chosen in the dashboard.
+    """
     if is_alive(db):
         say("the team goes on", *reopen_commands(db))
+    elif chosen_there:
+        say("no engine works on this one", reopen_commands(db)[0])
 
 
 def reopen_commands(db: Path) -> list[str]:

@@ -261,7 +261,8 @@ def _times(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> li
     times = times[-wide:]
     each = max(1, min(8, wide // len(times)))
     bars = [value for time in times for value in ([time] * (each - 1) + [-1.0] if each > 2 else [time] * each)]
-    middle = f"p50 {duration(median(times))} · last {len(times)}" if room >= 40 else f"p50 {duration(median(times))}"
+    middle = f"p50 {duration(median(agent.durations_ms))}"  # as every other screen says it
+    middle += f" · last {len(agent.durations_ms)}" if room >= 40 else ""
     tones = ("busy-before", "busy-before", "busy")
     return [Section("TIME A TASK", plot(bars, room, height, top=top, labels=labels, tones=tones), middle)]
 

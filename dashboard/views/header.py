@@ -90,13 +90,13 @@ def condition(state: State, situation: Situation, counts: Digest, *, brief: bool
     cells = [engine(state, situation)]
     if waiting:
         cells.append(Cell(f" ⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you ", "badge"))
+    if situation.readonly:
+        cells.append(Cell("read-only", "paused"))
     if not brief:
         cells.append(Cell(f"{situation.events_per_s:>5,.0f} ev/s", "muted"))
         cells.append(Cell(f"queue {counts.waiting:,}", "" if counts.waiting else "muted"))
     if situation.behind > 1_000:
         cells.append(Cell(f"reading, {situation.behind:,} to go", "draining"))
-    if situation.readonly:
-        cells.append(Cell("read-only", "paused"))
     return cells
 
 

@@ -3,6 +3,7 @@
 A view returns `Line`s for the size that it is given; `widgets/lines.Lines` paints those that differ.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from dashboard.clean import clean
+
+_NUMBER = re.compile(r"[-_]?[0-9]{1,6}$")
 
 
 class Span(NamedTuple):
@@ -74,6 +77,14 @@ def cut_path(text: str, width: int) -> str:
         if cell_len(shorter) <= width:
             return shorter
     return cut(parts[-1], width)
+
+
+def cut_name(text: str, width: int) -> str:
+    """Return a name cut before the number at its end, which tells it from its siblings; any other cut at its end."""
+    number = _NUMBER.search(text[-_enough(width) :])
+    if number is None or cell_len(text) <= width or len(number[0]) + 2 > width:
+        return cut(text, width)
+    return cut(text, width - len(number[0])) + number[0]
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:

@@ -8,8 +8,9 @@ from itertools import combinations
 from math import atan2, cos, degrees, dist, exp, hypot, radians, sin, sqrt
 
 import pytest
+from rich.color import Color, ColorSystem
 
-from dashboard.theme import NAMES, THEMES
+from dashboard.theme import NAMES, THEMES, fitting
 
 EYES = {
     "usual": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -116,3 +117,14 @@ def test_text_can_be_read_on_the_row_of_the_cursor_and_on_badges(theme: str) -> 
         assert contrast(str(THEMES[theme].foreground), variables[ground]) >= 7, ground
     for badge in ("badge", "past-badge"):
         assert contrast(variables[f"tone-{badge}"], variables[f"ground-{badge}"]) >= 4.5, badge
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bars_rows_and_the_past_differ_in_256_colours(name: str) -> None:
+    theme = fitting(THEMES[name], "256")
+    grounds = [theme.background, theme.panel, theme.variables["selected"], theme.variables["past-bar"]]
+    shown = [Color.parse(str(one)).downgrade(ColorSystem.EIGHT_BIT).number for one in grounds]
+    if name == "contrast":
+        shown.remove(shown[1])  # its bars are black
+
+    assert len(set(shown)) == len(shown)

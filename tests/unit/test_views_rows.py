@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
-from dashboard.views.lines import Line, Span, pointed
+from dashboard.views.lines import Line, Span, cut_name, pointed
 from dashboard.views.names import REMEMBERED, Names
 from dashboard.views.rows import GAP, Column, fitted
 from dashboard.views.switching import Node, drawn
@@ -181,3 +181,14 @@ def test_the_sign_of_the_cursor_stands_behind_the_edge_of_a_pane_and_changes_no_
     assert "".join(span.text for span in pointed(bare).spans) == "▌scout"
     assert "".join(span.text for span in pointed(edged).spans) == "│▌scout"
     assert pointed(Line((Span("scout"),))) == Line((Span("scout"),))
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "shown"),
+    [
+        ("team-07", 7, "team-07"), ("team-07", 6, "te…-07"),
+        ("duplicate-finder", 8, "duplica…"), ("scout-123", 4, "sco…"),
+    ],
+)  # fmt: skip
+def test_a_name_keeps_the_number_that_tells_it_from_its_siblings(name: str, width: int, shown: str) -> None:
+    assert cut_name(name, width) == shown

@@ -5,7 +5,7 @@ from rich.cells import cell_len
 from dashboard.views.canvas import HEAVY, LIGHT, Canvas
 from dashboard.views.graph.model import Node
 from dashboard.views.layers import BARE
-from dashboard.views.lines import Span, cells, cut, cut_path, fit_spans
+from dashboard.views.lines import Span, cells, cut, cut_name, cut_path, fit_spans
 from dashboard.views.plots import meter, spark
 
 SIZES = (6, 4, 3, 2, 1)
@@ -139,7 +139,7 @@ def _bare(
     if cells(name) > room and right:
         right, room = "", inner  # a name says more than how long
     if cells(name) > room:
-        name = [name[0], Span(cut(node.name, max(3, room - 2)), name[1].tone)]
+        name = [name[0], Span(cut_name(node.name, max(3, room - 2)), name[1].tone)]
     blank = inner - cells(name) - cell_len(right)
     badge = Span(f" {node.badge}", "accent bold") if node.badge and blank > cell_len(node.badge) + 1 else Span("")
     blank -= cell_len(badge.text)
