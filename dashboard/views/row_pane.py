@@ -20,6 +20,8 @@ _WIDEST = 120
 """A line of words is no longer: the eye does not find back from its end."""
 _MOST = 8
 """Lines of one paragraph."""
+_BEGIN = 4_000
+"""Characters of an output, from its begin."""
 
 
 class More(NamedTuple):
@@ -77,7 +79,7 @@ def of_run(glimpse: Glimpse, key: str, found: Census, text: str, width: int, hei
     facts = run_facts(state, key, found.stages, width=width, now_ms=now_ms, working=working)
     wide = min(width, _WIDEST) - 2
     if key not in state.runs:
-        return More("RUN", [*facts, BLANK, *_under(prose(text, width - 2)[: max(0, height - len(facts))])])
+        return More("RUN", [*facts, BLANK, *_under(prose(text[:_BEGIN], width - 2)[: max(0, height - len(facts))])])
     at_work = at_work_lines(state, found, glimpse.live, width=wide, now_ms=now_ms, working=working)
     waits = waiting_lines(state, found, glimpse.counts, width=wide, now_ms=now_ms)
     return More("RUN", [*facts, BLANK, *_under([*at_work, *waits])])

@@ -55,11 +55,12 @@ async def test_a_click_on_a_task_of_a_run_opens_it(tmp_path: Path) -> None:
 async def test_the_output_of_a_run_that_has_ended_is_read_from_the_journal(tmp_path: Path) -> None:
     work = team_world(agent("writer", "write"))
     submitted(work)
-    work.succeed(next(iter(work.started)), "# Tides\n\n" + "The moon does it. " * 400)
+    work.succeed(next(iter(work.started)), "# Tides\n\n" + "The moon does it. " * 900)
     async with opened(tmp_path, size=(120, 40), work=work) as hand:
         await hand.press("7")
         await hand.press()
 
+        assert "Tides" in below(hand)
         assert "The moon does it." in below(hand)
 
 

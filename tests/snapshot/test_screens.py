@@ -28,7 +28,7 @@ SCREENS = {
     "graph": ("2", "right"),
     "graph_team": ("2", "t"),
     "timeline": ("3", "j", "j", "j", "j", "j"),
-    "agents": ("0", "greater_than_sign"),
+    "agents": ("0", "greater_than_sign", "greater_than_sign"),
     "tasks": ("5",),
     "events": ("6",),
     "runs": ("7",),
