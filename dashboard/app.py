@@ -31,7 +31,7 @@ from dashboard.palette import Everything
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
-from dashboard.theme import DARK, THEMES, fitting
+from dashboard.theme import DARK, THEMES, coarse, has_few_colours
 from dashboard.touring import Touring
 from dashboard.views.header import Glimpse
 from dashboard.views.news import News
@@ -121,7 +121,7 @@ class QuarterdeckApp(Touring):
 
     def on_mount(self) -> None:
         for theme in THEMES.values():
-            self.register_theme(fitting(theme, self.console.color_system))
+            self.register_theme(coarse(theme) if has_few_colours(self) else theme)
         self.theme = THEMES[self.settings.theme].name
         if self.settings.is_reduced:
             self.animation_level = "none"  # what screens and Textual itself ask

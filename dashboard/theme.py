@@ -6,7 +6,9 @@ for those who see no blue; tests/unit/test_colours.py computes it.
 """
 
 from dataclasses import replace
+from typing import Any
 
+from textual.app import App
 from textual.theme import Theme
 
 NAMES = ("dark", "light", "contrast", "colorblind")
@@ -132,9 +134,14 @@ _COARSE = {
 """Of the dark sets in a terminal of 256 colours, where the nearest to the true ones are navy and teal."""
 
 
-def fitting(theme: Theme, colours: str | None) -> Theme:
-    """Return a theme as a terminal shows it best that knows so many colours, in Rich's words: over ssh often 256."""
-    if theme.panel != DARK.panel or colours not in ("256", "standard"):
+def has_few_colours(app: App[Any]) -> bool:
+    """Tell whether a terminal shows 256 colours or fewer, as most do over ssh; a picture is no terminal."""
+    return not app.is_headless and app.console.color_system in ("256", "standard")
+
+
+def coarse(theme: Theme) -> Theme:
+    """Return a theme as it is shown best in few colours."""
+    if theme.panel != DARK.panel:
         return theme
     variables = {key: _COARSE.get(key, colour) for key, colour in theme.variables.items()}
     return replace(theme, panel=_COARSE["panel"], variables=variables)
@@ -147,4 +154,4 @@ DARK = THEMES["dark"]
 BOLD_TONES = frozenset({"accent", "strong", "attention", *_GROUNDS})
 """What is also bold, so that it is seen without colour."""
 
-__all__ = ["BOLD_TONES", "DARK", "NAMES", "THEMES", "fitting"]
+__all__ = ["BOLD_TONES", "DARK", "NAMES", "THEMES", "coarse", "has_few_colours"]

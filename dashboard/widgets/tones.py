@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.widget import Widget
 
 from dashboard.clean import clean
-from dashboard.theme import BOLD_TONES, DARK, THEMES, fitting
+from dashboard.theme import BOLD_TONES, DARK, THEMES, coarse, has_few_colours
 from dashboard.views.rows import Cell
 
 if TYPE_CHECKING:
@@ -24,12 +24,13 @@ WIDEST = 2_000
 
 
 @cache
-def _palette(theme: str, known: str | None) -> dict[str, Style]:
+def _palette(theme: str, *, few: bool) -> dict[str, Style]:
     """Return the colours of a theme by tone, and those of rows: chosen, chosen elsewhere, fresh, heading.
 
     Component classes would do the same through CSS, for a tenth of the time until the first frame is there.
     """
-    chosen = fitting(next((one for one in THEMES.values() if one.name == theme), DARK), known)
+    chosen = next((one for one in THEMES.values() if one.name == theme), DARK)
+    chosen = coarse(chosen) if few else chosen
     colours = chosen.variables
     tones = {name.removeprefix("tone-"): colour for name, colour in colours.items() if name.startswith("tone-")}
     return {
@@ -74,7 +75,7 @@ class Toned(_Base):
     def tone(self, name: str) -> Style:
         """Return what a tone changes of the style, or several with spaces between; an unknown one changes nothing."""
         if self._tones is None:
-            self._tones = dict(_palette(self.app.theme, self.app.console.color_system))
+            self._tones = dict(_palette(self.app.theme, few=has_few_colours(self.app)))
         style = self._tones.get(name)
         if style is None:
             style = self._tones[name] = sum((self._tones.get(part, _NONE) for part in name.split()), _NONE)

@@ -10,7 +10,7 @@ from math import atan2, cos, degrees, dist, exp, hypot, radians, sin, sqrt
 import pytest
 from rich.color import Color, ColorSystem
 
-from dashboard.theme import NAMES, THEMES, fitting
+from dashboard.theme import NAMES, THEMES, coarse
 
 EYES = {
     "usual": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -121,7 +121,7 @@ def test_text_can_be_read_on_the_row_of_the_cursor_and_on_badges(theme: str) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bars_rows_and_the_past_differ_in_256_colours(name: str) -> None:
-    theme = fitting(THEMES[name], "256")
+    theme = coarse(THEMES[name])
     grounds = [theme.background, theme.panel, theme.variables["selected"], theme.variables["past-bar"]]
     shown = [Color.parse(str(one)).downgrade(ColorSystem.EIGHT_BIT).number for one in grounds]
     if name == "contrast":
