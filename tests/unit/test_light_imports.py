@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Set, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 import pytest
