@@ -75,7 +75,7 @@ class Tail:
     """Records as they appear, from one seq on."""
 
     def __init__(self, path: str | os.PathLike[str], after_seq: int, *, mark: Mark | None = None) -> None:
-        """Name what to follow, and what was read of it; it is opened by `batches`, in the thread that runs it."""
+        """Name the file to follow and the last row that was read; `batches` opens it, in the thread that runs it."""
         self._path = path
         self.mark = mark
         """What has to stand in the file: the last record that was read, by its hash."""

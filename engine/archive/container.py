@@ -195,7 +195,7 @@ def _zipped(parts: Mapping[str, bytes], stored: Collection[str] = ()) -> bytes:
             entry.compress_type = zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED
             archive.writestr(entry, body, compresslevel=_LEVEL)
         entries = archive.infolist()
-    # What packs too well, such as a text of one letter, a reader would refuse.
+    # A reader refuses entries with too high a compression ratio, such as a text of one letter.
     dense = [entry.filename for entry in entries if entry.file_size > MOST_RATIO * max(entry.compress_size, 1)]
     return _zipped(parts, {*stored, *dense}) if dense else buffer.getvalue()
 

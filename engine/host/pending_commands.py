@@ -57,7 +57,7 @@ class PendingCommands:
     def __init__(self, inbox: Inbox, later: Callable[[Callable[[], None]], object]) -> None:
         self._inbox = inbox
         self._later = later
-        self._slots: dict[str, list[Pending[Applied]]] = {}
+        self._waiting: dict[str, list[Pending[Applied]]] = {}
         self._from_inbox: set[str] = set()
         self._outcomes: list[CommandOutcome] = []
         self.settled = anyio.Event()
@@ -66,17 +66,17 @@ class PendingCommands:
 
     def expect(self, command_id: str) -> Pending[Applied]:
         """Return what will hold the outcome of a command of this process."""
-        slot: Pending[Applied] = Pending()
-        self._slots.setdefault(command_id, []).append(slot)
-        return slot
+        pending: Pending[Applied] = Pending()
+        self._waiting.setdefault(command_id, []).append(pending)
+        return pending
 
     def forget(self, command_id: str) -> None:
         """Stop waiting for a command."""
-        slots = [slot for slot in self._slots.get(command_id, []) if not slot.done]
-        if slots:
-            self._slots[command_id] = slots
+        waiting = [pending for pending in self._waiting.get(command_id, []) if not pending.done]
+        if waiting:
+            self._waiting[command_id] = waiting
         else:
-            self._slots.pop(command_id, None)
+            self._waiting.pop(command_id, None)
 
     def take(self, command_id: str) -> bool:
         """Register a command of the inbox; False if it is pending already."""
@@ -87,11 +87,11 @@ class PendingCommands:
 
     def acknowledge(self, effect: Acknowledge) -> None:
         """Report the outcome of a command to its sender."""
-        for slot in self._slots.pop(effect.command_id, []):
+        for pending in self._waiting.pop(effect.command_id, []):
             if effect.applied:
-                slot.put(Applied(effect.seq, effect.summary, effect.result))
+                pending.put(Applied(effect.seq, effect.summary, effect.result))
             else:
-                slot.fail(CommandRefusedError(effect.code or "refused", effect.reason or "refused"))
+                pending.fail(CommandRefusedError(effect.code or "refused", effect.reason or "refused"))
         if effect.command_id in self._from_inbox:
             said: dict[str, JsonValue] = (
                 {"summary": effect.summary, **effect.result} if effect.applied else {"code": effect.code}
@@ -101,20 +101,20 @@ class PendingCommands:
     def repeat(self, command_id: str, outcome: Outcome) -> None:
         """Answer a duplicate command with its first outcome; it is not carried out again."""
         applied = outcome.status == "applied"
-        for slot in self._slots.pop(command_id, []):
+        for pending in self._waiting.pop(command_id, []):
             if applied:
-                slot.put(Applied(outcome.seq, "was carried out before", {}))
+                pending.put(Applied(outcome.seq, "was carried out before", {}))
             else:
-                slot.fail(CommandRefusedError("refused", outcome.reason or "refused"))
+                pending.fail(CommandRefusedError("refused", outcome.reason or "refused"))
         if command_id in self._from_inbox:
             self._settle(command_id, applied, outcome.seq, outcome.reason, {})
 
     def fail_all(self, error: EngineError) -> None:
         """Fail all waiters of this process: no outcome will come."""
-        for slots in self._slots.values():
-            for slot in slots:
-                slot.fail(error)
-        self._slots.clear()
+        for waiting in self._waiting.values():
+            for pending in waiting:
+                pending.fail(error)
+        self._waiting.clear()
 
     async def run(self) -> None:
         """Write outcomes into the inbox as they come, for as long as the engine runs."""

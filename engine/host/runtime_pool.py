@@ -117,23 +117,23 @@ class RuntimePool:
         if spec not in self._waiting:
             self._waiting[spec] = []
             self._start(self._make, spec, blueprint, self._waiting[spec])
-        slot: Pending[Runtime] = Pending()
-        self._waiting[spec].append(slot)
-        return await slot.wait()
+        pending: Pending[Runtime] = Pending()
+        self._waiting[spec].append(pending)
+        return await pending.wait()
 
     async def _make(self, spec: str, blueprint: AgentSpec, waiting: list[Pending[Runtime]]) -> None:
         try:
             runtime = await self._checked(blueprint)
         except Unusable as unusable:
             self._take_off(spec, waiting)
-            for slot in waiting:
-                slot.fail(unusable)
+            for pending in waiting:
+                pending.fail(unusable)
             return
         if self._take_off(spec, waiting):
             self._sweep()
             self._ready[spec] = runtime
-        for slot in waiting:
-            slot.put(runtime)
+        for pending in waiting:
+            pending.put(runtime)
 
     def _take_off(self, spec: str, waiting: list[Pending[Runtime]]) -> bool:
         """Publish a runtime that was made; False if its spec was dropped meanwhile."""

@@ -57,7 +57,7 @@ def servers_at_hand(servers: Mapping[str, tuple[str, str]] = SERVERS, *, probe_s
 
 
 def _probed(name: str, url: str, form: str, *, probe_s: float) -> ModelServer | None:
-    # What listens on this computer is not asked through a proxy.
+    # Servers on this computer are asked without a proxy.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=probe_s) as response:

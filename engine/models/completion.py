@@ -74,7 +74,7 @@ class Litellm:
     def _named(self, model: str) -> tuple[str, str]:
         try:
             name, provider, _, _ = self._litellm.get_llm_provider(model=model)
-        except Exception as error:  # it has no class of its own for this
+        except Exception as error:  # litellm has no class of its own for this
             raise ValueError(
                 f"no provider of models is known for {model!r}; write it as provider/model, such as openai/gpt-4o-mini"
             ) from error
@@ -199,7 +199,7 @@ async def _closed(response: Any) -> None:
     for one in (response, getattr(response, "completion_stream", None)):
         close = getattr(one, "aclose", None) or getattr(one, "close", None)
         if close is not None:
-            with suppress(Exception):  # what is closed already raises whatever the provider's code does
+            with suppress(Exception):  # closing a closed stream may raise anything
                 done = close()
                 if hasattr(done, "__await__"):
                     await done

@@ -54,8 +54,8 @@ class CallFailed(Exception):
 
 
 @dataclass
-class _Pending:
-    slot: Pending[AskAnswered | Found]
+class _Request:
+    answer: Pending[AskAnswered | Found]
     on_chunk: Callable[[Chunk], None]
 
 
@@ -72,7 +72,7 @@ class Link:
         self._variables = tuple(variables)
         self._process: Process | None = None
         self._starting = anyio.Lock()
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, _Request] = {}
         self._last_id = 0
         self._tail = b""
 
@@ -112,12 +112,12 @@ class Link:
         process = await self._started()
         self._last_id += 1
         id = self._last_id
-        pending = self._pending[id] = _Pending(Pending(), on_chunk)
+        pending = self._pending[id] = _Request(Pending(), on_chunk)
         try:
             with anyio.move_on_after(longest_s):
                 await _write(process, line(message(id)))
-                return await pending.slot.wait()
-            _kill(process)  # it keeps no time any more: better a new one
+                return await pending.answer.wait()
+            _kill(process)  # it missed its deadlines: replace it
             raise CallFailed(_died(id, "the process that talks to providers hangs, and was ended"))
         finally:
             # An answer or a failure has taken it away; what is left is not wanted any more.
@@ -171,14 +171,14 @@ class Link:
         if pending is None:
             return
         if isinstance(said, Failed):
-            pending.slot.fail(CallFailed(said))
+            pending.answer.fail(CallFailed(said))
         else:
-            pending.slot.put(said)
+            pending.answer.put(said)
 
     def _fail_all(self, why: str) -> None:
         pending, self._pending = self._pending, {}
         for id, one in pending.items():
-            one.slot.fail(CallFailed(_died(id, why)))
+            one.answer.fail(CallFailed(_died(id, why)))
 
     async def _keep_tail(self, process: Process) -> None:
         assert process.stderr is not None

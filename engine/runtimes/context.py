@@ -199,7 +199,7 @@ class Context:
         return found
 
     def steers(self) -> list[str]:
-        """Return what people have said to this task since it was asked last; what runs again gets the same again."""
+        """Return messages of people to this task since the last call; a rerun gets the same ones again."""
         self._work.raise_if_stopping()
         return self._work.steers()
 
@@ -214,7 +214,7 @@ class Context:
         self._work.progress(done, total, clean(str(note)))
 
     def spent(self, **amounts: Unpack[Amounts]) -> None:
-        """Say what was spent since it was last said; it counts with the step that ends next, or with the attempt.
+        """Report usage since the last report; it is charged with the next step that ends, or with the attempt.
 
         Raises:
             ValueError: If an amount is below 0, or not one that can be.

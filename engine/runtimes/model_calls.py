@@ -106,8 +106,8 @@ class ModelCaller(SlotHolder):
         return self._services.models.context_tokens(model)
 
     def spend(self, usage: Usage) -> None:
-        """Note what its code says that it has spent; it is reported with the next step, or at the end."""
-        if self._before is None:  # what its attempt had reported before it was executed here
+        """Note usage that the attempt's code reports; it is charged with the next step, or at the end."""
+        if self._before is None:  # usage that the attempt had reported before it was executed here
             task = self.state.tasks.get(self.effect.task_id)
             known = None if task is None or task.attempt is None else task.attempt.spent
             self._before = NO_USAGE if known is None else changed(known)

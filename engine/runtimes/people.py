@@ -248,7 +248,7 @@ class PeopleLine(SlotHolder):
         step = None if self.over or self._was_heard_after(self._turns) else self._hearing(key)
         if step is None:
             return []
-        self._services.signal(step)  # what the code does with it comes after it in the journal
+        self._services.signal(step)  # before the code can act on it, so that the journal has them in this order
         return texts_of(step.output)
 
     def steered(self, *, now: bool) -> None:

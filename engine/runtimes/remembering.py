@@ -53,7 +53,7 @@ class _Steps(Protocol):
 
 
 class Remembering:
-    """What an attempt does about what was before it, and comes after it."""
+    """The memory of an attempt: the conversation before it, and what it leaves for later ones."""
 
     said: Sequence[Said] = ()
     """What a model said and heard, for later runs of the conversation."""

@@ -88,12 +88,12 @@ class Reservations:
         self._holds.pop(hold, None)
         self._payers[hold.by] = hold.subjects
         waiting, self._waiting = self._waiting, []
-        for slot in waiting:
-            slot.put(None)
+        for pending in waiting:
+            pending.put(None)
 
-    def wait_on(self, slot: Pending[None]) -> None:
-        """Fill `slot` when a call is over."""
-        self._waiting.append(slot)
+    def wait_on(self, pending: Pending[None]) -> None:
+        """Fill `pending` when a call is over."""
+        self._waiting.append(pending)
 
 
 def is_bound(state: State, by: Payer) -> bool:

@@ -25,7 +25,7 @@ KEPT_IDLE = 32
 class _Job:
     call: Callable[[], Any]
     context: Context
-    slot: Pending[Any]
+    answer: Pending[Any]
     on_return: Callable[[], None] | None
 
 
@@ -49,7 +49,7 @@ class Threads:
         job = _Job(call, copy_context(), Pending(), on_return)
         thread = self._idle.pop() if self._idle else _Thread(self, current_token())
         thread.jobs.put(job)
-        result: T = await job.slot.wait()
+        result: T = await job.answer.wait()
         return result
 
     def close(self) -> None:
@@ -67,9 +67,9 @@ class Threads:
         if job.on_return is not None:
             job.on_return()
         if error is not None:
-            job.slot.fail(error)
+            job.answer.fail(error)
         else:
-            job.slot.put(result)
+            job.answer.put(result)
 
 
 class _Thread:

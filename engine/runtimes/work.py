@@ -276,7 +276,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return await self._answered(answer)
 
     async def answered_before(self, key: str) -> list[DelegationResult] | None:
-        """Return what became of what an earlier attempt asked by this key; None where not all of it has ended.
+        """Return the outcomes of an earlier attempt's delegation under this key; None while some of it is open.
 
         Nothing is reported of it: the tasks have their ends, and to be told them again is no event.
         """

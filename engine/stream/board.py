@@ -100,7 +100,7 @@ class Board:
             shown = self._tasks.get(task_id)
             if shown is None:
                 shown = self._tasks[task_id] = _Shown(task_id, with_tape=self._with_tapes)
-                if self._with_tapes:  # what a task says first comes after the events that nothing was noted of
+                if self._with_tapes:  # a first text comes after the events before it that were not noted
                     shown.noted.append(self._newest_seq)
             shown.noted.append(noted)
             is_news = not self._changed

@@ -230,7 +230,7 @@ class RemoteEngine(EngineLink):
     async def _level(self) -> None:
         """Return once the state is that of the file at the moment of the call."""
         ticket = self._following().ask()
-        while ticket is None:  # it ended a moment ago; all who wait go on with the next one
+        while ticket is None:  # the follower has just ended; all waiters continue with the next one
             self._drop_follower()
             ticket = self._following().ask()
             self._levels = [(ticket or 0, one) for _, one in self._levels]

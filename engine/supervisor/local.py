@@ -195,7 +195,7 @@ class LocalEngine(EngineLink):
         """Carry out a command, offline while idle and else by an engine; its specs may hold callables."""
         if self._is_idle:
             specs = _specs_of(self.state, command := checked_command(make))
-            # What makes work, or brings code that only an engine can check, needs one.
+            # A command that makes work, or brings code that only an engine can check, needs an engine.
             if not isinstance(command, _NEED_AN_ENGINE) and all(spec.run_in != "process" for spec in specs):
                 for spec in specs:
                     await self._check(self.callables.referred(spec))

@@ -84,7 +84,7 @@ class People(Node):
         return await self._engine.order(lambda: Steer(target=self._any_target(target), text=text, now=now))
 
     async def abort(self, target: str, reason: str = "aborted by the program") -> Applied:
-        """Stop a run, a task or what an agent is at where it is, with all below it; `cancel` waits for the next steps.
+        """Stop a run, a task or an agent's work at once, with all below it; `cancel` waits for the next steps.
 
         Raises:
             CommandRefusedError: If nothing of it is at work.

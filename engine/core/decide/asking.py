@@ -84,7 +84,7 @@ def permitted(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list
     agent = state.agents.get(task.agent_id or "") if task is not None else None
     tool, allows = str(followup.detail.get("tool")), followup.answer == ALLOW_ALWAYS
     if agent is None or not _is_asked_by(agent, followup.detail):
-        return []  # it was asked by a generation, or an agent, that is not at it any more
+        return []  # the generation or agent that asked no longer works on it
     if granted(state, agent.id, agent.generation, tool) is not None:
         return []
     given = GrantGiven(

@@ -92,7 +92,7 @@ def step_finished(state: State, signal: StepFinished, ctx: DecisionContext) -> l
 
 
 def model_erred(state: State, signal: ModelErred, ctx: DecisionContext) -> list[Event]:
-    """Note that a call of a model failed, and what it cost; what follows is the attempt's to say."""
+    """Record that a call of a model failed, and its cost; the attempt decides what follows."""
     found = live(state, signal)
     return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
 
@@ -110,7 +110,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: DecisionContext
     task, attempt = found
     asker = state.agents[found[1].agent_id]
     if attempt.stopping == "migrate" and not attempt.parked:
-        # It was told to stop before this is answered; its new code asks again.
+        # It is being stopped; the new code will ask again.
         return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
     events: list[Event] = [_told(task, attempt, key) for key in attempt.owed]
     if signal.call_key in task.calls:
@@ -157,7 +157,7 @@ def steps_ended(state: State, signal: StepsEnded, ctx: DecisionContext) -> list[
         return []
     attempt = found[1]
     if attempt.stopping == "migrate":
-        return []  # it was told to stop before this is heard, and goes on in its slot
+        return []  # it is being stopped, and keeps its slot until then
     if attempt.waits:
         return [of_attempt(AttemptParked, attempt, signal, why="call", until_ms=None)]
     if signal.why == "call":

@@ -62,7 +62,7 @@ def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> l
     chain = chain_of(state, task)
     if not chain:
         return _given_up(state, task, GiveUp())
-    hands_on = any(isinstance(policy, Failover) for policy in chain)  # who else could do it is dear to find out
+    hands_on = any(isinstance(policy, Failover) for policy in chain)  # finding other agents is expensive
     failures = Failures(
         error=task.error or "failed",
         error_types=followup.error_types,

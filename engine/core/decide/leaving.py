@@ -80,7 +80,7 @@ def check_leaving(state: State, followup: CheckLeaving, ctx: DecisionContext) ->
     for one in state.leaving:
         agent = state.agents.get(one)
         if agent is not None and not (agent.running or agent.parked or any(own_tasks(state, agent))):
-            # One at a time: who takes over its queues depends on who is left.
+            # One at a time: which agents take over its queues depends on the remaining ones.
             removed = AgentRemoved(agent_id=agent.id)
             return [*_left_over(state, agent, ctx), removed, *left_behind(state, agent, ())]
     for supervisor in (state.supervisors[one] for one in state.leaving if one in state.supervisors):

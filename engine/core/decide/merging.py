@@ -61,7 +61,7 @@ class Terms:
 
 
 class Merge(Noted):
-    """What has to happen, as far as it is decided, and the state that it leads to.
+    """The events decided so far, and the state that they lead to.
 
     Args:
         state: What is there; left as it is.
@@ -293,7 +293,7 @@ class Merge(Noted):
         else:
             self.take([MembersOrdered(supervisor_id=supervisor_id, members=ordered)])
 
-    # Who is not described, and what was
+    # Members without a description, and removed declarations
 
     def _dropped(self) -> list[str]:
         """Return the members that are described no longer; those under them go with them."""

@@ -83,7 +83,7 @@ def _left_behind(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
     events: list[Event] = []
     for key in agent.queues:
         if not key.startswith(prefix) or is_of_few(key) or state.queues[key].agents != [agent.id]:
-            continue  # what is for a few members is placed again
+            continue  # a queue of a few members is placed again
         capability = key[len(prefix) :]
         able = able_agents(state, before, capability, but=agent)
         if able:

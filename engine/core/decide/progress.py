@@ -221,7 +221,7 @@ def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
 
 
 def _sources(state: State, node: Task) -> dict[str, Task]:
-    """Return the node itself where it is done, else the done ones that it would have gone on from."""
+    """Return the node itself if it is done, else its done predecessors."""
     found: dict[str, Task] = {}
     front, seen = [node.id], {node.id}
     for task_id in front:  # grows as it goes

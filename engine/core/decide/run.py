@@ -77,7 +77,7 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Applied:
 
 
 def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Applied:
-    """Stop a run, a task or what an agent is at, with all below it, at the next steps; what is done stays."""
+    """Stop a run, a task or an agent's work, with all below it, at the next steps; finished work stays."""
     found = _stoppable(state, command.target)
     if isinstance(found, Run) and found.cancelling:
         raise Refused(f"run {found.id} is being cancelled already")
@@ -87,7 +87,7 @@ def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Applied:
 
 
 def abort(state: State, command: Abort, ctx: DecisionContext) -> Applied:
-    """Stop a run, a task or what an agent is at where it is, also what is being cancelled and takes its time."""
+    """Stop a run, a task or an agent's work at once, also what is being cancelled already."""
     found = _stoppable(state, command.target)
     subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
     events = [stop(state, one, command.reason, at_once=True) for one in subjects]

@@ -98,7 +98,7 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
 
 
 def _settings(current: Supervisor, mode: str) -> dict[str, JsonValue]:
-    """Return what stays set where nothing is said: all of it in the same strategy, else what is for others by name."""
+    """Return the settings that stay by default: all if the strategy stays, else those for other strategies by name."""
     kept = current.options.settings.items()
     return {
         key: value for key, value in kept if mode == current.mode or (key in STRATEGIES and isinstance(value, dict))
@@ -141,7 +141,7 @@ def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
     try:
         followed = _carried_out(state, supervisor, change, ctx)
     except Refused:
-        return []  # what cannot be switched to now may be at the end of a later run
+        return []  # try again after a later run
     now = figures_of(runs_of(state, supervisor))
     said = CoordinationTuned(
         supervisor_id=supervisor.id,

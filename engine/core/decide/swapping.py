@@ -52,7 +52,7 @@ def _each(
     *,
     did: str,
 ) -> Applied:
-    """Decide a change of each of several agents, every one on what the ones before it lead to: all of them, or none."""
+    """Change several agents, each decided on the state after the ones before it: all of them, or none."""
     if not changes:
         raise Refused("no agent is named; name at least one")
     agents = [find_agent(state, target) for target, _ in changes]

@@ -123,7 +123,7 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
     attempt = task.attempt
     assert attempt is not None
     attempt.generation = agent.running[task.id] = event.generation
-    attempt.in_process = works_in_processes(state, agent)  # what goes on in its slot never waits for a process
+    attempt.in_process = works_in_processes(state, agent)  # an attempt that keeps its slot never waits for a process
     tell(state, task)
     attempt.since_ms += event.usage.time_ms
     state.runs[event.run_id].since_ms += event.usage.time_ms

@@ -36,7 +36,7 @@ def join(state: State, run: Run) -> None:
 
 
 def leave(state: State, run: Run, event: RunFinished) -> None:
-    """Keep what a run came to for those after it, and drop what no run will see any more."""
+    """Keep the result of a run for later runs, and drop results that no run will see any more."""
     if run.conversation is None:
         return
     conversation = state.supervisors[run.supervisor_id].conversations[run.conversation]

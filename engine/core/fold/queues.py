@@ -107,7 +107,7 @@ def is_held(state: State, task: Task) -> bool:
 
 
 def let_go_on(state: State, tasks: Iterable[Task]) -> None:
-    """Enqueue what may have been held: what was held back, and what became ready by failing while it was held."""
+    """Enqueue tasks that may have been on hold: held ones, and those that became ready by failing meanwhile."""
     ready = [task for task in tasks if task.kind == "agent" and is_ready(task) and not task.ready]
     for task in sorted(ready, key=lambda task: (task.ready_seq or 0, int(task.id[1:]))):
         enqueue(state, task, again=True)
@@ -121,7 +121,7 @@ def hold_back(state: State, task: Task) -> None:
 
 
 def dequeue(state: State, task: Task) -> None:
-    """Take a task out of the queue where it is ready, if it is."""
+    """Take a task out of its queue, if it is ready."""
     task.held_back = False
     if not task.ready:
         return

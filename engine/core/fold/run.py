@@ -116,7 +116,7 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
         wire(state, state.tasks[asker_id])
     for task_id in group.children:
         task = state.tasks[task_id]
-        # What a failure meant was settled when it happened; what the others may come to, the new strategy says.
+        # The meaning of a failure was settled when it happened; the new strategy says it for later ones.
         task.tolerated = task.asked_by is not None or (task.tolerated and task.ended)
         task.role, task.sees, task.need = "", None, None
     for task_id in change.adopted:
@@ -162,7 +162,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
         task.sees = list(task.after)  # of a plan: it gets their outputs
     else:
         task.takes = "own"
-    task.tolerated = True  # who asked for it decides what its failure means
+    task.tolerated = True  # the asker decides what its failure means
     follow_deadline(state, task, group.deadline_ms)
     let_go_on(state, below(state, task))
 

@@ -37,7 +37,7 @@ def _swap_rolled_back(state: State, event: SwapRolledBack) -> None:
     agent = state.agents[event.agent_id]
     _begin_generation(state, agent, event.generation, event.spec, event.queues, event.mode)
     if event.by_itself:
-        agent.proven = event.generation  # what cannot work either is not rolled back again
+        agent.proven = event.generation  # a generation that cannot work either is not rolled back again
 
 
 def _begin_generation(
@@ -69,7 +69,7 @@ def stop_on(state: State, agent: Agent, generation: int, mode: SwapMode) -> None
             if of == generation:
                 ask_to_stop(state.tasks[task_id], reason)
     for task_id in agent.parked:
-        # It holds no slot, and its new code needs one to ask for what it waits for.
+        # It holds no slot, and its new code needs one to repeat the delegation.
         if _attempt(state, task_id).stopping == "migrate":
             wait_for_slot(state, state.tasks[task_id])
 

@@ -138,7 +138,7 @@ def note_code(state: State, agent: Agent) -> None:
 def _agent_removing(state: State, event: AgentRemoving) -> None:
     agent = state.agents[event.agent_id]
     agent.removing = event.mode
-    agent.probation = None  # what ends on it says nothing any more about whether it should go back
+    agent.probation = None  # attempts that end on it no longer count for a rollback
     state.leaving[agent.id] = 0
     if event.mode != "drain":
         for task_id in (*agent.running, *agent.parked):

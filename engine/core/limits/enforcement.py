@@ -297,7 +297,7 @@ def exhausted_as(
         ended = []
         stopping = [one for one in stopping if _is_of_an_agent(state.tasks[one])]
     if budget.name == "attempts" and then != "fail":
-        stopping = []  # what has begun spends no more of it
+        stopping = []  # attempts that have begun spend no more of it
     return BudgetExhausted(
         subject=subject.id,
         run_id=ids.run_id,

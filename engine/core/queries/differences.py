@@ -114,7 +114,7 @@ def _compared(
     was, now = side_a.comparable(told(side_a, one)), side_b.comparable(told(side_b, other))
     if was == now:
         return
-    for field, before in was.items():  # what only one of them has, such as the priority of an open run, is no change
+    for field, before in was.items():  # a field of only one of them, such as the priority of an open run, is no change
         after = now.get(field, before)
         if before != after:
             yield Difference(
@@ -126,7 +126,7 @@ def _compared(
 def _pairs(
     a: Mapping[str, Member], b: Mapping[str, Member], same: Callable[[Member, Member], bool]
 ) -> Iterator[tuple[Member | None, Member | None]]:
-    """Yield what belongs together: by key, else by id where `same`; then what stands alone."""
+    """Yield matching pairs: by key, else by id where `same`; then the unmatched."""
     rest = {one.id: one for key, one in b.items() if key not in a}
     for key, one in a.items():
         if key in b:
@@ -303,7 +303,7 @@ def _of_task(side: _Side, task: Task) -> Fields:
 
 
 def _waiting(a: _Side, b: _Side) -> Iterator[Difference]:
-    """Compare what people are asked, what they have allowed, and what agents remember: these come and go whole."""
+    """Compare questions, grants and memories of agents: each is added or removed whole."""
     for subject, of, name in _WHOLE:
         was, now = of(a.state), of(b.state)
         for an_id in {**was, **now}:

@@ -34,7 +34,7 @@ def all_seen_by(state: State, task: Task) -> list[Task]:
 
 
 def input_of(state: State, group: Task) -> Held:
-    """Return what a group works on: the last output before it, where it takes that and there is one."""
+    """Return the input of a group: the last output before it, if it takes that and there is one."""
     before = all_seen_by(state, group) if group.takes == "previous" else []
     return before[-1].output if before else group.input
 

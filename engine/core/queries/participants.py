@@ -176,7 +176,7 @@ def _discovered(
 def _who_takes_the_rest(
     state: State, supervisor: Supervisor, able: list[str], text: str, before: Sequence[str], near: Sequence[str]
 ) -> tuple[list[str], str]:
-    """Return who takes what suits nobody: the default agent, else who worked on the request before.
+    """Return who takes an unmatched request: the default agent, else those who worked on the request before.
 
     Like a lead, the default agent need not be one of the participants.
     """

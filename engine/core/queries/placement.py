@@ -273,7 +273,7 @@ def home_of(state: State, task: Task) -> Supervisor:
 
 
 def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
-    """Return what tells who can do a task: by the capability that it asks for, or by whom it was for.
+    """Return the target of a task: the capability that it asks for, or the member that it was for.
 
     What was for a few members who all leave is for those who share a specialty with one of them.
     """

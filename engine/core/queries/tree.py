@@ -179,7 +179,7 @@ def gets_work_from(below: Supervisor, above: Supervisor) -> bool:
 
 
 def cause_of(state: State, task: Task) -> Task | Run:
-    """Return the nearest that is being stopped of a task and what it is part of; its run where nothing else is."""
+    """Return the nearest of a task and its parents that is being stopped; its run if none of them is."""
     return next((one for one in above_of(state, task) if one.cancelling), state.runs[task.run_id])
 
 

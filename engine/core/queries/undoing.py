@@ -32,13 +32,13 @@ from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task, t
 
 
 def inverse_of(state: State, command: Command) -> Command | None:
-    """Return what takes `command` back, which is about to be carried out on `state`; None where nothing can."""
+    """Return the inverse of `command`, which is about to be carried out on `state`; None if there is none."""
     make = INVERSES.get(type(command))
     return None if make is None else make(state, command)
 
 
 def left_by(state: State, inverse: Command) -> JsonValue:
-    """Return what an inverse would change, as it is; None where that is gone."""
+    """Return the current value of what an inverse would change; None if its object is gone."""
     try:
         found: JsonValue = _LEFT[type(inverse)](state, inverse)
     except Refused:

@@ -190,6 +190,6 @@ def read_document(body: bytes, texts: list[JsonValue]) -> Document:
         document = write_document(decode_state(body), texts)
         if document.body == body:
             return document
-    except (ValueError, RecursionError):  # what is wrong, the other readers say better
+    except (ValueError, RecursionError):  # the readers after this one report the fault more precisely
         pass
     return write_document(decode_strictly(body), texts)

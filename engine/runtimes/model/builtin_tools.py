@@ -1,7 +1,7 @@
-"""The engine's own tools: what each of them is to the loop, and how a call of one ends.
+"""Interface of the engine's own tools to the loop, and results of their calls.
 
-Rule: such a tool sees to the record of its calls itself: what it asks of others is a record already. See `tools` for
-those that the loop records.
+Rule: such a tool records its calls itself, because a delegation is a record already. See `tools` for those that the
+loop records.
 """
 
 from dataclasses import dataclass
@@ -49,10 +49,10 @@ class OwnTool(Protocol):
         """It is called when the other calls of the turn have ended."""
 
     def schema(self, name: str) -> ToolSchema | None:
-        """Return what the model is told of it now, under a name; None where it is of no use now."""
+        """Return its schema for the model under `name`; None while it is of no use."""
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
-        """Return what becomes of a call; it is recorded under `key` by then, or follows from what is.
+        """Return the result of a call; it is recorded under `key` by then, or derived from recorded steps.
 
         Args:
             name: What the model calls the tool.

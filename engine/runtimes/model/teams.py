@@ -174,7 +174,7 @@ class _Talk:
         return _was_asked(self._work, self._options.moderator, question)
 
     async def moderated(self, transcript: str, *, over: bool = False) -> dict[str, JsonValue]:
-        """Return what the moderator decides: who speaks next, or that it is over and what has come of it."""
+        """Return the moderator's decision: the next speaker, or the end and its result."""
         asked, schema = self._question(transcript, over=over)
         if self._options.moderator is None and self._says is not None:
             decision = await self._says(asked, schema)

@@ -230,7 +230,7 @@ class AcpSession(AcpAsking):
             self._record("plan", [{name: clean(text) for name, text in one.items()} for one in entries])
 
     def heard_cost(self, cost_usd: float) -> None:
-        """Count what was spent since it was last told; what was spent before this attempt is counted already."""
+        """Charge the usage since the last report; usage before this attempt is charged already."""
         more, self._cost_usd = cost_usd - self._cost_usd, cost_usd
         if more > 0 and not self._is_loading:
             self._spend(cost_usd=more)

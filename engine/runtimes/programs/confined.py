@@ -59,7 +59,7 @@ def text_of(folder: Path, name: str, line: int | None, limit: int | None) -> str
 
 
 def write(folder: Path, name: str, content: str) -> None:
-    """Write a text to a file, which is made where it is not there, with the folders around it.
+    """Write a text to a file; the file and its parent folders are created if missing.
 
     Raises:
         OutOfBounds: If it is not in the folder, or cannot be written.

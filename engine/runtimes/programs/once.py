@@ -1,4 +1,4 @@
-"""Work that must not be done twice for a task: journaled before it begins, as a tool call is."""
+"""Runs work at most once for a task: its start is journaled first, as that of a tool call."""
 
 from collections.abc import Awaitable, Callable
 
@@ -9,7 +9,7 @@ from engine.runtimes.work import Work, of_attempt
 
 
 async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
-    """Return what `run` returns, or what it returned before; where it was cut off, a person says what happened.
+    """Return the result of `run`, or the recorded one; after an interruption a person says whether it happened.
 
     Args:
         work: The attempt.

@@ -102,7 +102,7 @@ class Speaking:
             await self._program.exited.wait()
 
     async def read(self) -> None:
-        """Hear what it says, until it says nothing more.
+        """Read its output to the end.
 
         Raises:
             LineTooLong: If a line, or its text, is too long.
@@ -165,7 +165,7 @@ class Speaking:
     async def _record(self, line: StepLine) -> None:
         work, name = self._work, clean(line.name)
         key = work.key(f"{STEP}{name}", None)
-        while work.is_recorded(key):  # what it says now is done now; what was done before, it was told
+        while work.is_recorded(key):  # a recorded key means a step of an earlier attempt: use the next occurrence
             key = work.key(f"{STEP}{name}", None)
         began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
         step = StepFinished(

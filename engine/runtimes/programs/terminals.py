@@ -98,7 +98,7 @@ class Terminals:
         """Return how a program has exited, once it has and what it wrote is read."""
         terminal = self.at(name)
         await terminal.program.exited.wait()
-        with anyio.move_on_after(1.0):  # what escaped its group may hold its pipes
+        with anyio.move_on_after(1.0):  # a process that left the group may hold its pipes
             await terminal.drained.wait()
         return terminal.exit_status or (None, None)
 

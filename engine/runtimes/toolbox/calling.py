@@ -138,7 +138,7 @@ def output_of(value: object) -> JsonValue:
 
 
 async def called(work: Work, call: Callable[[], Any]) -> Any:
-    """Return what a user's callable returns: awaited where it is async, in a thread where it is plain."""
+    """Call a user's callable: awaited if it is async, in a thread if it is not."""
     result = call() if is_async(call) else await work.in_thread(call)
     return await result if inspect.isawaitable(result) else result
 

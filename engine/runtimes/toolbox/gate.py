@@ -45,7 +45,7 @@ class Gate:
             except BaseException:
                 if slot in self._waiting:
                     self._waiting.remove(slot)
-                else:  # it ends after a call that ended had handed its place over
+                else:  # it was cancelled after it had been given a place
                     self._leave()
                 raise
 

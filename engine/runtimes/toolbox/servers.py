@@ -92,7 +92,7 @@ class Server:
         return self._tools
 
     async def connection(self, code: "Code", work: Work) -> Connection:
-        """Return what it is spoken to by; it is started where it is not at work.
+        """Return the connection to the server; the server is started if it does not run.
 
         Raises:
             ServerDown: If it does not start.
@@ -109,9 +109,9 @@ class Server:
             self._waiting = []
             self._begin(work.now_ms())
             self._start(self._live, code, self._starts)
-        slot: Pending[Connection] = Pending()
-        self._waiting.append(slot)
-        return await slot.wait()
+        pending: Pending[Connection] = Pending()
+        self._waiting.append(pending)
+        return await pending.wait()
 
     def _begin(self, now_ms: int) -> None:
         """Count a start, and say when the next one may be: later each time, unless it lived long."""
@@ -144,22 +144,22 @@ class Server:
         except Exception as error:  # a server may break the protocol in any way, and the package in as many
             failure = ServerDown(self.name, str(words) or one_line(first_of(error)))
         finally:
-            if start == self._starts:  # one that ends slowly is not in the way of the next
+            if start == self._starts:  # the end of an old start does not affect a newer one
                 self._over(failure)
 
     def _begun(self, connection: Connection) -> None:
         self._connection = connection
         waiting, self._waiting = self._waiting, None
-        for slot in waiting or ():
-            slot.put(connection)
+        for pending in waiting or ():
+            pending.put(connection)
 
     def _over(self, failure: ServerDown) -> None:
         if self._connection is not None:
             self._connection.ended.set()
         self._connection = None
         waiting, self._waiting = self._waiting, None
-        for slot in waiting or ():
-            slot.fail(failure)
+        for pending in waiting or ():
+            pending.fail(failure)
 
     async def _started(self, code: "Code") -> Program:
         spec, folder = self.spec, code.folder or Path.cwd()
