@@ -7,6 +7,7 @@ there.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 MARKS = 2
 """How many combining marks may stand on one character; more would run into the lines above and below."""
@@ -16,7 +17,7 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d1
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F)))
 # Skin tones and letters of flags: terminals disagree on how wide they are beside others.
 _BY_NEIGHBOUR = frozenset(map(chr, (*range(0x1F1E6, 0x1F200), *range(0x1F3FB, 0x1F400))))
-_ESCAPED = _INVISIBLE | _SELECTORS | _BY_NEIGHBOUR
+_HIDING = _INVISIBLE | _SELECTORS | _BY_NEIGHBOUR
 # Signs of the screens themselves: all of them are drawn as they are, so that they need not be looked at one by one.
 _DRAWN = re.compile("[ -~·×…–—−←-⇿─-◿⠁-⣿✓✕◆◇⚑⚙▸]*").fullmatch
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -30,13 +31,16 @@ def clean(text: str) -> str:
     """
     if (text.isascii() and text.isprintable()) or _DRAWN(text):
         return text
-    out: list[str] = []
+    return "".join(character if safe else _escaped(character) for character, safe in literal(text))
+
+
+def literal(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each character, and whether a terminal prints it as it is."""
     marks = 0
     for character in text:
         is_mark = unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me")
         marks = marks + 1 if is_mark else 0
-        out.append(character if character == " " else _shown(character, first=marks <= MARKS))
-    return "".join(out)
+        yield character, character.isprintable() and character not in _HIDING and marks <= MARKS
 
 
 def clean_lines(text: str) -> list[str]:
@@ -44,9 +48,7 @@ def clean_lines(text: str) -> list[str]:
     return [clean(line) for line in text.replace("\r\n", "\n").expandtabs(4).split("\n")]
 
 
-def _shown(character: str, *, first: bool) -> str:
-    if character.isprintable() and character not in _ESCAPED and first:
-        return character
+def _escaped(character: str) -> str:
     if unicodedata.category(character) == "Zs":
         return " "
     code = ord(character)

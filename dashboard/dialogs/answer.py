@@ -27,6 +27,7 @@ from dashboard.views.inbox import (
 )
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.widgets.fields import Picker
+from dashboard.widgets.typing import TextBox
 from engine.core.commands import Answer
 from engine.core.fact import JsonValue
 from engine.core.queries.questions import alike
@@ -84,7 +85,7 @@ class AnswerDialog(Dialog):
         yield Told(id="told")
         yield Told(id="meanings")
         self._output = self._output or self.deck.drafts.get(self._draft_key, "")
-        yield TextArea(self._output, id="output", tab_behavior="focus", show_line_numbers=False, soft_wrap=True)
+        yield TextBox(self._output, id="output", tab_behavior="focus", show_line_numbers=False, soft_wrap=True)
         yield Picker("output as", id="as")
 
     def buttons(self) -> Iterable[Widget]:

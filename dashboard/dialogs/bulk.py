@@ -11,6 +11,7 @@ from dashboard.views.bulk import Bulk, Part, counts, lines, parts
 from dashboard.views.header import Glimpse
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell
+from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
 from engine.core.fact import changed
 
@@ -42,7 +43,7 @@ class BulkDialog(Dialog):
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")
         if self._cancels:
-            yield Input(placeholder="why; else: cancelled by the operator", id="reason")
+            yield TextLine(placeholder="why; else: cancelled by the operator", id="reason")
 
     def begin(self) -> None:
         super().begin()

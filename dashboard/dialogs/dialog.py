@@ -27,6 +27,7 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import OneOf
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import WIDEST
+from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
 from engine.core.fact import changed
 from engine.core.state import State
@@ -243,7 +244,7 @@ class ConfirmCancel(Confirm):
 
     def inside(self) -> Iterable[Widget]:
         yield from super().inside()
-        yield Input(placeholder=f"why; else: {self._cancel.reason}", id="reason")
+        yield TextLine(placeholder=f"why; else: {self._cancel.reason}", id="reason")
 
     def begin(self) -> None:
         super().begin()

@@ -16,6 +16,7 @@ from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.amounts import counted, file_stamp
 from dashboard.views.outcomes import plan_lines
 from dashboard.views.rows import Cell
+from dashboard.widgets.typing import TextLine
 from engine.core.commands import ImportState
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
 
     def inside(self) -> Iterable[Widget]:
         if not self.deck.in_browser:
-            yield Input(str(self._suggested), id="path")
+            yield TextLine(str(self._suggested), id="path")
         yield Told(id="told")
 
     @property
@@ -81,7 +82,7 @@ class ImportDialog(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         if not self.deck.in_browser:
-            yield Input(self._path, placeholder="the archive, such as team.zip", id="path")
+            yield TextLine(self._path, placeholder="the archive, such as team.zip", id="path")
         yield Told(id="told")
 
     def begin(self) -> None:

@@ -14,6 +14,7 @@ from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views.header import Glimpse
 from dashboard.views.past import fork_lines, fork_path, fork_shell
 from dashboard.views.rows import labelled
+from dashboard.widgets.typing import TextLine
 
 
 class ForkDialog(Dialog, ModalScreen[object]):
@@ -32,7 +33,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
         yield Told(id="told")
         self._seq = self.deck.glimpse.state.seq  # of when it was asked for: the team goes on
         if not self.deck.in_browser:
-            yield Input(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
+            yield TextLine(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
         yield Told(id="would")
 
     def begin(self) -> None:

@@ -9,6 +9,7 @@ from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.header import Glimpse
 from dashboard.views.parsers import Line, Mistyped
 from dashboard.views.targets import target_of
+from dashboard.widgets.typing import TextLine
 
 
 class LineDialog(Dialog):
@@ -27,7 +28,7 @@ class LineDialog(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")
-        yield Input(self._text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
+        yield TextLine(self._text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
         yield Told(id="would")
 
     def begin(self) -> None:

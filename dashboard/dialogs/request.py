@@ -24,6 +24,7 @@ from dashboard.views.parsers import Mistyped, due_in_s, limits_of
 from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Field, Picker
+from dashboard.widgets.typing import TextLine
 from engine.core.commands import Submit, SwitchStrategy
 from engine.core.excerpts import args_of
 from engine.core.options import DEFAULT_PRIORITY
@@ -49,7 +50,7 @@ class RequestDialog(Dialog):
         return f"A request for {supervisor.name}" if supervisor is not None else "A request for the team"
 
     def inside(self) -> Iterable[Widget]:
-        yield Input(placeholder="what should be done?  enter sends it as it is", id="request")
+        yield TextLine(placeholder="what should be done?  enter sends it as it is", id="request")
         yield Picker("to", id="to")
         yield Picker("priority", id="priority")
         yield Picker("category", id="category")

@@ -17,6 +17,7 @@ from dashboard.clean import clean
 from dashboard.views.rows import Cell, Choice
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import WIDEST, Toned, fit
+from dashboard.widgets.typing import TextLine
 
 
 class Field(Horizontal):
@@ -36,7 +37,7 @@ class Field(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static(self._named, markup=False)
-        yield Input(self._begins, placeholder=self._placeholder, id=self._input, select_on_focus=False)
+        yield TextLine(self._begins, placeholder=self._placeholder, id=self._input, select_on_focus=False)
 
     @property
     def value(self) -> str:

@@ -14,6 +14,8 @@ from textual.reactive import Reactive
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
+from dashboard.widgets.typing import TextLine
+
 Purpose = Literal["command", "filter"]
 _MARKS: dict[Purpose, str] = {"command": ":", "filter": "/"}
 
@@ -27,7 +29,7 @@ class _Completing(Suggester):
         return next(iter(self._complete(value)), None)
 
 
-class _Line(Input):
+class _Line(TextLine):
     virtual_size = Reactive(Size(0, 0))
     """Without a layout of the whole screen at each key: the line is as wide as the screen, however long its text."""
     BINDINGS = [

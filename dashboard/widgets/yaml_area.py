@@ -10,14 +10,15 @@ from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding
-from textual.widgets import TextArea
+
+from dashboard.widgets.typing import TextBox
 
 _KEY = re.compile(r"^(\s*(?:- )?)([\w-]+)(?=:(?:\s|$))")
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$")
 _INDENT = re.compile(r"\s*")
 
 
-class YamlArea(TextArea):
+class YamlArea(TextBox):
     """A `TextArea` whose lines can be shown as faulty."""
 
     BINDINGS = [

@@ -1,96 +1,66 @@
-"""Keys that come faster than lines and dialogs open: they belong to what they were meant for."""
+"""Where people type, what was pasted or stood there already is drawn as text, in the cells that it takes."""
 
+import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from textual import events
-from textual.pilot import Pilot
-from textual.widgets import Button, Input
+from textual.app import App, ComposeResult
+from textual.strip import Strip
+from textual.widget import Widget
+from wcwidth import wcswidth
 
-from dashboard.app import QuarterdeckApp
-from dashboard.dialogs.files import ExportDialog
-from dashboard.dialogs.request import RequestDialog
-from dashboard.widgets.prompt import Prompt
-from dashboard.widgets.time_bar import Scrubber
-from tests.pilot.engines import until
-from tests.pilot.scene import NOW_MS, StillFeed, audit, written
+from dashboard.clean import MARKS
+from dashboard.widgets.typing import TextBox, TextLine
+from dashboard.widgets.yaml_area import YamlArea
+from tests.pilot.poison import KINDS, hostile
+from tests.pilot.test_hostile_terminal import strange
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def app(tmp_path: Path) -> QuarterdeckApp:
-    work = audit()
-    db = written(tmp_path / "team.db", work)
-    return QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
+DASHBOARD = Path(__file__).resolve().parents[2] / "dashboard"
 
 
-def type_at_once(pilot: Pilot[int], text: str) -> None:
-    """Hand over all keys before the first of them is looked at, as a terminal does with what was pasted."""
-    for character in text:
-        pilot.app.post_message(events.Key({":": "colon", "/": "slash"}.get(character, character), character))
+class Typing(App[None]):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        yield TextLine(self._text, id="line")
+        yield TextBox(self._text, id="box")
+        yield YamlArea(self._text, id="yaml")
 
 
-async def test_what_is_typed_right_behind_the_colon_stands_in_the_line(app: QuarterdeckApp) -> None:
-    async with app.run_test() as pilot:
+def drawn(widget: Widget) -> Iterable[Strip]:
+    return (widget.render_line(y) for y in range(widget.size.height))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", [*KINDS, hostile(0), hostile(4)], ids=range(len(KINDS) + 2))
+async def test_what_is_typed_into_is_text_in_columns_and_stays_what_it_is(kind: str) -> None:
+    text = f"a{kind}z"
+    app = Typing(text)
+    async with app.run_test(size=(200, 40)) as pilot:
         await pilot.pause()
-        type_at_once(pilot, ":agents")
+        for widget in app.query("#line, #box, #yaml"):
+            for strip in drawn(widget):
+                assert strange(strip.text) == []
+                assert wcswidth(strip.text) == strip.cell_length
+        assert app.query_one(TextLine).value == text
 
-        await until(pilot, lambda: app.screen.query_one(Prompt).text == "agents")
 
-
-async def test_what_is_typed_right_behind_the_slash_filters(app: QuarterdeckApp) -> None:
-    async with app.run_test() as pilot:
+@pytest.mark.anyio
+async def test_letters_of_languages_are_drawn_as_they_are() -> None:
+    text = "é " + "e\u0301" * MARKS + " שלום 漢字 ok"
+    app = Typing(text)
+    async with app.run_test(size=(200, 40)) as pilot:
         await pilot.pause()
-        type_at_once(pilot, "/scout")
-
-        await until(pilot, lambda: getattr(app.screen, "needle", "") == "scout")
+        assert text in app.query_one(TextLine).render_line(0).text
 
 
-async def test_what_is_typed_before_a_dialog_is_open_stands_in_it_in_order(app: QuarterdeckApp) -> None:
-    async with app.run_test() as pilot:
-        await pilot.pause()
-        type_at_once(pilot, "nhelloSzR")
+@pytest.mark.parametrize(
+    "path", sorted(DASHBOARD.rglob("*.py")), ids=lambda path: path.relative_to(DASHBOARD).as_posix()
+)
+def test_no_line_for_typing_is_made_without(path: Path) -> None:
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
 
-        await until(pilot, lambda: isinstance(app.screen, RequestDialog))
-        await until(pilot, lambda: "helloSzR" in [line.value for line in app.screen.query(Input)])
-
-
-async def test_advice_stays_while_a_command_is_typed(app: QuarterdeckApp) -> None:
-    async with app.run_test() as pilot:
-        await pilot.press("colon", *"strategy")
-        await pilot.pause()
-        app.show()
-
-        assert app.screen.query_one("#time", Scrubber).text.lstrip().startswith("strategy [SUPERVISOR] [MODE]")
-
-
-async def test_the_button_of_the_export_dialog_exports(app: QuarterdeckApp, tmp_path: Path) -> None:
-    async with app.run_test() as pilot:
-        await pilot.press("x")
-        await until(pilot, lambda: isinstance(app.screen, ExportDialog))
-        app.screen.query_one(Input).value = str(tmp_path / "team.zip")
-        app.screen.query_one("#confirm", Button).press()
-
-        await until(pilot, lambda: (tmp_path / "team.zip").exists())
-
-
-async def test_a_dialog_has_its_height_before_it_is_drawn_once(app: QuarterdeckApp) -> None:
-    heights: list[int] = []
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, RequestDialog))
-        box = app.screen.query_one("#dialog")
-        for _ in range(5):
-            heights.append(box.size.height)
-            await pilot.pause()
-
-    assert len({height for height in heights if height}) == 1
-
-
-async def test_a_key_that_comes_while_it_closes_is_for_nobody(app: QuarterdeckApp) -> None:
-    async with app.run_test():
-        pass
-
-    assert not app.screen_stack
-    await app.on_event(events.Key("x", "x"))
+    assert not [one.id for one in calls if isinstance(one, ast.Name) and one.id in ("Input", "TextArea")]

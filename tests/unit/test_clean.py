@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dashboard import clean as clean_module
-from dashboard.clean import MARKS, clean, clean_lines
+from dashboard.clean import MARKS, clean, clean_lines, literal
 from dashboard.widgets.tones import fit
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -69,4 +69,4 @@ def test_signs_of_the_screens_are_what_a_look_at_each_would_leave_too() -> None:
     drawn = [chr(code) for code in range(0x20, 0x3000) if clean_module._DRAWN(chr(code))]
 
     assert {"━", "╸", "⣿", "●", "…"} <= set(drawn)
-    assert all(clean_module._shown(one, first=True) == one for one in drawn)
+    assert all([*literal(one)] == [(one, True)] for one in drawn)
