@@ -1,18 +1,25 @@
 """The life of a web server: it listens, prints a link, and ends with its tabs at a signal."""
 
+import asyncio
+import logging
+import resource
 import signal
 import ssl
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from dashboard.web.metrics import Metrics
 from dashboard.web.server import Terms, WebServer
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SHUTDOWN_S = 5.0
+OPEN_FILES = 8_192
+"""How many connections and files the server may hold, where the system lets it: shells often allow 1,024, and that many
+silent connections would keep everybody else out."""
 
 
 class Told(Protocol):
@@ -23,6 +30,34 @@ class Told(Protocol):
 
     def signed_in(self, where: str, link: str) -> None:
         """The link was used from an address; this is the next one."""
+
+
+def answered(record: logging.LogRecord) -> bool:
+    """Keep out of the log what was not even HTTP: it was answered, and anybody can fill a terminal with it."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
+
+
+def more_files() -> None:
+    """Raise the limit of open files of this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Crowded:
+    """Says once that no more connections can be taken: asyncio logs it a hundred times a second."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Deal with what asyncio could not."""
+        if not str(context.get("message", "")).startswith("socket.accept() out of system resource"):
+            loop.default_exception_handler(context)
+        elif not self._said:
+            self._said = True
+            logging.getLogger(__name__).error("more connections than this process may have: others have to wait")
 
 
 async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: str | None, told: Told) -> signal.Signals:
@@ -39,6 +74,9 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
         OSError: If it cannot listen there.
         StoreError: If metrics are wanted and the file cannot be read.
     """
+    more_files()
+    logging.getLogger("aiohttp.server").addFilter(answered)
+    asyncio.get_running_loop().set_exception_handler(Crowded())
     address = ""
 
     def link() -> str:

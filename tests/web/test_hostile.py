@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import signal
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import aiohttp
 import anyio
 import pytest
 
+from dashboard.web.running import Crowded
 from tests.patience import PATIENCE_S
 from tests.web.visitor import Served, Tab, Visitor, inside, served, visitor
 
@@ -33,6 +35,58 @@ async def test_garbage_ends_the_tab_that_sent_it_and_no_other(db: Path) -> None:
             assert (await tab.closed())[0] == aiohttp.WSCloseCode.UNSUPPORTED_DATA
         await good.type("5")
         await good.sees("lib/glob.py")
+
+
+NO_HTTP = (
+    b"\x16\x03\x01\x00\r\n\r\n",
+    b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000,
+    b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+)
+
+
+async def test_what_is_no_http_is_refused_and_fills_no_terminal(db: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async with served(db) as at:
+        host, _, port = at.base.removeprefix("http://").partition(":")
+        for sent in NO_HTTP:
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(sent)
+            with anyio.fail_after(PATIENCE_S):
+                assert b" 400 " in await reader.readline()
+            writer.close()
+    assert capfd.readouterr().err == ""
+
+
+async def test_connections_that_say_nothing_keep_nobody_out(db: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        serving = served(db)
+        at = await serving.__aenter__()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    host, _, port = at.base.removeprefix("http://").partition(":")
+    try:
+        silent = [(await asyncio.open_connection(host, int(port)))[1] for _ in range(300)]
+        async with visitor(at) as ann, ann.tab() as tab:
+            await tab.sees("scout")
+        for writer in silent:
+            writer.close()
+    finally:
+        await serving.__aexit__(None, None, None)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_server_that_is_full_all_the_same_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    loop, crowded = asyncio.new_event_loop(), Crowded()
+    for _ in range(3):
+        crowded(loop, {"message": "socket.accept() out of system resource", "exception": OSError(24, "full")})
+    crowded(loop, {"message": "another matter"})
+    loop.close()
+
+    assert [record.message for record in caplog.records] == [
+        "more connections than this process may have: others have to wait",
+        "another matter",
+    ]
 
 
 async def test_a_frame_that_is_too_large_ends_the_tab_and_one_of_a_megabyte_is_typed(db: Path) -> None:
