@@ -1,6 +1,6 @@
 """A run: how far it is, its tasks, and its report as rendered markdown, which grows while it works."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual.binding import Binding
@@ -26,7 +26,7 @@ from dashboard.widgets.report import Report
 from engine.core.state import Run
 from store import Reader, Record
 
-TASKS_A_MS = 25
+TASKS_A_MS = 5
 """Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
 REPORT_MS = 1_000
 """A draft is set again at most this often."""
@@ -73,6 +73,8 @@ class RunScreen(PanelsScreen):
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = self._graph_ms = 0
         self._ended: EndedRun | None = None
+        self._kept: dict[str, tuple[object, list[Line]]] = {}
+        """Long lists of lines, each with what it was made of: what has not changed is not made again in every frame."""
         self._written = ""
         """The report as it was written, or what there is of it."""
 
@@ -118,13 +120,17 @@ class RunScreen(PanelsScreen):
         newest = self.entries[::-1]
         broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
         if run is None:
-            ended = ended_in(newest, names)
-            first, later = ended_lines(ended, names, width=at_work.wide), list[Line]()
-            title, right = "TASKS", f"{len(ended):,} ended, the newest first"
+            width, of = at_work.wide, (self.entries[-1:], len(self.entries), at_work.wide)
+            first = self._made("ended", of, lambda: ended_lines(ended_in(newest, names), names, width=width))
+            later = list[Line]()
+            title, right = "TASKS", f"{len(first):,} ended, the newest first"
         else:
             width, working = at_work.wide, glimpse.working
             first = at_work_lines(state, self._census, glimpse.live, width=width, now_ms=now_ms, working=working)
-            later = waiting_lines(state, self._census, glimpse.counts, width=width, now_ms=now_ms)
+            later = self._made(
+                "waiting", (id(self._census), width),
+                lambda: waiting_lines(state, self._census, glimpse.counts, width=width, now_ms=now_ms),
+            )  # fmt: skip
             title = "TASKS"
             right = f"{len(self._census.at_work):,} at work · {len(self._census.waiting):,} wait"
         if self.is_stacked:
@@ -134,6 +140,13 @@ class RunScreen(PanelsScreen):
         at_work.fill(title, first, right=right)
         waiting.fill("WAITING", later, right="by priority, then age")
         failed.fill("FAILED ATTEMPTS", broken, right=f"{len(broken):,}")
+
+    def _made(self, what: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
+        """Return lines, made anew where they would be made of something else."""
+        kept = self._kept.get(what)
+        if kept is None or kept[0] != of:
+            kept = self._kept[what] = of, make()
+        return kept[1]
 
     def _share_out(self, first: Panel, one: int, second: Panel, two: int, third: Panel, three: int) -> None:
         """Give three panes the rows that they need: the one that needs most gets what is left."""
