@@ -16,7 +16,7 @@ EVENTS_AN_END = 2
 TASKS = 3_000
 """Tasks of one run: enough for some seconds."""
 _ORDERS = 1_000_000
-"""Commands are numbered from here on where a team goes on: those before are in the file."""
+"""Commands are numbered from here on where a team goes on, and from its newest event: those before are in the file."""
 
 
 def at_work(path: Path, agents: int) -> Path:
@@ -44,7 +44,7 @@ class Crew:
 
     def __init__(self, state: State) -> None:
         self._world = World()
-        self._world.state, self._world.orders = state, _ORDERS
+        self._world.state, self._world.orders = state, _ORDERS + state.seq
         for task in state.tasks.values():
             if task.attempt is not None and task.attempt.agent_id is not None:
                 self._world.started[task.id, task.attempt.number] = _AT_WORK

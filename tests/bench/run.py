@@ -40,6 +40,7 @@ SUBJECTS = (
     "takeover",
     "screen",
     "frames",
+    "watched",
 )
 """Modules beside this one; each has `rows(quick)`."""
 

@@ -1,4 +1,6 @@
-"""The dashboard in a real terminal: its first frame, and how soon a key is on the screen while 1,000 agents work."""
+"""The dashboard in a real terminal: its first frame, how soon a key is on the screen while 1,000 agents work, and what
+it costs: processor time and memory.
+"""
 
 import shutil
 import tempfile
@@ -33,12 +35,13 @@ def rows(quick: bool) -> Iterator[Row]:
         full = long(folder / "full.db", mapped(1_000, 1_000).world.journal, events)
         yield _first_frame(f"{events:,} events, 1,000 agents", full, "a1 ", 1_000.0, variables, 2 if quick else 8)
         busy = long(folder / "busy.db", mapped(9_000 if quick else 25_000, 1_000).world.journal, events)
-        again = folder / "again.db"
-        shutil.copy(busy, again)
-        yield _keys(busy, 1_000, variables, 5 if quick else 20)
-        yield _second("while nothing happens", full, variables, 50.0)
-        with ticking(again, 1_000, variables):
-            yield _second("while 1,000 events happen", again, variables, 120.0)
+        for rate, floors, budget_ms in ((1_000, 3.0, 120.0), (10_000, 5.0, 250.0)):
+            path = Path(shutil.copy(busy, folder / f"{rate}.db"))
+            yield _keys(path, rate, variables, 5 if quick else 20, floors=floors)
+            with ticking(path, rate, variables):
+                yield from _second(f"while {rate:,} events happen", path, variables, budget_ms)
+            path.unlink()
+        yield from _second("while nothing happens", full, variables, 20.0)
 
 
 def _first_frame(
@@ -67,7 +70,7 @@ def _started(command: Sequence[str], text: str, variables: Mapping[str, str]) ->
         return terminal.wait_for(text) - terminal.began_s, terminal.cpu_s()
 
 
-def _keys(path: Path, rate: int, variables: Mapping[str, str], rounds: int) -> Row:
+def _keys(path: Path, rate: int, variables: Mapping[str, str], rounds: int, *, floors: float) -> Row:
     here = {**variables, "QUARTERDECK_DB": str(path)}
     with _running(DASHBOARD, here) as terminal, ticking(path, rate, variables):
         terminal.wait_for("a1 ")
@@ -92,7 +95,7 @@ def _keys(path: Path, rate: int, variables: Mapping[str, str], rounds: int) -> R
         took=took,
         floor=floor,
         floor_is="a key in that app while another process appends as many",
-        floors=3.0,
+        floors=floors,
         at_p95=True,
     )
 
@@ -109,20 +112,29 @@ def _typed(terminal: Terminal, keys: Sequence[tuple[str, str]], rounds: int) -> 
     return took
 
 
-def _second(what: str, path: Path, variables: Mapping[str, str], budget_ms: float) -> Row:
-    """Measure what the dashboard costs, in milliseconds of processor time a second."""
+def _second(what: str, path: Path, variables: Mapping[str, str], budget_ms: float) -> Iterator[Row]:
+    """Measure what the dashboard costs: milliseconds of processor time a second, and memory at most."""
     here = {**variables, "QUARTERDECK_DB": str(path)}
-    return Row(
+    (used, peak), (floor, floor_peak) = _used(DASHBOARD, "a1 ", here), _used(TRIVIAL, "nothing else", here)
+    yield Row(
         what=f"dashboard {what}; processor time a second",
-        took=_used(DASHBOARD, "a1 ", here),
-        floor=_used(TRIVIAL, "nothing else", here),
+        took=used,
+        floor=floor,
         floor_is="that app",
         budget=budget_ms,
     )
+    yield Row(
+        what=f"dashboard {what}; memory",
+        took=peak,
+        floor=floor_peak,
+        floor_is="memory of that app",
+        unit="kB",
+        budget=100_000.0,
+    )
 
 
-def _used(command: Sequence[str], shows: str, variables: Mapping[str, str]) -> Series:
-    used = Series()
+def _used(command: Sequence[str], shows: str, variables: Mapping[str, str]) -> tuple[Series, Series]:
+    used, peak = Series(), Series()
     with _running(command, variables) as terminal:
         terminal.wait_for(shows)
         terminal.watch(1.0)
@@ -131,7 +143,8 @@ def _used(command: Sequence[str], shows: str, variables: Mapping[str, str]) -> S
             terminal.watch(2.0)
             share = (terminal.cpu_s() - before_s) / (time.perf_counter() - began_s)
             used.add(share, share)
-    return used
+        peak.add(terminal.peak_kb(), terminal.peak_kb())
+    return used, peak
 
 
 @contextmanager

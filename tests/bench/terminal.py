@@ -94,6 +94,16 @@ class Terminal:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    @property
+    def pid(self) -> int:
+        """Process id, and that of its group."""
+        return self._process.pid
+
+    def peak_kb(self) -> int:
+        """Return the most memory that it had at once."""
+        with open(f"/proc/{self._process.pid}/status") as status:  # noqa: PTH123
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
     def close(self) -> None:
         """End it."""
         if self._process.poll() is None:
