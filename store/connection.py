@@ -40,7 +40,6 @@ def connect(
     mode: Literal["ro", "rw"],
     immutable: bool = False,
     busy_s: float = BUSY_S,
-    cached: int = 128,
 ) -> sqlite3.Connection:
     """Open a file that is there, in autocommit mode, never as a checkpointer.
 
@@ -49,7 +48,6 @@ def connect(
         mode: `ro` never writes, not even to recover.
         immutable: Read the main file alone, without locks; only for a file without a writer.
         busy_s: How long SQLite itself waits for a lock, in seconds.
-        cached: Statements kept prepared.
 
     Raises:
         sqlite3.Error: As SQLite says it; see `translated`.
@@ -58,9 +56,7 @@ def connect(
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: use a Python that comes with 3.33 or later")
     address = ":memory:" if path is None else f"{path.as_uri()}?mode={mode}{'&immutable=1' if immutable else ''}"
-    connection = sqlite3.connect(
-        address, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False, cached_statements=cached
-    )
+    connection = sqlite3.connect(address, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
         # Nothing that a file declares may run functions with side effects.
         connection.execute("PRAGMA trusted_schema = OFF")

@@ -46,19 +46,12 @@ def cells(spans: Iterable[Span]) -> int:
     return sum(cell_len(span.text) for span in spans)
 
 
-def cut(text: str, width: int, *, front: bool = False) -> str:
-    """Return `text` cleaned and at most `width` cells wide; what is cut off, at the end or in `front`, becomes `…`."""
-    text = clean(text[-_enough(width) :] if front else text[: _enough(width)])
+def cut(text: str, width: int) -> str:
+    """Return `text` cleaned and at most `width` cells wide; what is cut off at its end becomes `…`."""
+    text = clean(text[: _enough(width)])
     if cell_len(text) <= width:
         return text
-    if width <= 0:
-        return ""
-    if not front:
-        return set_cell_size(text, width - 1).rstrip() + "…"
-    kept = text
-    while kept and cell_len(kept) >= width:
-        kept = kept[1:]
-    return "…" + kept
+    return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""
 
 
 def _enough(width: int) -> int:

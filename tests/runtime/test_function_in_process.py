@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Cancel, Submit
-from engine.core.queries.waiting import why_waits
+from engine.core.queries.waiting import Waits
 from engine.core.spec import AgentSpec, Retry
 from engine.references import Origin
 from engine.runtimes.processes import Processes
@@ -139,7 +139,7 @@ async def test_what_waits_for_a_process_is_not_at_work_and_the_most_urgent_gets_
             command = Submit(request=str(files[name]), supervisor=supervisor, priority=priority)
             run_ids.append(str((await running.host.order(command)).result["run_id"]))
         tasks = [task for task in running.state.tasks.values() if task.kind == "agent"]
-        waits = [why_waits(running.state, task) for task in tasks]
+        waits = [Waits(running.state).why(task) for task in tasks]
         at_work = [task.attempt is not None for task in tasks]
         for file in files.values():
             file.touch()

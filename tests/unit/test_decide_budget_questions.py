@@ -7,7 +7,7 @@ import pytest
 from engine.core.commands import Answer, SwapAgent
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
-from engine.core.queries.waiting import why_waits
+from engine.core.queries.waiting import Waits
 from engine.core.spec import Escalate, Retry
 from engine.core.state import RunStatus
 from engine.core.values import Usage
@@ -68,7 +68,7 @@ def test_work_that_is_held_while_a_person_is_asked_says_so() -> None:
     world.succeed(attempt(world, "ada"), usage=Usage(tokens_in=20))
     (held,) = [task for task in world.state.tasks.values() if task.kind == "agent" and not task.ended]
 
-    why = why_waits(world.state, held)
+    why = Waits(world.state).why(held)
 
     assert (why.why, why.words) == ("budget", "its budget is spent, and a person is asked") if why else False
 

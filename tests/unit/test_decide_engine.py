@@ -3,7 +3,7 @@
 from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, SwapAgent
 from engine.core.effects import StopAttempt
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
-from engine.core.queries.waiting import why_waits
+from engine.core.queries.waiting import Waits
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
 from engine.core.spec import AgentSpec
 from engine.core.state import AgentStatus, TaskStatus
@@ -64,7 +64,7 @@ def test_work_of_code_that_this_process_does_not_have_waits_and_fails_nothing() 
     assert (bob.away, len(bob.running)) == (False, 1)
     task = next(one for one in world.state.tasks.values() if one.agent_id == "a1" or one.worker_id == "a1")
     assert (task.status, task.retries) == (TaskStatus.WAITING, 0)
-    wait = why_waits(world.state, task)
+    wait = Waits(world.state).why(task)
     assert wait is not None
     assert wait.words == "ada waits: its code is in a program that is not running; run that program again"
 

@@ -6,7 +6,7 @@ from dashboard.actions.team import SETTING
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ChangeSupervisor, Move, Submit, SupervisorSpec, SwapAgent
 from engine.core.options import Preempt, SupervisorOptions
-from engine.core.queries.waiting import why_waits
+from engine.core.queries.waiting import Waits
 from engine.core.scheduler import Schedule
 from engine.core.spec import AgentSpec
 from tests.story import attempt, submitted, works
@@ -43,7 +43,7 @@ def test_what_waits_says_for_which_process() -> None:
 
     world.order(Submit(request="sum"))
 
-    wait = why_waits(world.state, world.state.tasks["t3"])
+    wait = Waits(world.state).why(world.state.tasks["t3"])
     assert wait is not None
     assert (wait.why, wait.words, wait.ids) == ("process", "waits for a process of chief: 1 of 1 in use", ("s1",))
 
@@ -53,7 +53,7 @@ def test_where_nothing_is_set_the_engine_says_how_many_its_computer_bears() -> N
 
     world.order(Submit(request="sum"))
 
-    wait = why_waits(world.state, world.state.tasks["t4"])
+    wait = Waits(world.state).why(world.state.tasks["t4"])
     assert at_work(world) == ["ada", "bob"]
     assert wait is not None
     assert wait.words == "waits for a process of this computer: 2 of 2 in use"

@@ -59,7 +59,6 @@ def test_an_axis_has_its_labels_at_their_heights() -> None:
 @given(TEXTS, WIDTHS)
 def test_a_text_is_cut_to_its_room(text: str, width: int) -> None:
     assert cell_len(cut(text, width)) <= width
-    assert cell_len(cut(text, width, front=True)) <= width
     assert cell_len(cut_path(text, width)) <= width
     assert cell_len(padded(text, width)) == width
 

@@ -2,7 +2,7 @@
 
 from engine.core.commands import AddAgent, Pause, RemoveMember, SetPriority, SupervisorSpec
 from engine.core.options import SupervisorOptions
-from engine.core.queries.waiting import Wait, Waits, why_waits
+from engine.core.queries.waiting import Wait, Waits
 from engine.core.scheduler import Schedule
 from engine.core.signals import AgentUnusable, EngineEnds
 from engine.core.spec import Retry
@@ -14,7 +14,7 @@ from tests.world import World, agent, team_world
 
 def waits(world: World, task: Task) -> Wait:
     """Return what a task waits for."""
-    found = why_waits(world.state, task)
+    found = Waits(world.state).why(task)
     assert found is not None
     return found
 
@@ -35,7 +35,7 @@ def one_hand() -> World:
 def test_a_task_at_work_waits_for_nothing() -> None:
     world = one_hand()
 
-    assert why_waits(world.state, of_run(world, "r1")) is None
+    assert Waits(world.state).why(of_run(world, "r1")) is None
 
 
 def test_a_task_says_how_many_begin_before_it_and_how_urgent_they_are() -> None:
@@ -136,7 +136,7 @@ def test_a_full_supervisor_and_a_full_team_say_how_full() -> None:
     submitted(team, supervisor="below")
 
     bob = next(task for task in world.state.tasks.values() if task.title == "x")
-    assert why_waits(world.state, bob) is None
+    assert Waits(world.state).why(bob) is None
     assert waits(world, of_run(world, "r2")).words == "supervisor chief is full: 1 of 1 at work"
     assert waits(team, of_run(team, "r2")).words == "the team of chief is full: 1 of 1 at work"
     assert waits(team, of_run(team, "r2")).why == "team"

@@ -1,8 +1,7 @@
 """Why a task does not go on: one answer, with the numbers that it stands on and a plain sentence.
 
-Pure: the state in, a `Wait` out; a moment to come is told as that, and the view counts down to it. For one task
-`why_waits`; for many of one state make `Waits` once, which looks through each queue and its agents once, however many
-tasks are asked about.
+Pure: the state in, a `Wait` out; a moment to come is told as that, and the view counts down to it. Make one `Waits`
+for each state: it looks through each queue and its agents once, however many tasks are asked about.
 """
 
 from collections.abc import Sequence
@@ -78,11 +77,6 @@ class _Place:
     """The most urgent priority of those before it."""
     last: int
     """The least urgent one."""
-
-
-def why_waits(state: State, task: Task) -> Wait | None:
-    """Return what one task waits for, or None where it does not wait."""
-    return Waits(state).why(task)
 
 
 class Waits:
