@@ -5,6 +5,7 @@ An action stands in the file of its subject, with what it asks and the handler t
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from textual.binding import Binding
 
@@ -127,15 +128,23 @@ def hint(line: str) -> str:
     return f"{action.name} {action.arguments}  {action.says}".replace("   ", "  ") if action is not None else ""
 
 
-def help_lines(own: Sequence[tuple[str, str]], headings: Sequence[str], *, taken: Collection[str] = ()) -> list[Cell]:
+def help_lines(
+    own: Sequence[tuple[str, str]],
+    headings: Sequence[str],
+    *,
+    taken: Collection[str] = (),
+    meanings: Mapping[str, str] = MappingProxyType({}),
+) -> list[Cell]:
     """Return what the columns of a screen mean, its own keys, those of every screen, and the words of the line.
 
     Args:
         own: Keys of the screen, each with what it does.
         headings: Of its tables.
         taken: Keys that do something else here than on other screens.
+        meanings: Of headings that only this screen has.
     """
-    columns = [Cell(COLUMNS[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in COLUMNS]
+    known_as = {**COLUMNS, **meanings}
+    columns = [Cell(known_as[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in known_as]
     hidden = [action for action in ACTIONS if not {*key_of(action).split(",")}.isdisjoint(taken)]
     keys = [*MOVES, *((shown_key(action), action.told) for action in ACTIONS if action.told and action not in hidden)]
     known = {key for key, _ in keys}

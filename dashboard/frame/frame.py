@@ -206,7 +206,8 @@ class Frame(Sized):
         return next(iter(self.query(Table)), None)
 
     def explain(self) -> None:
-        titles = [column.title for table in self.query(Table) for column in table.rows.columns]
+        columns = [column for table in self.query(Table) for column in table.rows.columns]
+        titles = [column.title for column in columns]
         headings = [*("LAST 60 s" if title.startswith(LANE) else title for title in titles), *self.HEADINGS]
         self.app.push_screen(
             dialogs.HelpScreen(
@@ -215,6 +216,7 @@ class Frame(Sized):
                     [(_SIGNS.get(key, key), does) for key, does in map(_key_of, self.KEYS)],
                     headings,
                     taken=self.taken(),
+                    meanings={column.title: column.means for column in columns if column.means},
                 ),
             )
         )

@@ -54,6 +54,8 @@ class Column:
     """Changes by itself, such as a countdown: a change is no news."""
     path: bool = False
     """Holds paths, which are cut in front: their ends tell them apart."""
+    means: str = ""
+    """What the help says of it; without, what `views/help.py` says of its title, which several tables share."""
 
 
 class Rows(Protocol):
