@@ -2,6 +2,6 @@
 
 Rule: what a worker takes and returns is a JSON value, and a file that cannot be read is a recorded failure, never a
 silent gap. Workers (`scan`, `parse`, `hazards`, `fingerprints`, `imports`, `documentation`) import the standard library
-alone, because each of them is loaded in fresh processes. The team file is `crew.yaml`; what the dashboard suggests to
-whoever watches is in `dashboard/views/tips.py` and `dashboard/guide.py`.
+alone, because each of them is loaded in fresh processes. The team file is `crew.yaml`; the dashboard's suggestions to
+viewers are in `dashboard/views/tips.py` and `dashboard/guide.py`.
 """

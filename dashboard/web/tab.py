@@ -1,7 +1,7 @@
 """The process of one tab: the dashboard, confined, drawing into the pipe of the server.
 
-The server starts it as `python -P -m dashboard.web.tab`; what an operator in a browser may not do is refused by whoever
-asks `in_browser` of `dashboard.deck`, and once more by `confinement`.
+The server starts it as `python -P -m dashboard.web.tab`; what an operator in a browser may not do is refused where
+`in_browser` of `dashboard.deck` is checked, and once more by `confinement`.
 """
 
 import os

@@ -325,8 +325,8 @@ class CapabilityIndex:
 def _gains(asked: Iterable[Asked], limit: int) -> dict[Slot, float]:
     """Sum what candidates get: all who can be among the best `limit`, and of the others as few as that takes.
 
-    Dearest words come first. Once the best `limit` have more than all words that are left could give, whoever has none
-    of the words before is out, however many that are, and soon most of the others.
+    Words are read in descending weight. Once the best `limit` have more than all remaining words could give, every
+    candidate without one of the words so far is out, and soon most of the others.
     """
     dearest_first = sorted(asked, key=lambda word: -word.grants[0].points)
     gains: dict[Slot, float] = {}

@@ -2,8 +2,8 @@
 
 What a document may hold is checked first: nothing that is worked out from the rest, ids that name something, numbers
 within bounds. Then the trial: an engine takes the state up, and `legality` holds. A state that `fold` can reach passes,
-and of one that was let in all work can be cancelled; law tests hold both. Whoever edits an archive by hand gets one
-line that says what is wrong first. See docs/reference/archive.md.
+and all work of an accepted one can be cancelled; law tests hold both. For an archive that was edited by hand, one line
+names the first fault. See docs/reference/archive.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -17,8 +17,8 @@ from engine.core.values import Held
 def go_to_rest(state: State, events: Iterable[Event]) -> None:
     """Fold events until the state stands between two messages, where an engine can go on from it.
 
-    Whoever names a moment means an event, and what is decided because of it follows it in the journal. Without that the
-    work would stand still: no engine decides it again.
+    A moment is named by an event, and the decisions that follow from that event come after it in the journal. Without
+    them the work would stand still: no engine decides them again.
 
     Args:
         state: As of the event before the one that was named.

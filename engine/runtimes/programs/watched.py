@@ -7,8 +7,8 @@ are from a pipe and kills them at the end of it, which the system brings about w
 for a line before it begins, and the line is sent after the watcher was told, so that none begins unwatched (1 ms).
 What leaves its session (`setsid`) escapes. See docs/reference/programs.md.
 
-The exit is what the protocol hears of, not `Process.wait`: before Python 3.12.5 that also waits for whoever holds the
-pipes.
+The exit is taken from the protocol, not from `Process.wait`: before Python 3.12.5 that also waits for every process
+that holds the pipes.
 """
 
 import asyncio
