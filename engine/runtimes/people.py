@@ -163,7 +163,6 @@ class PeopleLine(SlotHolder):
         arguments: JsonValue,
         rule: JsonValue,
         *,
-        runs_programs: bool = False,
         due_s: float | None = None,
     ) -> None:
         """Return when `tool` may be called; ask a person where the rule says so, and wait without a slot.
@@ -172,7 +171,6 @@ class PeopleLine(SlotHolder):
             tool: Its name, which grants are for.
             arguments: What it is to be called with; shown short, and without secrets.
             rule: `never`, `always`, or a guard over the arguments: a person is asked where it holds.
-            runs_programs: Its calls may do anything: without a guard a person allows them one by one.
             due_s: How long to wait for a person, in seconds; then it is rejected.
 
         Raises:
@@ -188,12 +186,11 @@ class PeopleLine(SlotHolder):
         said = self.granted(tool)
         if said is None:
             shown = shown_input(arguments)
-            options = [ALLOW_ONCE, REJECT_ONCE] if runs_programs and rule == "always" else FOUR_OPTIONS
             because = "" if rule == "always" else f" ({in_words(rule)})"
             answer = await self.ask_person(
                 key,
                 f"{name} wants to call {tool} with {preview(json.dumps(shown, ensure_ascii=False), 300)}{because}",
-                options,
+                FOUR_OPTIONS,
                 REJECT_ONCE if due_s is not None else None,
                 due_s,
                 kind="approval",

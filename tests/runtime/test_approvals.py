@@ -19,14 +19,12 @@ HELD: dict[str, Any] = {}
 @pytest.fixture(autouse=True)
 def afresh() -> None:
     HELD.clear()
-    HELD.update(rule="always", programs=False, due_s=None, arguments={"to": "main"})
+    HELD.update(rule="always", due_s=None, arguments={"to": "main"})
 
 
 async def sends(task: Any, ctx: Any) -> str:
     try:
-        await ctx._work.approve(
-            "send", HELD["arguments"], HELD["rule"], runs_programs=HELD["programs"], due_s=HELD["due_s"]
-        )
+        await ctx._work.approve("send", HELD["arguments"], HELD["rule"], due_s=HELD["due_s"])
     except ToolRejected as rejected:
         return str(rejected)
     return "sent"
@@ -104,14 +102,6 @@ async def test_a_grant_ends_with_its_generation_and_where_it_is_revoked(engine: 
         assert not running.state.grants
         with pytest.raises(CommandRefusedError, match="there is no grant 'g2'; there are: none"):
             await running.host.order(RevokeGrant(grant="g2"))
-
-
-async def test_a_tool_that_runs_programs_is_allowed_call_by_call(engine: Engines) -> None:
-    HELD["programs"] = True
-    async with engine(SENDER) as running:
-        await running.submit()
-
-        assert running.state.escalations[await question(running)].options == ["allow_once", "reject_once"]
 
 
 async def test_a_deadline_without_an_answer_rejects(engine: Engines) -> None:
