@@ -117,13 +117,18 @@ class Tab:
         self.socket = socket
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
+        self._lines = [""] * lines
         self.told: list[list[Any]] = []
         """Text frames: what the page is told."""
 
     @property
     def text(self) -> str:
-        """The lines of the screen."""
-        return "\n".join(self._screen.display)
+        """The lines of the screen; only those that have changed are put together anew."""
+        for y in self._screen.dirty:
+            line = self._screen.buffer[y]
+            self._lines[y] = "".join(line[x].data for x in range(self._screen.columns))
+        self._screen.dirty.clear()
+        return "\n".join(self._lines)
 
     async def read(self) -> bool:
         """Take one message; False once it is closed."""
