@@ -106,18 +106,10 @@ def drawn(
     tolerated = set(wiring.tolerated)
     for key, plan in plans.items():
         result.nodes.append(
-            NodePlan(
-                task_id=plan.task_id,
-                kind=plan.kind,
-                title=plan.title,
-                worker_id=plan.worker_id,
-                supervisor_id=plan.supervisor_id,
+            changed(
+                plan,
                 after=result.all(wiring.after.get(key, [])),
                 takes=wiring.takes.get(key, plan.takes),
-                join=plan.join,
-                optional=plan.optional,
-                queue=plan.queue,
-                check=plan.check,
                 role=wiring.roles.get(key, ""),
                 sees=result.all(wiring.sees[key]) if key in wiring.sees else None,
                 need=wiring.needs.get(key),

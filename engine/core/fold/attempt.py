@@ -154,10 +154,6 @@ def _model_failed(state: State, event: ModelFailed) -> None:
     charge_attempt(task, event.usage)
 
 
-def _generation(task: Task) -> int:
-    return 0 if task.attempt is None else task.attempt.generation
-
-
 def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     """End the attempt of `task`: give back its slot."""
     attempt, run = task.attempt, state.runs[task.run_id]
@@ -197,17 +193,17 @@ def _take_back(state: State, task: Task) -> None:
 
 def _attempt_done(state: State, event: AttemptDone) -> None:
     task = state.tasks[event.task_id]
-    generation, duration_ms = _generation(task), event.duration_ms
+    attempt, duration_ms = task.attempt, event.duration_ms
     agent = _close(state, task)
-    if agent is not None:
-        took_part(agent, generation, ended=True)
+    if agent is not None and attempt is not None:
+        took_part(agent, attempt.generation, ended=True)
         agent.done += 1
         record_of(state, task, agent).done += 1
         agent.failures_in_a_row = 0
         durations_ms = agent.durations_ms
         durations_ms.append(duration_ms)
         if len(durations_ms) > DURATIONS:
-            del durations_ms[:-DURATIONS]
+            del durations_ms[0]
     run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
@@ -220,12 +216,12 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
 
 def _attempt_failed(state: State, event: AttemptFailed) -> None:
     task = state.tasks[event.task_id]
-    generation = _generation(task)
+    attempt = task.attempt
     if event.agent_id is not None:
         count_failure(state.agents[event.agent_id], task)
     agent = _close(state, task, stuck=event.stuck)
-    if agent is not None:
-        took_part(agent, generation, failed=True, ended=True)
+    if agent is not None and attempt is not None:
+        took_part(agent, attempt.generation, failed=True, ended=True)
         agent.failed += 1
         record_of(state, task, agent).failed += 1
         agent.last_error = event.error

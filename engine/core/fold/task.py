@@ -55,20 +55,17 @@ def add_node(state: State, group: Task, node: NodePlan) -> Task:
         title=node.title,
         queue=node.queue or (own_queue(node.worker_id) if node.kind == "agent" and node.worker_id else None),
         worker_id=node.worker_id,
-        join=node.join,
         input=node.input if node.takes == "own" else group.input,
         takes=node.takes,
-        check=node.check,
-        role=node.role,
-        sees=None if node.sees is None else list(node.sees),
-        need=node.need,
-        tolerated=node.tolerated,
         after=node.after or (),
         optional=node.optional,
         priority=group.priority,
         deadline_ms=group.deadline_ms,
         created_ms=state.at_ms,
     )
+    # Above 15 arguments by name Python builds a dict of them, which costs more than all else here.
+    task.join, task.check, task.role = node.join, node.check, node.role
+    task.sees, task.need, task.tolerated = None if node.sees is None else list(node.sees), node.need, node.tolerated
     add_task(state, task)
     group.children = extend(group.children, [task.id])
     group.open += 1
@@ -172,15 +169,14 @@ def _delegated(state: State, event: Delegated) -> None:
             queue=child.queue,
             worker_id=child.worker_id,
             input=held(child.input, seq, "children", place, "input"),
-            takes="context" if child.after else "request",
-            after=child.after or (),
-            sees=child.after or None,
             optional=child.optional,
             call_key=event.call_key,
             priority=parent.priority,
             deadline_ms=parent.deadline_ms,
             created_ms=event.at_ms,
         )
+        if child.after:
+            task.takes, task.after, task.sees = "context", child.after, child.after
         add_task(state, task)
         if task.kind == "agent" and event.call_kind != "plan":
             enqueue(state, task, held=held_back)
