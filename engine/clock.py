@@ -11,6 +11,7 @@ import heapq
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -43,11 +44,10 @@ class Clock(ABC):
         """Let time pass, for as long as the engine runs; returns where time passes by itself."""
 
 
-def boot_ns() -> int:
-    """Return the time since this computer started, in nanoseconds; on Linux with the time that it was suspended."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-    return time.monotonic_ns()
+boot_ns: Callable[[], int] = time.monotonic_ns
+"""Returns the time since this computer started, in nanoseconds; on Linux with the time that it was suspended."""
+if hasattr(time, "CLOCK_BOOTTIME"):
+    boot_ns = partial(time.clock_gettime_ns, time.CLOCK_BOOTTIME)
 
 
 class RealClock(Clock):

@@ -47,7 +47,7 @@ class Attempts:
         self._crew = crew
         self._grace_ms = round(grace_s * 1000)
         self._works: dict[tuple[str, int], Work] = {}
-        self._tasks: dict[asyncio.Task[None], Work] = {}
+        self._tasks: dict[Work, asyncio.Task[None]] = {}
         """Attempts whose code has not returned, including those already reported as ended."""
         self._all_returned = anyio.Event()
         self._ending = False
@@ -61,7 +61,7 @@ class Attempts:
     async def end(self) -> None:
         """Stop all attempts and wait for them; code that ignores cancellation is abandoned."""
         self._ending = True
-        for work in self._tasks.values():
+        for work in self._tasks:
             work.scope.cancel()
         with anyio.CancelScope(shield=True):
             while self._tasks:
@@ -79,9 +79,7 @@ class Attempts:
             return
         work = Work(effect, spec, self._crew.folder, self._services, self._give_up)
         self._works[effect.task_id, effect.attempt] = work
-        task = asyncio.create_task(self._run(work), name="attempt")  # a name given spares counting
-        self._tasks[task] = work
-        task.add_done_callback(self._returned)
+        self._tasks[work] = asyncio.create_task(self._run(work), name="attempt")  # a name given spares counting
 
     def stop(self, effect: StopAttempt) -> None:
         """Ask an attempt to stop at its next step, or stop it now; one that has ended has nothing to stop."""
@@ -156,26 +154,26 @@ class Attempts:
     async def _run(self, work: Work) -> None:
         signal: Ended | None = None
         try:
-            with work.scope:
-                signal = await self._outcome(work)
-        except RuntimeError:
-            pass  # its code left a cancel scope open, as an async generator does that nobody closes
-        finally:
-            ended_before = work.over
-            work.close()
-        if ended_before:
+            try:
+                with work.scope:
+                    signal = await self._outcome(work)
+            except RuntimeError:
+                pass  # its code left a cancel scope open, as an async generator does that nobody closes
+            finally:
+                ended_before = work.over
+                work.close()
+            if not ended_before:
+                self._report(work, signal or _interrupted(work))
+                return
             if signal is not None:
                 work.spend(changed(signal.usage, time_ms=0))  # its time was counted when its end was reported
             work.came_back()
-        else:
-            self._report(work, signal or _interrupted(work))
-
-    def _returned(self, task: asyncio.Task[None]) -> None:
-        del self._tasks[task]
-        if not self._tasks:
-            self._all_returned.set()
-        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+        except Exception as error:
             self._services.fail(error)
+        finally:
+            del self._tasks[work]
+            if not self._tasks:
+                self._all_returned.set()
 
     async def _outcome(self, work: Work) -> Ended:
         try:
@@ -193,13 +191,13 @@ class Attempts:
             # Only what the host cancels is a stop; code that raises this by itself has failed.
             if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
                 raise
-            return _failed(work.effect, cancelled, work.duration_ms, usage=_spent(work))
+            return _failed(work.effect, cancelled, duration_ms := work.duration_ms, usage=_spent(work, duration_ms))
         except AttemptInterrupted:
             return _interrupted(work)
         except BaseException as error:  # the agent's code: whatever it raises fails the attempt, not the engine
             if not work.fails_by_itself:
                 return _interrupted(work)
-            return _failed(work.effect, error, work.duration_ms, usage=_spent(work))
+            return _failed(work.effect, error, duration_ms := work.duration_ms, usage=_spent(work, duration_ms))
         return _returned(work, output)
 
     def _patience(self, work: Work) -> Callable[[], bool]:
@@ -233,7 +231,7 @@ def _returned(work: Work, output: JsonValue) -> Ended:
     if work.timed_out:
         return _interrupted(work)
     effect, duration_ms = work.effect, work.duration_ms
-    usage = _spent(work)
+    usage = _spent(work, duration_ms)
     if work.saw_stopping:
         work.stuck = work.outside > 0
         return AttemptStopped(
@@ -263,21 +261,21 @@ def _interrupted(work: Work) -> Ended:
             error_type="TimeoutError",
             error_types=["TimeoutError", "OSError", "Exception"],
             duration_ms=duration_ms,
-            usage=_spent(work),
+            usage=_spent(work, duration_ms),
             stuck=work.stuck,
         )
     return AttemptStopped(
         **of_attempt(effect),
         partial=work.partial,
         duration_ms=duration_ms,
-        usage=_spent(work),
+        usage=_spent(work, duration_ms),
         stuck=work.stuck,
     )
 
 
-def _spent(work: Work) -> Usage:
-    """Return the usage of an ending attempt since its last report, and its total running time."""
-    spent, whole = work.take_spent(), Usage(time_ms=work.worked_ms)
+def _spent(work: Work, duration_ms: int) -> Usage:
+    """Return the usage of an ending attempt since its last report, and for how long it has held a slot."""
+    spent, whole = work.take_spent(), Usage(time_ms=duration_ms - work.parked_ms)
     return whole if spent is NO_USAGE else spent.plus(whole)
 
 

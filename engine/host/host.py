@@ -18,12 +18,10 @@ from engine.core.codec import kind_of
 from engine.core.commands import Command, ImportState, Order, Submit
 from engine.core.errors import BadValue
 from engine.core.events import Event, RunFinished
-from engine.core.fact import JsonValue
 from engine.core.options import GRACE_S
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
-from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun
 from engine.folding import IMPORTS, events_of, summary_in
 from engine.host.attempts import Attempts
@@ -127,11 +125,13 @@ class Host:
         self._limit = processes or spare_cores()
         installed_strategies()
         self._bound = dict(bound or {})
-        self._texts = Texts(store.journal.body)
+        texts = Texts(store.journal.body)
+        self.text = texts.resolve
+        """Returns a value of the state, read from the journal if the state holds only a reference."""
         self._timers = Timers(self.clock)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
-            store, self._writer, self.clock, self._texts,
+            store, self._writer, self.clock, texts,
             perform=self._perform, divert=self._divert, seed=seed, batch_ms=batch_ms,
         )  # fmt: skip
         if state is not None:
@@ -288,10 +288,6 @@ class Host:
         named = command.after if isinstance(command, Submit) else []
         found = [await self.finished_run(one) for one in dict.fromkeys(named) if one not in self.state.runs]
         return {run.id: run.status for run in found if run is not None}
-
-    async def text(self, value: Held) -> JsonValue:
-        """Return a value of the state, read from the journal if the state holds only a reference."""
-        return await self._texts.resolve(value)
 
     async def written(self) -> None:
         """Wait until everything decided so far is in the journal; an in-memory store may be behind."""

@@ -71,16 +71,14 @@ class FunctionRuntime:
         if self._takes_context:
             await work.load_steers()
             context = Context(work, await work.task(), self._tools, self._kit)
-            call = partial(self._function, context.task, context)
-            if self._in_thread:
-                call = partial(self._function, context.task, BlockingContext(context, current_token()))
+            given: Any = context.task, BlockingContext(context, current_token()) if self._in_thread else context
         else:
-            call = partial(self._function, await work.value())
+            given = (await work.value(),)
         if self._in_thread:
             _report_from_thread(work)
-            result = await work.in_thread(call)
+            result = await work.in_thread(partial(self._function, *given))
         else:
-            result = call()
+            result = self._function(*given)
         return await result if inspect.isawaitable(result) else result
 
 

@@ -319,10 +319,9 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return self.now_ms() - self._began_ms
 
     @property
-    def worked_ms(self) -> int:
-        """How long it has held a slot: without the time for which it waited for what it delegated."""
-        parked_now_ms = 0 if self._has_slot else self.now_ms() - self._parked_since_ms
-        return self.duration_ms - self._parked_ms - parked_now_ms
+    def parked_ms(self) -> int:
+        """How long it has held no slot: it waited for what it delegated."""
+        return self._parked_ms + (0 if self._has_slot else self.now_ms() - self._parked_since_ms)
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock.
