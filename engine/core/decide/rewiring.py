@@ -150,10 +150,11 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
         preserve: What is at work goes on.
     """
     work = [node for node in nodes if node.kind not in ("join", "check")]
-    leading = [node for node in work if _at_work(node) and node.kind == "agent" and node.role == "lead"]
-    leading = [] if leads or group.mode != "delegate" else leading  # a team that leads has asked for nothing itself
-    led = {node.id for node in leading}
-    at_work = [*(node for node in work if _at_work(node) and node.id not in led), *leading]
+    at_work, leading = [node for node in work if _at_work(node)], []
+    if group.mode == "delegate" and not leads:  # a team that leads has asked for nothing itself
+        leading = [node for node in at_work if node.kind == "agent" and node.role == "lead"]
+        led = {node.id for node in leading}
+        at_work = [*(node for node in at_work if node.id not in led), *leading]
     stopping = [] if preserve else [node for node in at_work if node.attempt is not None]
     adopted, waiting, dropped = _asked_for(state, leading, stopping)
     begun = {node.id for node in at_work}
