@@ -75,6 +75,10 @@ def _expected(
     yield "fail", None
 
 
+_OF_MODELS = (Retry(retries=3),)
+"""Of agents that a model plays, where nothing is said; made once, because policies of a chain are told by identity."""
+
+
 def chain_of(books: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
     """Return the policies of a task: of its run, else of the first agent that failed on it, else inherited."""
     run = books.work.runs[job.run_id]
@@ -83,7 +87,7 @@ def chain_of(books: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
     for agent_id in (*books.failures.of(job.id).failed_on, job.agent_id, job.worker_id):
         agent = books.team.agents.get(agent_id or "")
         if agent is not None:
-            otherwise = (Retry(retries=3),) if agent.spec.is_played_by_model else ()
+            otherwise = _OF_MODELS if agent.spec.is_played_by_model else ()
             found: Sequence[FailurePolicy] = agent.spec.on_failure or books.team.inherited(
                 agent.supervisor_id, "on_failure", otherwise
             )
