@@ -19,15 +19,13 @@ from dashboard.views.lines import Line, Span, hairline
 from dashboard.views.markdown import safe
 from dashboard.views.prose import prose
 from dashboard.views.run_facts import report_words, run_facts
-from dashboard.views.run_work import MOST, Census, at_work_lines, census, waiting_lines
+from dashboard.views.run_work import MOST, TASKS_A_MS, Census, at_work_lines, census, waiting_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.report import Report
 from engine.core.state import Run
 from store import Reader, Record
 
-TASKS_A_MS = 5
-"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
 REPORT_MS = 1_000
 """A draft is set again at most this often."""
 GRAPH_MS = 500

@@ -7,14 +7,11 @@ from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts
 from dashboard.views.row_pane import More, of_run
 from dashboard.views.rows import Listing
-from dashboard.views.run_work import Census, census
+from dashboard.views.run_work import TASKS_A_MS, Census, census
 from dashboard.views.runs import HEADS, ORDERS, runs
 from dashboard.widgets.table import Table
 from engine.core.values import TextRef
 from store import Reader
-
-TASKS_A_MS = 25
-"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
 
 
 class RunsScreen(TableScreen):

@@ -80,8 +80,11 @@ def of_run(glimpse: Glimpse, key: str, found: Census, text: str, width: int, hei
     wide = min(width, _WIDEST) - 2
     if key not in state.runs:
         return More("RUN", [*facts, BLANK, *_under(prose(text[:_BEGIN], width - 2)[: max(0, height - len(facts))])])
-    at_work = at_work_lines(state, found, glimpse.live, width=wide, now_ms=now_ms, working=working)
-    waits = waiting_lines(state, found, glimpse.counts, width=wide, now_ms=now_ms)
+    room = max(0, height - len(facts) - 1)
+    at_work = at_work_lines(state, found, glimpse.live, width=wide, now_ms=now_ms, working=working, most=room)
+    left = room - len(at_work)
+    most = left if len(found.waiting) <= left else max(0, left - 1)  # the last line tells how many more
+    waits = waiting_lines(state, found, glimpse.counts, width=wide, now_ms=now_ms, most=most)
     return More("RUN", [*facts, BLANK, *_under([*at_work, *waits])])
 
 

@@ -16,6 +16,8 @@ from engine.core.state import Run, State, Task, TaskStatus
 
 MOST = 200
 """Lines of one list."""
+TASKS_A_MS = 5
+"""Tasks per millisecond of pause: a run with n tasks is counted again after n / TASKS_A_MS milliseconds."""
 _WAITS = frozenset({TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
 
 
@@ -76,10 +78,10 @@ def _stage(state: State, task_id: str, known: dict[str, str]) -> str:
 
 
 def at_work_lines(
-    state: State, found: Census, live: Mapping[str, str], *, width: int, now_ms: int, working: bool
+    state: State, found: Census, live: Mapping[str, str], *, width: int, now_ms: int, working: bool, most: int = MOST
 ) -> list[Line]:
-    """Return a line for each task at work: how far it is, and since when."""
-    return [_at_work(state, task, live, width, now_ms, working) for task in found.at_work[:MOST]]
+    """Return a line for each task at work, up to `most`: how far it is, and since when."""
+    return [_at_work(state, task, live, width, now_ms, working) for task in found.at_work[:most]]
 
 
 def _at_work(state: State, task: Task, live: Mapping[str, str], width: int, now_ms: int, working: bool) -> Line:
@@ -107,10 +109,12 @@ def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int) -> tupl
     return (min(0.95, spent_ms / usual) if usual else None), duration(spent_ms)
 
 
-def waiting_lines(state: State, found: Census, counts: Digest, *, width: int, now_ms: int) -> list[Line]:
-    """Return a line for each task that waits: for whom, or why."""
-    lines = [_waits(state, task, counts, width, now_ms) for task in found.waiting[:MOST]]
-    more = len(found.waiting) - MOST
+def waiting_lines(
+    state: State, found: Census, counts: Digest, *, width: int, now_ms: int, most: int = MOST
+) -> list[Line]:
+    """Return a line for each task that waits, up to `most`: for whom, or why."""
+    lines = [_waits(state, task, counts, width, now_ms) for task in found.waiting[:most]]
+    more = len(found.waiting) - most
     return [*lines, *([Line((Span(f"  and {more:,} more; 5 shows all", "muted"),))] if more > 0 else [])]
 
 
