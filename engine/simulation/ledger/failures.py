@@ -79,7 +79,10 @@ class FailureLedger(Ledger):
         self.pending.pop(event.subject, None)
         now = [failed for failed in self.pending.values() if failed.at_ms == event.at_ms]
         for failed in now if event.amount == "attempts" else ():
-            payers = {one.id for one in work.up(work.jobs[failed.task_id])} | {failed.run_id}
+            job = work.jobs.get(failed.task_id)
+            if job is None:  # its run has ended in the same millisecond
+                continue
+            payers = {one.id for one in work.up(job)} | {failed.run_id}
             if event.subject in payers and event.error.endswith(failed.error):
                 del self.pending[failed.task_id]
 
