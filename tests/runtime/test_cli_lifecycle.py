@@ -258,7 +258,7 @@ def test_the_team_that_init_writes_runs_at_once(console: Console) -> None:
     [
         ("research", "What is said of llamas?", "# What is said of llamas?\n\n- notes.md, line 1: Llamas hum.\n"),
         ("code-review", "Review what has changed", "+Llamas hum.\n"),
-        ("coding-agents", "Hum like a llama", "Compiling './coder.py'..."),
+        ("coding-agents", "Hum like a llama", "All Python files compile.\n"),
     ],
 )
 def test_a_team_of_models_or_programs_that_init_writes_runs_offline_on_what_is_there(

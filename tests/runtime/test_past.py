@@ -231,9 +231,11 @@ def test_summaries_count_every_event_and_go_on_where_they_ended(journal: list[Ev
 
         assert [span.first_seq for span in spans] == [1, *(span.last_seq + 1 for span in spans[:-1])]
         assert sum(sum(span.counts.values()) for span in spans) == spans[-1].last_seq == last
-    swapped = 1 + [event.type for event in journal].index("agent_swapped")
-    bar = time_bar(spans, width=50, from_ms=journal[0].at_ms, to_ms=journal[-1].at_ms)
-    assert [column for column, slot in enumerate(bar.slots) if slot.mark == "◆"] == [bar.column_of(swapped)]
+    swapped = next(event for event in journal if event.type == "agent_swapped")
+    from_ms, to_ms = journal[0].at_ms, journal[-1].at_ms
+    bar = time_bar(spans, width=50, from_ms=from_ms, to_ms=to_ms)
+    marked = (swapped.at_ms - from_ms) * 50 // (to_ms - from_ms + 1)
+    assert [column for column, slot in enumerate(bar.slots) if slot.mark == "◆"] == [marked]
 
 
 def test_summaries_go_on_with_the_newest_events_of_the_feed(asked: Asked) -> None:

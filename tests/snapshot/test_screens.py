@@ -113,7 +113,8 @@ async def settled(pilot: Pilot[int]) -> None:
         while pilot.app.playback.busy:
             await pilot.pause()
     screen = pilot.app.screen
-    for line in (*screen.query(Input), *screen.query(TextArea)):
+    line = screen.focused
+    if isinstance(line, Input | TextArea):  # of one without the focus the cursor would stay hidden when it gets it
         line.cursor_blink = False  # how long a key took must not decide whether the cursor is in the picture
 
 
