@@ -168,7 +168,7 @@ class _Tail:
         missed, look_s, is_behind = 0, time.monotonic() + LOOK_S, True
         while missed < 2 and (following := self._present()):
             self._wake.clear()
-            if reader.changed() or is_behind or any(one.waits for one in following):
+            if reader.changed() or is_behind or any(one.is_new or one.waits for one in following):
                 is_behind = self._hand_out(reader, continuity, following)
             if time.monotonic() >= look_s:
                 missed = 0 if self._is_held(reader) else missed + 1

@@ -165,11 +165,12 @@ async def test_who_follows_again_is_told_of_lost_rows_that_others_have_replaced_
     async with open_store(path, accept_loss=1) as store:
         await store.journal.append(3, [Row(1, "another", b"{}") for _ in range(3)])
         new = Listener(path, 0)
-        late = Listener(path, 3, mark=mark)
+        assert await new.seqs() == [1, 2, 3, 4, 5]
+        late = Listener(path, 3, mark=mark)  # while nothing happens in the file
 
         assert isinstance(await late.ended(), ReadRowsLost)
         assert late.following.ask() is None
-        assert (await new.seqs(), late.records) == ([1, 2, 3, 4, 5], [])
+        assert late.records == []
 
 
 @pytest.mark.anyio
