@@ -25,7 +25,6 @@ from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
 from dashboard.guide import Guide
 from dashboard.habits import Habits
-from dashboard.looking import look
 from dashboard.navigation import visit
 from dashboard.palette import Everything
 from dashboard.places import HOME, part_of, places
@@ -33,7 +32,8 @@ from dashboard.settings import Settings
 from dashboard.terminal import Terminal
 from dashboard.theme import DARK, THEMES, coarse, has_few_colours
 from dashboard.touring import Touring
-from dashboard.views.header import Glimpse
+from dashboard.view_state import look
+from dashboard.views.header import ViewState
 from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
@@ -114,7 +114,7 @@ class QuarterdeckApp(Touring):
         self._stale = False
         self._looked_s = 0.0
         self._frames: dict[str, Frame] = {}
-        self.glimpse = self._look()
+        self.view = self._look()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DARK.variables
@@ -167,13 +167,13 @@ class QuarterdeckApp(Touring):
         feed = self.feed
         if self._guide is not None:
             self.tip = self._guide.look(self, now_ms)
-        self._stale |= moved if in_past else changed or feed.live != self.glimpse.live
+        self._stale |= moved if in_past else changed or feed.live != self.view.live
         drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at())
         if drawn != self._drawn or (self._stale and self._may_look):
             self._drawn, self._stale, self._looked_s = drawn, False, time.monotonic()
-            self.glimpse = self._look()
+            self.view = self._look()
             if not in_past:
-                self._terminal.look(self._team_name(), len(self.glimpse.counts.needs_person))
+                self._terminal.look(self._team_name(), len(self.view.counts.needs_person))
             self.show()
         if self._opens_at is not None and feed.looked and not feed.opening:
             place, self._opens_at = self._opens_at, None
@@ -215,11 +215,11 @@ class QuarterdeckApp(Touring):
     def show(self) -> None:
         """Refresh every visible screen."""
         for screen in self._visible():
-            screen.look(self.glimpse)
+            screen.look(self.view)
 
     def show_time(self) -> None:
         for screen in self._visible():
-            screen.look_at_time(self.glimpse)
+            screen.look_at_time(self.view)
 
     def _visible(self) -> Iterator[Looking]:
         """Yield the screens that can be seen, the topmost first; none while they are being removed."""
@@ -229,7 +229,7 @@ class QuarterdeckApp(Touring):
             if not screen.is_modal or (isinstance(screen, Looking) and screen.holds):
                 break
 
-    def _look(self) -> Glimpse:
+    def _look(self) -> ViewState:
         return look(self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly)
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from engine.core.codec import encode_command
 from engine.core.commands import Command
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.folding import events_of, folded, folded_at, folded_from
 from engine.sender import sender_of
 from store import CommandRow, InboxClient, Reader, Record, Tail

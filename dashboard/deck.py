@@ -20,7 +20,7 @@ from dashboard.time_travel import TimeTravel
 from dashboard.views.amounts import size
 from dashboard.views.bulk import Bulk
 from dashboard.views.bulk import spoken as spoken_all
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.outcomes import NOTHING_TO_UNDO, can_be_undone, spoken
 from dashboard.views.past import REFUSED
 from dashboard.views.rows import Cell
@@ -83,7 +83,7 @@ class Deck(TimeTravel):
 
     def open_key(self, key: str) -> None:
         """Show the page about what the key of a row or a line names: an object, or `event:` and a seq."""
-        state, seq = self.glimpse.state, key.removeprefix("event:")
+        state, seq = self.view.state, key.removeprefix("event:")
         if seq.isdigit():
             self.open("event", seq)
         elif key in state.agents:
@@ -319,10 +319,10 @@ class Looking:
     typed_ahead: list[events.Key]
     """Keys that came before that."""
 
-    def look(self, glimpse: Glimpse) -> None:
+    def look(self, view: ViewState) -> None:
         """Bring up to date what it shows; called when the team has changed."""
 
-    def look_at_time(self, glimpse: Glimpse) -> None:
+    def look_at_time(self, view: ViewState) -> None:
         """Bring the time bar up to date, if there is one."""
 
 

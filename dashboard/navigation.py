@@ -49,7 +49,7 @@ def visit(deck: "Deck", place: Place) -> None:
         if place.id:
             deck.call_after_refresh(_select, deck, _id_of(deck, place.id))
         return
-    found, state = _id_of(deck, place.id), deck.glimpse.state
+    found, state = _id_of(deck, place.id), deck.view.state
     below = f"{place.screen}s"
     deck.action_go(below if below in places() else HOME, filtered=place.needle)
     known = {"agent": state.agents.keys(), "task": state.tasks.keys()}.get(place.screen)
@@ -62,7 +62,7 @@ def visit(deck: "Deck", place: Place) -> None:
 def _id_of(deck: "Deck", word: str) -> str:
     """Return the id that a word means; the word itself where the team knows none."""
     try:
-        return named(deck.glimpse.state, word).id
+        return named(deck.view.state, word).id
     except Refused:
         return word
 
@@ -74,7 +74,7 @@ def _select(deck: "Deck", key: str) -> None:
 
 def place_of(deck: "Deck") -> Place:
     """Return where a dashboard stands; dialogs are passed over."""
-    past = deck.glimpse.past
+    past = deck.view.past
     seq = past.seq if past is not None and not past.speed else None
     for screen in reversed(deck.screen_stack):
         if isinstance(screen, PageScreen) and _kind_of(screen) in pages():

@@ -97,7 +97,7 @@ def lost_in_text(state: State, agent: Agent) -> list[str]:
 
 def text_of_new(state: State, supervisor_id: str) -> str:
     """Return a text to begin a new agent with: like the last agent of the supervisor, under a name that is free."""
-    from engine.core.fact import changed
+    from engine.core.records import changed
     from engine.teamfile.writing import agent_yaml
 
     supervisor = state.supervisors.get(supervisor_id)

@@ -10,7 +10,7 @@ from textual.app import App
 from dashboard.feed import Feed
 from dashboard.playback import Playback
 from dashboard.summaries import Summaries
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.past import ALREADY_LIVE, forked, no_mark
 from engine.core.errors import CoreError
 from store import Reader, StoreError
@@ -30,7 +30,7 @@ FINEST_COLUMNS = 200
 class TimeTravel(App[int]):
     """An app that shows one moment of a file."""
 
-    glimpse: Glimpse
+    view: ViewState
     """The team as of the last redraw."""
 
     def __init__(self, db: Path, feed: Feed) -> None:
@@ -97,7 +97,7 @@ class TimeTravel(App[int]):
 
     def freeze(self) -> None:
         """Freeze at the moment that is shown; when frozen already, go back to live."""
-        playing = self.glimpse.past is not None and bool(self.glimpse.past.speed)
+        playing = self.view.past is not None and bool(self.view.past.speed)
         if self.in_past and not playing:
             self.live()
         elif self.in_past:

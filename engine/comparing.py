@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from typing import TypeAlias
 
 from engine.core.events import Delegated, Event, GroupGrown, GroupPlanned, StepRecorded
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.folding import events_of, pages
 from engine.steps import Step, step_of
 from store import Reader

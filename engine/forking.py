@@ -18,15 +18,15 @@ from engine.core.codec import encode_state
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import AttemptCancelled, CommandRefused, Delegated, Event, StepRecorded, TeamLoaded
-from engine.core.fact import JsonValue
 from engine.core.fold import fold
+from engine.core.records import JsonValue
 from engine.core.signals import StateReady
 from engine.core.state import State
 from engine.core.step import step as core_step
 from engine.core.transfer.document import references_in, text_refs
 from engine.core.transfer.exporting import make_document
 from engine.core.transfer.rewinding import change_step, go_to_rest
-from engine.core.values import TextRef, held
+from engine.core.values import TextRef, stored_value
 from engine.folding import events_of, folded_from, pages
 from engine.host.batch import row_of
 from engine.sender import sender_of
@@ -85,7 +85,7 @@ def fork(db: Path, target: Path, *, at_seq: int | None = None, changed: ChangedS
         new: JsonValue = None
         if changed is not None and step is not None:
             new = _as_output(step, changed.output)
-            output = held(new, _CHANGED_SEQ, "output")
+            output = stored_value(new, _CHANGED_SEQ, "output")
             later = _later(reader, step, changed.seq, state.seq)
             change_step(state, step.task_id, step.key, output, later=later)
         at = state.seq

@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import Process
 
 from engine.core.check import Check
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.strategies.guard import in_words, may_backtrack
 from engine.core.values import preview
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.core.check import Joining
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.candidate import category_stem
-from engine.core.fact import changed
 from engine.core.queries.tree import below_of
+from engine.core.records import changed
 from engine.core.spec import AgentCapability, AgentSpec
 from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
 from engine.core.values import NO_USAGE, Usage

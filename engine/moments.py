@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from engine.core.errors import CorruptJournal
-from engine.core.fact import JsonValue
 from engine.core.queries.differences import Difference, Read, differences
+from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.transfer.document import number_of
 from engine.core.values import TextRef

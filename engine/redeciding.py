@@ -23,13 +23,13 @@ from engine.core.events import (
     GroupPlanned,
     PlanAsked,
 )
-from engine.core.fact import JsonValue, changed
 from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.inputs import input_of
+from engine.core.records import JsonValue, changed
 from engine.core.scheduler import Schedule
 from engine.core.signals import DelegationAsked
 from engine.core.state import State
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.runtimes.task import as_text
 
 Asked: TypeAlias = Mapping[tuple[str, str], DelegationAsked]
@@ -47,7 +47,7 @@ class Planner:
         asked: The delegations; one that is not in it was not replayed, and is not decided again.
     """
 
-    def __init__(self, run_id: str, read: Callable[[Held], JsonValue], asked: Asked) -> None:
+    def __init__(self, run_id: str, read: Callable[[StoredValue], JsonValue], asked: Asked) -> None:
         self._run_id = run_id
         self._read = read
         self._asked = asked

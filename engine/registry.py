@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.capability_index import CapabilityIndex
-from engine.core.fact import changed
 from engine.core.queries.suiting import candidate_from, tool_name
+from engine.core.records import changed
 from engine.core.spec import AgentCapability, AgentSpec
 from engine.errors import EngineError
 

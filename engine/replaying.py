@@ -16,13 +16,13 @@ from engine.clock import VirtualClock
 from engine.core.effects import StartAttempt, effects_of
 from engine.core.effects.table import answer_of
 from engine.core.events import AttemptDone, AttemptStarted, Event, RunFinished, StepRecorded
-from engine.core.fact import JsonValue
 from engine.core.fold import fold
 from engine.core.model_spec import ModelSpec
+from engine.core.records import JsonValue
 from engine.core.signals import DelegationAsked, PartTold, Signal, SlotAsked, StepsEnded
 from engine.core.spec import AgentSpec
 from engine.core.state import State
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.errors import AttemptInterrupted, UnknownRun
 from engine.folding import events_of, folded_from, pages
 from engine.host.trusting import Trusting
@@ -256,7 +256,7 @@ class _Attempt:
         """Attempts go on until they differ."""
         return True
 
-    async def text(self, value: Held) -> JsonValue:
+    async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds."""
         return resolved(value, lambda seq: self._reader.record(seq).body)
 

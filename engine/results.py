@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import RunStatus, TaskStatus
 from engine.core.values import Usage
 from engine.errors import EngineError

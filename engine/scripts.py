@@ -9,7 +9,7 @@ from typing import Annotated, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 
 class Part(BaseModel):

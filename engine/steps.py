@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from engine.core.codec import kind_of
 from engine.core.events import StepRecorded
 from engine.core.events.attempt import StepKind
-from engine.core.fact import JsonValue
 from engine.core.queries.answered import model_of
+from engine.core.records import JsonValue
 from engine.core.values import Usage
 from engine.folding import events_of
 from store import Reader, Record

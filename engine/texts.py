@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from engine.core import events
-from engine.core.fact import JsonValue
-from engine.core.values import INLINE_CHARS, Held, TextRef
+from engine.core.records import JsonValue
+from engine.core.values import INLINE_CHARS, StoredValue, TextRef
 
 KEPT_BYTES = 8 * 1024 * 1024
 """How much is cached by default: outputs passed between agents, not a day's history."""
@@ -59,7 +59,7 @@ class Texts:
             return
         self._remember(seq, event, size_bytes)
 
-    async def resolve(self, value: Held) -> JsonValue:
+    async def resolve(self, value: StoredValue) -> JsonValue:
         """Return the value itself.
 
         Raises:
@@ -86,7 +86,7 @@ class Texts:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 
 
-def resolved(value: Held, body: Callable[[int], bytes]) -> JsonValue:
+def resolved(value: StoredValue, body: Callable[[int], bytes]) -> JsonValue:
     """Return the value itself; `body` reads the body of the event with a seq."""
     if not isinstance(value, TextRef):
         return value

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from engine.core.commands import Command, Resume, Submit
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.signals import (
     AgentUnusable,
     AgentUsable,
@@ -22,9 +22,9 @@ from engine.core.signals import (
 )
 from engine.core.state import Agent, Run, Supervisor
 from engine.core.values import Usage
-from engine.simulation.crew import drawn_team, each_spec
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.operators import acts, considered, drawn_command
+from engine.simulation.teams import drawn_team, each_spec
 from tests.world import LONG, PROCESSES, World, load
 
 OF_THE_SHELL = {"hand_over", "import_state", "ping", "stop_engine"}

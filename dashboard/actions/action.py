@@ -58,7 +58,7 @@ class Acting(Looking, Screen[None]):
     @property
     def state(self) -> State:
         """The team as it was last looked at."""
-        return self.deck.glimpse.state
+        return self.deck.view.state
 
     def explain(self) -> None:
         """Show what can be pressed and typed here."""

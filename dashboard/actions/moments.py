@@ -15,8 +15,8 @@ def _at(at: Acting, said: Spoken) -> None:
         at.warn("at MOMENT: a time such as 13:59:10 or 2026-01-31T12:04, 10m for ten minutes ago, or a seq such as 812")
         return
     try:
-        past = at.deck.glimpse.past
-        found = moment_of(text, past.now_ms if past is not None else at.deck.glimpse.now_ms)
+        past = at.deck.view.past
+        found = moment_of(text, past.now_ms if past is not None else at.deck.view.now_ms)
     except Mistyped as error:
         at.warn(str(error))
         return
@@ -44,7 +44,7 @@ def _fork(at: Acting, said: Spoken) -> None:
 
 
 def _diff(at: Acting, said: Spoken) -> None:
-    past, given = at.deck.glimpse.past, list(said.words)
+    past, given = at.deck.view.past, list(said.words)
     if not given and past is None:
         at.warn("diff A B: two seqs, times, databases or archives; in the past = compares this moment with the newest")
         return

@@ -26,7 +26,7 @@ def _next_in_need(at: Acting, _said: Spoken) -> None:
 
 
 def _engine(at: Acting, _said: Spoken) -> None:
-    situation = at.deck.glimpse.situation
+    situation = at.deck.view.situation
     info = situation.engine
     if at.deck.in_past:
         at.warn(REFUSED)
@@ -41,7 +41,7 @@ def _engine(at: Acting, _said: Spoken) -> None:
 
 
 def _hand_over(at: Acting, said: Spoken) -> None:
-    info = at.deck.glimpse.situation.engine
+    info = at.deck.view.situation.engine
     if info is None or not info.alive or info.hung:
         at.warn("no engine answers that could hand over; E starts one")
     else:

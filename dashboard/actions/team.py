@@ -22,10 +22,10 @@ from engine.core.commands import (
     RemoveMember,
     Submit,
 )
-from engine.core.fact import JsonValue, names
 from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
 from engine.core.queries.tree import depth_of, mean_ms_of
+from engine.core.records import JsonValue, names
 from engine.core.state import State
 
 SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "track_record", "ageing", "preempt")

@@ -15,8 +15,8 @@ from dashboard.cli.times import seq_of
 from dashboard.views.amounts import counted, duration
 from dashboard.views.amounts import moment as said_moment
 from dashboard.views.differences import MANY, difference_lines
-from engine.core.fact import names
 from engine.core.queries.differences import Difference
+from engine.core.records import names
 from engine.errors import ImportRefused
 from engine.moments import Moment, compared, moment
 

@@ -16,7 +16,7 @@ from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.cli.up import check_same_team, confirmed, is_loaded, merge_options, planned
 from dashboard.process import Announcer
 from engine.core.commands import LoadTeam, Winner
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team

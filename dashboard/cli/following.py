@@ -13,7 +13,7 @@ from typing import Any
 from dashboard.cli.items import usage_item
 from dashboard.cli.output import write_json
 from dashboard.views.streams import Transcript
-from engine.core.fact import fields
+from engine.core.records import fields
 from engine.folding import events_of, folded
 from engine.stream.merging import Merger
 from engine.stream.narrator import Narrator

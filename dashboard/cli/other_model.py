@@ -18,8 +18,8 @@ from dashboard.views.steps import compact
 from engine.comparing import Pair, side_by_side
 from engine.core.commands import Command, Resume, SwapAgent
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue, changed
 from engine.core.queries.targets import at
+from engine.core.records import JsonValue, changed
 from engine.core.values import preview
 from engine.folding import folded, folded_at
 from engine.forking import Fork, fork, step_named

@@ -19,9 +19,9 @@ from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
 from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
-from engine.core.fact import JsonValue
 from engine.core.fold import fold
 from engine.core.queries.able import AWAY
+from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.values import Usage
 from engine.folding import events_of, finished_run, folded

@@ -15,7 +15,7 @@ from dashboard.cli.times import seq_of
 from dashboard.views.amounts import counted, duration
 from dashboard.views.steps import compact
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.values import preview
 from engine.steps import Step, steps_of
 from store import NameTaken, Reader

@@ -12,8 +12,8 @@ from dashboard.cli.sending import Sending, order, sending_options, state_of
 from dashboard.views.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
-from engine.core.fact import JsonValue
 from engine.core.queries.preview import switched
+from engine.core.records import JsonValue
 from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
 

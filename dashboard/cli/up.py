@@ -23,8 +23,8 @@ from dashboard.process import end, engine_at_work, is_alive, log_of, start_engin
 from engine.core.commands import LoadTeam, Winner
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.fact import changed
 from engine.core.queries.preview import plan_of
+from engine.core.records import changed
 from engine.core.state import State
 from engine.core.team_plan import Change, sentence
 from engine.folding import folded

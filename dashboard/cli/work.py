@@ -32,7 +32,7 @@ from engine.core.commands import (
     Steer,
     Undo,
 )
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded_from

@@ -15,7 +15,7 @@ from textual.widgets import Button, TextArea
 from dashboard.clean import clean
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views.amounts import counted
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.inbox import (
     MEANINGS,
     WITH_OUTPUT,
@@ -29,8 +29,8 @@ from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextBox
 from engine.core.commands import Answer
-from engine.core.fact import JsonValue
 from engine.core.queries.questions import alike
+from engine.core.records import JsonValue
 from engine.core.state import Escalation
 
 _KINDS = (
@@ -101,7 +101,7 @@ class AnswerDialog(Dialog):
             self.query_one(f"#option-{wanted}", Button).focus()
         if self._said is not None and self._options and self._said not in self._options:
             self.problem(f"{self._said!r} is no answer to it; say one of {', '.join(self._options)}")
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def _needs_output(self, option: str) -> bool:
         return any((kind, option) in WITH_OUTPUT for kind in self._kinds)
@@ -110,7 +110,7 @@ class AnswerDialog(Dialog):
         """Give the answer to all questions that are alike, or to this one again."""
         found = self._open()
         self._alike = not self._alike and len(self._ids) == 1 and bool(found) and len(alike(self.state, found[0])) > 1
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_copy(self) -> None:
         """Copy what was written."""
@@ -128,12 +128,12 @@ class AnswerDialog(Dialog):
         self.query_one("#output").display = shown
         self.query_one(Picker).display = shown
 
-    def look(self, glimpse: Glimpse) -> None:
+    def look(self, view: ViewState) -> None:
         found = self._open()
         if not found:
-            self._show_settled(glimpse)
+            self._show_settled(view)
             return
-        self.told("told").show(self._about(glimpse, found))
+        self.told("told").show(self._about(view, found))
         chosen, widest = self._chosen(), max([10, *map(len, self._options)]) + 2
         self.told("meanings").show(
             [Cell(self._meaning(found, option), "strong" if option == chosen else "muted", f"{option:<{widest}}")
@@ -142,12 +142,12 @@ class AnswerDialog(Dialog):
         if not self._options:
             self.problem("they have no answer in common; mark questions of one kind")
 
-    def _about(self, glimpse: Glimpse, found: Sequence[Escalation]) -> list[Cell]:
+    def _about(self, view: ViewState, found: Sequence[Escalation]) -> list[Cell]:
         if len(self._ids) > 1:
-            return several_lines(glimpse.state, self._ids, glimpse.recent, glimpse.now_ms)
-        lines = [*question_lines(glimpse.state, found[0], glimpse.now_ms)]
+            return several_lines(view.state, self._ids, view.recent, view.now_ms)
+        lines = [*question_lines(view.state, found[0], view.now_ms)]
         if self._alike:
-            lines.append(labelled("answers", ", ".join(one.id for one in alike(glimpse.state, found[0])), "strong"))
+            lines.append(labelled("answers", ", ".join(one.id for one in alike(view.state, found[0])), "strong"))
         return lines
 
     def _meaning(self, found: Sequence[Escalation], option: str) -> str:
@@ -155,12 +155,12 @@ class AnswerDialog(Dialog):
         default = all(one.default == option for one in found)
         return "; ".join(one for one in told if one) + ("  (the default)" if default else "")
 
-    def _show_settled(self, glimpse: Glimpse) -> None:
+    def _show_settled(self, view: ViewState) -> None:
         """Say who was first; nothing can be sent any more."""
         cells = []
         for an_id in self._ids:
-            was = settled(glimpse.recent, an_id)
-            told = was.told(glimpse.now_ms) if was is not None else "it is not asked any more"
+            was = settled(view.recent, an_id)
+            told = was.told(view.now_ms) if was is not None else "it is not asked any more"
             cells.append(labelled(an_id, told, "attention"))
         self.told("told").show(cells)
         self.told("meanings").show_any([])
@@ -186,7 +186,7 @@ class AnswerDialog(Dialog):
         return self._said
 
     def on_descendant_focus(self) -> None:
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
@@ -211,7 +211,7 @@ class AnswerDialog(Dialog):
     def _give(self, option: str) -> None:
         found, output = self._open(), None
         if not found:
-            self._show_settled(self.deck.glimpse)
+            self._show_settled(self.deck.view)
             return
         if self._needs_output(option):
             self._output = self.query_one(TextArea).text

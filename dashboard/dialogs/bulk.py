@@ -8,12 +8,12 @@ from textual.widgets import Input
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.amounts import counted
 from dashboard.views.bulk import Bulk, Part, counts, lines, parts
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
-from engine.core.fact import changed
+from engine.core.records import changed
 
 LOOK_MS, MANY = 1_000, 20
 """How often more than so many of them are looked at again, in milliseconds."""
@@ -49,13 +49,13 @@ class BulkDialog(Dialog):
         super().begin()
         if self._cancels:
             self.query_one("#reason", Input).focus()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
-    def look(self, glimpse: Glimpse) -> None:
-        if not glimpse.due(self._next_ms):
+    def look(self, view: ViewState) -> None:
+        if not view.due(self._next_ms):
             return
-        self._next_ms = glimpse.wall_ms + (LOOK_MS if len(self._bulk.commands) > MANY else 0)
-        self._parts = parts(glimpse.state, self._bulk, glimpse.now_ms)
+        self._next_ms = view.wall_ms + (LOOK_MS if len(self._bulk.commands) > MANY else 0)
+        self._parts = parts(view.state, self._bulk, view.now_ms)
         said = counts(self._parts)
         self.told("told").show([*lines(self._parts), *([Cell(said, "muted")] if said else [])])
         self.say_what(f"{self._bulk.does} {sum(not one.refused for one in self._parts)}")
@@ -74,7 +74,7 @@ class BulkDialog(Dialog):
     def answer(self) -> Answer:
         """Return the first of them; all are in `taken`."""
         self._next_ms = 0
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
         try:
             return self.meant()
         except Mistyped as error:

@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 
 from dashboard.clean import clean
 from dashboard.deck import Deck, Looking, deck_of
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.outcomes import Rehearsal, rehearsed
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, labelled
@@ -29,7 +29,7 @@ from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import WIDEST
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.state import State
 
 CSS = Path(__file__).with_name("dialogs.tcss")
@@ -86,7 +86,7 @@ class Dialog(Looking, ModalScreen[Answer]):
     @property
     def state(self) -> State:
         """The team as it was last looked at."""
-        return self.deck.glimpse.state
+        return self.deck.view.state
 
     def told(self, name: str) -> Told:
         """Return one of the paragraphs."""
@@ -94,8 +94,8 @@ class Dialog(Looking, ModalScreen[Answer]):
 
     def rehearse(self, command: Command, shell: str = "") -> Rehearsal:
         """Show what a command would do, or why it would be refused, and how it is said in a shell."""
-        glimpse = self.deck.glimpse
-        found = rehearsed(glimpse.state, command, glimpse.now_ms)
+        view = self.deck.view
+        found = rehearsed(view.state, command, view.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
         lines = [labelled("would do", found.summary, "busy")] if found.summary else []
         self.told("would").show_any([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
@@ -124,8 +124,8 @@ class Dialog(Looking, ModalScreen[Answer]):
         except Mistyped as error:
             self.problem(str(error))
             return None
-        glimpse = self.deck.glimpse
-        refusal = rehearsed(glimpse.state, command, glimpse.now_ms).refusal if command is not None else ""
+        view = self.deck.view
+        refusal = rehearsed(view.state, command, view.now_ms).refusal if command is not None else ""
         if refusal:
             self.problem(f"would be refused: {refusal}")
         return None if refusal else command
@@ -164,7 +164,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         """Fill in what depends on the state."""
         self.query_one("#confirm", Button).focus()
 
-    def look(self, glimpse: Glimpse) -> None:
+    def look(self, view: ViewState) -> None:
         """Bring up to date what it shows of the team; called as for screens, and when something is chosen or typed."""
 
     def say_what(self, does: str) -> None:
@@ -191,7 +191,7 @@ class Dialog(Looking, ModalScreen[Answer]):
     @on(OneOf.Changed)
     @on(Input.Changed)
     def _changed(self) -> None:
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)

@@ -3,7 +3,7 @@
 from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.spec_text import lost_in_text, text_of_agent, text_of_new
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.swaps import attempt_lines, changes, its_work, mode_lines
@@ -58,8 +58,8 @@ class EditDialog(SpecEditor):
     def command_of(self, spec: AgentSpec) -> Answer:
         return SwapAgent(agent=at(self._agent_id), spec=spec, mode=self.query_one("#mode", Picker).chosen or "drain")
 
-    def preview(self, glimpse: Glimpse, spec: AgentSpec) -> list[Cell]:
-        state, agent = glimpse.state, glimpse.state.agents.get(self._agent_id)
+    def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
+        state, agent = view.state, view.state.agents.get(self._agent_id)
         picker = self.query_one("#mode", Picker)
         picker.display = agent is not None
         if agent is None:
@@ -110,6 +110,6 @@ class NewAgentDialog(SpecEditor):
     def command_of(self, spec: AgentSpec) -> Answer:
         return AddAgent(supervisor=at(self._supervisor_id), spec=spec)
 
-    def preview(self, glimpse: Glimpse, spec: AgentSpec) -> list[Cell]:
-        word = word_for(glimpse.state, self._supervisor_id)
+    def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
+        word = word_for(view.state, self._supervisor_id)
         return [labelled("in a shell", f"quarterdeck add FILE --under {word}", "muted")]

@@ -10,7 +10,7 @@ from textual.widgets import Button, Input
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
 from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
 from dashboard.views.amounts import counted
-from dashboard.views.header import Glimpse, can_hand_over, leading_lines, restart_lines
+from dashboard.views.header import ViewState, can_hand_over, leading_lines, restart_lines
 from dashboard.views.parsers import Mistyped, length_s
 from dashboard.views.rows import Cell
 from dashboard.widgets.fields import Field
@@ -29,15 +29,15 @@ class EngineDialog(Dialog, ModalScreen[object]):
         return "Start an engine"
 
     def begin(self) -> None:
-        glimpse = self.deck.glimpse
-        self.told("told").show(restart_lines(glimpse.state, glimpse.situation))
+        view = self.deck.view
+        self.told("told").show(restart_lines(view.state, view.situation))
         self.query_one("#confirm", Button).focus()
 
     def confirm(self) -> None:
         """Start it, and say how that went."""
         if not self.is_current:
             return
-        deck, info = self.deck, self.deck.glimpse.situation.engine
+        deck, info = self.deck, self.deck.view.situation.engine
         takeover = info is not None and info.hung
 
         def starting() -> None:
@@ -75,18 +75,18 @@ class LeadingDialog(Dialog):
         yield field
 
     def begin(self) -> None:
-        able = can_hand_over(self.deck.glimpse.situation) and not self.deck.readonly
+        able = can_hand_over(self.deck.view.situation) and not self.deck.readonly
         self.query_one("#grace-field").display = able
         self.query_one("#confirm", Button).display = able or self._hands_over
         self.query_one("#confirm" if self._hands_over and able else "#decline", Button).focus()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
-    def look(self, glimpse: Glimpse) -> None:
-        self.told("told").show(leading_lines(glimpse.state, glimpse.situation))
+    def look(self, view: ViewState) -> None:
+        self.told("told").show(leading_lines(view.state, view.situation))
 
     def meant(self) -> Answer:
-        info = self.deck.glimpse.situation.engine
-        if info is None or not can_hand_over(self.deck.glimpse.situation):
+        info = self.deck.view.situation.engine
+        if info is None or not can_hand_over(self.deck.view.situation):
             raise Mistyped("no engine stands by; start one: quarterdeck engine --standby")
         grace_s = length_s(self.query_one("#grace", Input).value or f"{GRACE_S:g}")
         return HandOver(token=info.token, grace_s=GRACE_S if grace_s is None else min(600.0, grace_s))
@@ -101,10 +101,10 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         return "Quit. What about the engine?"
 
     def begin(self) -> None:
-        glimpse = self.deck.glimpse
-        info = glimpse.situation.engine
+        view = self.deck.view
+        info = view.situation.engine
         pid = info.pid if info is not None else "?"
-        runs = len(glimpse.state.runs)
+        runs = len(view.state.runs)
         told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
         back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
         lines = [Cell(told), Cell(back, "accent", "come back with  ")]

@@ -43,7 +43,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     @property
     def _suggested(self) -> Path:
         # Named after the moment: the team goes on, and the archive holds a later seq than the one of now.
-        return self._db.with_suffix(f".{file_stamp(self.deck.glimpse.now_ms)}.zip")
+        return self._db.with_suffix(f".{file_stamp(self.deck.view.now_ms)}.zip")
 
     def begin(self) -> None:
         state = self.state

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Dialog, Told
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.past import fork_lines, fork_path, fork_shell
 from dashboard.views.rows import labelled
 from dashboard.widgets.typing import TextLine
@@ -27,24 +27,24 @@ class ForkDialog(Dialog, ModalScreen[object]):
         self._db, self._target, self._seq = db, target, 0
 
     def title_line(self) -> str:
-        return f"Fork at seq {self.deck.glimpse.state.seq:,}"
+        return f"Fork at seq {self.deck.view.state.seq:,}"
 
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")
-        self._seq = self.deck.glimpse.state.seq  # of when it was asked for: the team goes on
+        self._seq = self.deck.view.state.seq  # of when it was asked for: the team goes on
         if not self.deck.in_browser:
             yield TextLine(self._target or str(fork_path(self._db, self._seq)), id="path", select_on_focus=False)
         yield Told(id="would")
 
     def begin(self) -> None:
-        glimpse = self.deck.glimpse
-        past = glimpse.past
-        live_seq, now_ms = (past.live_seq, past.now_ms) if past is not None else (self._seq, glimpse.now_ms)
-        self.told("told").show(fork_lines(glimpse.state, live_seq=live_seq, now_ms=now_ms))
+        view = self.deck.view
+        past = view.past
+        live_seq, now_ms = (past.live_seq, past.now_ms) if past is not None else (self._seq, view.now_ms)
+        self.told("told").show(fork_lines(view.state, live_seq=live_seq, now_ms=now_ms))
         self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
-        self.look(glimpse)
+        self.look(view)
 
-    def look(self, glimpse: Glimpse) -> None:
+    def look(self, view: ViewState) -> None:
         if self.deck.in_browser:
             name = fork_path(self._db, self._seq).name
             self.told("would").show([labelled("saved as", f"{name}, by this browser", "muted")])

@@ -6,7 +6,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.parsers import Line, Mistyped
 from dashboard.views.targets import target_of
 from dashboard.widgets.typing import TextLine
@@ -33,13 +33,13 @@ class LineDialog(Dialog):
 
     def begin(self) -> None:
         self.query_one(Input).focus()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
-    def look(self, glimpse: Glimpse) -> None:
-        self.told("told").show(self._line.about(glimpse.state, self._subject_id, glimpse.now_ms))
+    def look(self, view: ViewState) -> None:
+        self.told("told").show(self._line.about(view.state, self._subject_id, view.now_ms))
         self.told("would").show([])
         try:
-            command = self._line.meant(self._subject_id, self.query_one(Input).value, glimpse.now_ms)
+            command = self._line.meant(self._subject_id, self.query_one(Input).value, view.now_ms)
         except Mistyped as error:
             self.problem(str(error))
             return
@@ -48,7 +48,7 @@ class LineDialog(Dialog):
             self.rehearse(command)
 
     def meant(self) -> Answer:
-        command = self._line.meant(self._subject_id, self.query_one(Input).value, self.deck.glimpse.now_ms)
+        command = self._line.meant(self._subject_id, self.query_one(Input).value, self.deck.view.now_ms)
         if command is None:
             raise Mistyped(f"write {self._line.placeholder}")
         return command

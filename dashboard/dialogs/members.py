@@ -7,7 +7,7 @@ from textual.widget import Widget
 
 from dashboard.dialogs.dialog import Answer, ChoiceDialog
 from dashboard.views.amounts import counted
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.members import parents, takers, what_moves
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.swaps import its_work
@@ -67,12 +67,12 @@ class MoveDialog(ChoiceDialog):
     def begin(self) -> None:
         wanted, problem = looked_up(find_supervisor, self.state, self._under)
         self.offer(parents(self.state, self._member_id), wanted)
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
         if problem:
             self.problem(problem)
 
-    def look(self, glimpse: Glimpse) -> None:
-        state, command = glimpse.state, self.answer()
+    def look(self, view: ViewState) -> None:
+        state, command = view.state, self.answer()
         self.told("told").show(what_moves(state, self._member_id))
         if command is None or self.chosen not in state.supervisors:
             self.problem("there is no other supervisor to move it under")
@@ -100,21 +100,21 @@ class ReassignDialog(ChoiceDialog):
         yield from (told, choices, Radio(id="when"), would)
 
     def begin(self) -> None:
-        glimpse = self.deck.glimpse
-        wanted, problem = looked_up(find_agent, glimpse.state, self._agent)
-        self.offer(takers(glimpse.state, glimpse.state.tasks[self._task_id], glimpse.counts), wanted)
+        view = self.deck.view
+        wanted, problem = looked_up(find_agent, view.state, self._agent)
+        self.offer(takers(view.state, view.state.tasks[self._task_id], view.counts), wanted)
         self.query_one(Radio).offer(_WHEN, "now" if self._now else "step")
-        self.look(glimpse)
+        self.look(view)
         if problem:
             self.problem(problem)
 
-    def look(self, glimpse: Glimpse) -> None:
-        state, task = glimpse.state, glimpse.state.tasks.get(self._task_id)
+    def look(self, view: ViewState) -> None:
+        state, task = view.state, view.state.tasks.get(self._task_id)
         if task is None:
             self.problem("its run has ended")
             return
         self.query_one(Radio).display = task.attempt is not None
-        self.told("told").show([labelled("now", self._where(task, glimpse))])
+        self.told("told").show([labelled("now", self._where(task, view))])
         command = self.answer()
         if command is None:
             self.problem("there is no other agent in the team")
@@ -122,13 +122,13 @@ class ReassignDialog(ChoiceDialog):
         word = word_for(state, command.agent.removeprefix("@"))
         self.rehearse(command, f"quarterdeck reassign {task.id} {word}{' --now' * command.now}")
 
-    def _where(self, task: Task, glimpse: Glimpse) -> str:
-        state = glimpse.state
+    def _where(self, task: Task, view: ViewState) -> str:
+        state = view.state
         agent = state.agents.get((task.attempt.agent_id if task.attempt is not None else task.worker_id) or "")
         if task.attempt is not None:
             steps = f", {counted(len(task.steps), 'step')} finished" if task.steps else ""
             return f"at work on {agent.name if agent is not None else '–'}, attempt {task.attempts}{steps}"
-        reason = why(state, task, glimpse.counts, glimpse.now_ms)
+        reason = why(state, task, view.counts, view.now_ms)
         return reason or (f"for {agent.name}" if agent is not None else "for any able agent")
 
     def answer(self) -> Reassign | None:

@@ -9,7 +9,7 @@ from textual.widgets import Input
 from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views.command_line import command_line
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.members import (
     categories,
     conversations,
@@ -71,7 +71,7 @@ class RequestDialog(Dialog):
         self._picker("priority").offer(priorities(), str(DEFAULT_PRIORITY))
         self.query_one("#after-field").display = bool(state.runs)
         self.query_one("#request", Input).focus()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def _picker(self, name: str) -> Picker:
         return self.query_one(f"#{name}", Picker)
@@ -83,11 +83,11 @@ class RequestDialog(Dialog):
     def _typed(self) -> None:
         self.problem("")
 
-    def look(self, glimpse: Glimpse) -> None:
-        self._fit(glimpse)
+    def look(self, view: ViewState) -> None:
+        self._fit(view)
         self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
         mode = self._picker("mode").chosen or ""
-        told = how_it_goes(glimpse.state, self._supervisor_id, self._picker("category").chosen, mode)
+        told = how_it_goes(view.state, self._supervisor_id, self._picker("category").chosen, mode)
         self.told("told").show([*told, Cell("its output appears under Runs when it has ended", "muted")])
         try:
             command = self._command(self._text("request") or _UNWRITTEN)
@@ -109,9 +109,9 @@ class RequestDialog(Dialog):
         word = word_for(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
         return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode else line
 
-    def _fit(self, glimpse: Glimpse) -> None:
+    def _fit(self, view: ViewState) -> None:
         """Offer what the supervisor that is chosen has."""
-        state = glimpse.state
+        state = view.state
         self._supervisor_id = self._picker("to").chosen or self._supervisor_id
         found = categories(state, self._supervisor_id)
         self._picker("category").offer(found)
@@ -128,9 +128,9 @@ class RequestDialog(Dialog):
         """Return why the supervisor could not coordinate this run so; empty where it could."""
         if not mode or self._supervisor_id is None:
             return ""
-        glimpse = self.deck.glimpse
+        view = self.deck.view
         command = SwitchStrategy(supervisor=at(self._supervisor_id), mode=mode, scope="new")
-        refusal = rehearsed(glimpse.state, command, glimpse.now_ms).refusal
+        refusal = rehearsed(view.state, command, view.now_ms).refusal
         return f"strategy {mode}: {refusal}" if refusal else ""
 
     def meant(self) -> Submit:
@@ -154,7 +154,7 @@ class RequestDialog(Dialog):
             request=request,
             supervisor=at(self._supervisor_id) if self._supervisor_id is not None else None,
             priority=priority if priority != DEFAULT_PRIORITY else None,
-            deadline_s=due_in_s(deadline, self.deck.glimpse.now_ms) if deadline else None,
+            deadline_s=due_in_s(deadline, self.deck.view.now_ms) if deadline else None,
             limits=limits_of(self._text("limits")),
             category=self._picker("category").chosen or None,
             after=self._text("after").replace(",", " ").split(),

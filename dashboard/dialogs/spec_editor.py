@@ -24,7 +24,7 @@ from dashboard.spec_text import (
     read_draft,
     servers_known,
 )
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, labelled
@@ -69,7 +69,7 @@ class SpecEditor(Dialog):
         """Return the command that gives a spec to the team."""
         raise NotImplementedError
 
-    def preview(self, glimpse: Glimpse, spec: AgentSpec) -> list[Cell]:
+    def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
         """Return what it would change, besides what the engine says of it."""
         raise NotImplementedError
 
@@ -137,9 +137,9 @@ class SpecEditor(Dialog):
         self._read = self.area.text
         self._draft = read_draft(self._read, servers_known(self.state, self._supervisor_id))
         self.area.show_faults(one.line for one in self._draft.problems)
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
-    def look(self, glimpse: Glimpse) -> None:
+    def look(self, view: ViewState) -> None:
         spec = self._draft.spec
         self.told("faults").show_any(fault_lines(self._draft.problems))
         command = self.command_of(spec) if spec is not None else None
@@ -149,12 +149,12 @@ class SpecEditor(Dialog):
             self.query_one("#mode").display = False
             self.problem("")
             return
-        self.told("preview").show_any([*self._code(), *self.preview(glimpse, spec)])
+        self.told("preview").show_any([*self._code(), *self.preview(view, spec)])
         if self.is_unchanged(spec):
             self.told("would").show_any([Cell("nothing is changed yet", "muted")])
             self.problem("")
             return
-        found = rehearsed(glimpse.state, command, glimpse.now_ms)
+        found = rehearsed(view.state, command, view.now_ms)
         self.told("would").show_any([labelled("would do", found.summary, "busy")] if found.summary else [])
         self.problem(f"would be refused: {found.refusal}" if found.refusal else self._to_trust())
 

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped, settings_line, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.switching import (
@@ -31,8 +31,8 @@ from dashboard.views.switching import (
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
 from engine.core.queries.targets import at, word_for
+from engine.core.records import JsonValue
 from engine.core.state import Supervisor
 from engine.core.strategies import STRATEGIES
 
@@ -101,14 +101,14 @@ class StrategyDialog(Dialog):
         choices.focus()
         if self._mode is not None and self._mode not in STRATEGIES:
             self._misnamed = f"no strategy {self._mode!r}; there are {', '.join(STRATEGIES)}"
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     @on(OptionList.OptionHighlighted)
     def _chosen(self) -> None:
         if self._shown:
             self._misnamed = ""
 
-    def look(self, glimpse: Glimpse) -> None:
+    def look(self, view: ViewState) -> None:
         mode = self.query_one(Choices).chosen
         if mode is None or self._supervisor is None:
             return
@@ -118,10 +118,10 @@ class StrategyDialog(Dialog):
         except Mistyped as error:
             self.problem(str(error))
             return
-        if self._shown == (command, glimpse.state.seq):
+        if self._shown == (command, view.state.seq):
             return
-        self._shown = (command, glimpse.state.seq)
-        self._show(glimpse, command)
+        self._shown = (command, view.state.seq)
+        self._show(view, command)
 
     def _fit(self, mode: str) -> None:
         """Show only what the strategy asks for."""
@@ -162,10 +162,10 @@ class StrategyDialog(Dialog):
         picker = self.query_one(f"#{name}", Picker)
         return (picker.chosen or None) if picker.display else None
 
-    def _show(self, glimpse: Glimpse, command: SwitchStrategy) -> None:
+    def _show(self, view: ViewState, command: SwitchStrategy) -> None:
         from engine.core.queries.preview import switched  # not for the first frame
 
-        state = glimpse.state
+        state = view.state
         graphs, told = self.query_one("#graphs"), self.told("consequence")
         try:
             event = switched(state, command)

@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.amounts import counted
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.swaps import attempt_lines, candidate_line, changes, its_work, mode_lines, refusal_of, sharing
@@ -90,7 +90,7 @@ class SwapDialog(SpecDialog):
         choices = self.query_one(Choices)
         if choices.option_count:
             choices.focus()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def _offer(self, chosen: str | None = None) -> None:
         state, agents = self.state, self.agents()
@@ -125,8 +125,8 @@ class SwapDialog(SpecDialog):
             return
         self._of_file, self._file = found.agents[0], found
 
-    def look(self, glimpse: Glimpse) -> None:
-        refusal, agents, new = refusal_of(glimpse.state, self._agent_ids), self.agents(), self._spec()
+    def look(self, view: ViewState) -> None:
+        refusal, agents, new = refusal_of(view.state, self._agent_ids), self.agents(), self._spec()
         if not agents:
             self.problem(refusal)
             return
@@ -138,9 +138,9 @@ class SwapDialog(SpecDialog):
             code.append(labelled("code", runs, "draining"))
         shell = ""
         if new is not None:
-            named, using = words(glimpse.state), self._choice if new is self._of_file else new.name
+            named, using = words(view.state), self._choice if new is self._of_file else new.name
             shell = f"swap {' '.join(named[agent.id] for agent in agents)} --with {using}"
-        self.compare(glimpse.state, new, shell, *code)
+        self.compare(view.state, new, shell, *code)
 
     def _spec(self) -> AgentSpec | None:
         chosen, state = self.query_one(Choices).chosen, self.state
@@ -186,17 +186,17 @@ class RollbackDialog(SpecDialog):
         return f"Roll {agent.name} back (g{agent.generation} → g{agent.generation + 1})"
 
     def begin(self) -> None:
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
         self.query_one(Radio).focus()
 
-    def look(self, glimpse: Glimpse) -> None:
-        state, agents = glimpse.state, self.agents()
+    def look(self, view: ViewState) -> None:
+        state, agents = view.state, self.agents()
         if not agents:
             self.problem("this agent has left the team")
             return
         before, word = state.specs.get(agents[0].previous or ""), word_for(state, agents[0].id)
         self.compare(state, before, f"rollback {word}")
-        found = rehearsed(state, self.answer(), glimpse.now_ms)
+        found = rehearsed(state, self.answer(), view.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
 
     def answer(self) -> Rollback:

@@ -6,7 +6,7 @@ from dashboard.deck import Deck
 from dashboard.views.digest import digest
 from dashboard.views.graph.model import COOL_MS
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from engine.core.state import RunSummary, State
 from store import Reader
 
@@ -24,9 +24,9 @@ class EndedRun:
         self._run_id = ""
         self._sight: Sight | None = None
 
-    def sight(self, run_id: str, glimpse: Glimpse) -> Sight | None:
+    def sight(self, run_id: str, view: ViewState) -> Sight | None:
         """Return the team just before a run ended, all its work unfolded; None while it is read, and without one."""
-        ended = glimpse.state.summary(run_id)
+        ended = view.state.summary(run_id)
         if ended is None:
             return None
         if run_id != self._run_id:

@@ -1,6 +1,6 @@
 """The frame of every screen: header, tabs, body, time bar, keys, always in the same place.
 
-A screen shows a `Glimpse` when it is told to `look`; it decides nothing about the team.
+A screen shows a `ViewState` when it is told to `look`; it decides nothing about the team.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from dashboard.places import tabs
 from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import Span, spread
 from dashboard.views.past import play_keys
 from dashboard.views.rows import Cell
@@ -106,7 +106,7 @@ class Frame(Sized):
         """The widgets between tabs and time bar."""
         raise NotImplementedError
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         """Bring the body up to date."""
         raise NotImplementedError
 
@@ -115,23 +115,23 @@ class Frame(Sized):
         """Whether its widgets are: what was read for it may come before it is laid out, or while it is taken away."""
         return self.is_attached and self.is_mounted and self.display and bool(self.children)
 
-    def look(self, glimpse: Glimpse) -> None:
+    def look(self, view: ViewState) -> None:
         """Bring frame and body up to date."""
         if not self.is_there:
             return
-        self.show(glimpse)  # first: the frame says how much of it there is
-        brief = self._show_strip(glimpse)
-        self.query_one("#header", Bar).show(*glimpse.header(brief=brief))
+        self.show(view)  # first: the frame says how much of it there is
+        brief = self._show_strip(view)
+        self.query_one("#header", Bar).show(*view.header(brief=brief))
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
-        self.set_class(glimpse.past is not None, "-past")
+        self.set_class(view.past is not None, "-past")
         self._show_tour()
-        self.look_at_time(glimpse)
+        self.look_at_time(view)
         self._show_tip()
-        self.query_one("#keys", Keys).show(_told(self._keys_now(glimpse)), _told([(":", "command"), ("?", "keys")]))
+        self.query_one("#keys", Keys).show(_told(self._keys_now(view)), _told([(":", "command"), ("?", "keys")]))
 
-    def look_at_time(self, glimpse: Glimpse) -> None:
+    def look_at_time(self, view: ViewState) -> None:
         if self.is_there:
-            self.query_one("#time", Scrubber).show_time(glimpse, self.deck.spans, self._said(glimpse))
+            self.query_one("#time", Scrubber).show_time(view, self.deck.spans, self._said(view))
 
     def _show_tour(self) -> None:
         """Bring the card of the tour up to date, and point at what its step is about."""
@@ -147,13 +147,13 @@ class Frame(Sized):
             self.query_one(f"#{name}").set_class(step.at == name, "-pointed")
         self.query_one("#tour", Card).put(tour.lines(self.size.width))
 
-    def _show_strip(self, glimpse: Glimpse) -> bool:
+    def _show_strip(self, view: ViewState) -> bool:
         """Bring the health strip up to date; False where there is no room for it."""
         below = self.query_one("#strip", Lines)
-        asked = (self.size.width, glimpse.past, glimpse.situation.opening)
-        if below.display and (asked != self._strip_of or glimpse.due(self._strip_ms)):
-            self._strip_of, self._strip_ms = asked, glimpse.wall_ms + STRIP_EVERY_MS
-            drawn = strip(glimpse.state, glimpse.counts, glimpse.activity, now_ms=glimpse.now_ms, width=self.size.width)
+        asked = (self.size.width, view.past, view.situation.opening)
+        if below.display and (asked != self._strip_of or view.due(self._strip_ms)):
+            self._strip_of, self._strip_ms = asked, view.wall_ms + STRIP_EVERY_MS
+            drawn = strip(view.state, view.counts, view.activity, now_ms=view.now_ms, width=self.size.width)
             below.show([drawn])
         return below.display
 
@@ -169,18 +169,18 @@ class Frame(Sized):
         """Show the health strip only where there is room for it."""
         self.query_one("#strip", Lines).display = event.size.height >= TALL
         self.give_sizes()
-        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+        self.call_after_refresh(lambda: self.look(self.deck.view))
 
-    def _said(self, glimpse: Glimpse) -> Cell | None:
+    def _said(self, view: ViewState) -> Cell | None:
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(self._advice(prompt.text), "muted")
         if prompt.is_open and prompt.purpose == "filter" and (said := self._filter_advice(prompt.text)).text:
             return said
-        return self.deck.message or glimpse.banner or self.deck.offer
+        return self.deck.message or view.banner or self.deck.offer
 
-    def _keys_now(self, glimpse: Glimpse) -> list[tuple[str, str]]:
-        return [*self.keys(), TIME_KEYS] if glimpse.past is None else [*play_keys(glimpse.past.speed)]
+    def _keys_now(self, view: ViewState) -> list[tuple[str, str]]:
+        return [*self.keys(), TIME_KEYS] if view.past is None else [*play_keys(view.past.speed)]
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
@@ -258,17 +258,17 @@ class Frame(Sized):
 
     def on_mount(self) -> None:
         self.give_sizes()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def on_screen_resume(self) -> None:
         self.give_sizes()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         if event.bar.id == "tabs":
             self.deck.action_go(tuple(tabs())[event.index])
         elif event.bar.id == "keys":
-            key = self._keys_now(self.deck.glimpse)[event.index][0]
+            key = self._keys_now(self.deck.view)[event.index][0]
             if (action := BY_KEY.get(key)) is not None:
                 action.call(self, Spoken())
 
@@ -305,7 +305,7 @@ class Frame(Sized):
     def filter(self, needle: str) -> None:
         """Show only what matches."""
         self.needle = needle
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def filter_typed(self, needle: str) -> None:
         """Filter by what has been typed so far."""
@@ -315,7 +315,7 @@ class Frame(Sized):
         if purpose == "filter":
             self.filter_typed(text)
         else:
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
 
     def _filter_advice(self, text: str) -> Cell:
         """The error of a filter that is being typed, else its completions."""
@@ -345,7 +345,7 @@ class Frame(Sized):
     def _close_prompt(self) -> None:
         self.query_one(Prompt).close()
         self.focus_body()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def jump(self) -> None:
         """Put a letter on all that can be gone to, and go where the next key says."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 from dashboard.feed import entries_of
 from dashboard.frame.table_screen import LONG, TableScreen
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 from dashboard.widgets.table import Table
 from store import Reader
@@ -30,19 +30,19 @@ class JournalScreen(TableScreen):
         self._read_seq, self._read_ms = -1, 0
         self._reading = False
 
-    def show(self, glimpse: Glimpse) -> None:
-        if self._read_seq > glimpse.state.seq:  # went back in time: what was read is of later
-            self.entries = [one for one in self.entries if one.seq <= glimpse.state.seq]
-        self._read(glimpse)
-        super().show(glimpse)
+    def show(self, view: ViewState) -> None:
+        if self._read_seq > view.state.seq:  # went back in time: what was read is of later
+            self.entries = [one for one in self.entries if one.seq <= view.state.seq]
+        self._read(view)
+        super().show(view)
 
-    def _read(self, glimpse: Glimpse) -> None:
-        seq, names = glimpse.state.seq, glimpse.names
-        due = glimpse.due(self._read_ms + READ_EVERY_MS)
+    def _read(self, view: ViewState) -> None:
+        seq, names = view.state.seq, view.names
+        due = view.due(self._read_ms + READ_EVERY_MS)
         if self._reading or seq == self._read_seq or not due:
             return
         newest = self.entries[0].seq if self.entries and seq > self._read_seq else 0
-        self._reading, self._read_seq, self._read_ms = True, seq, glimpse.wall_ms
+        self._reading, self._read_seq, self._read_ms = True, seq, view.wall_ms
 
         def read(reader: Reader) -> list[Entry]:
             records = [one for one in reader.records_before(seq + 1, MOST, kinds=self.KINDS) if one.seq > newest]
@@ -55,7 +55,7 @@ class JournalScreen(TableScreen):
                 return
             self._next_ms = 0
             if self.is_there:
-                self.look(self.deck.glimpse)
+                self.look(self.deck.view)
 
         self.deck.read(read, then)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dashboard.frame.page_screen import PageScreen
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 from engine.core.errors import CoreError
 from store import StoreError
@@ -25,14 +25,14 @@ class OnceScreen(PageScreen):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        past, glimpse = self.deck.glimpse.past, self.deck.glimpse
-        now_ms = past.now_ms if past is not None else glimpse.now_ms
+        past, view = self.deck.view.past, self.deck.view
+        now_ms = past.now_ms if past is not None else view.now_ms
         self.deck.aside(lambda: self.made(now_ms), self._show_made, (StoreError, CoreError))
 
     def _show_made(self, found: Sequence[Cell]) -> None:
         self._cells = found
         if self.is_there:
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         self.pane.show(self._cells)

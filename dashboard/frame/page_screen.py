@@ -8,7 +8,7 @@ from textual.widget import Widget
 from dashboard.feed import entries_of, parts_of
 from dashboard.frame.frame import Frame
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
 from dashboard.views.pages import History
 from dashboard.views.raw import object_of
@@ -51,11 +51,11 @@ class PageScreen(Frame):
         """Its events, the oldest first."""
         return [entry.event for entry in self.entries]
 
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
+    def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
         """Return its paragraphs."""
         raise NotImplementedError
 
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+    def records(self, reader: Reader, view: ViewState) -> list[Record]:
         """Read its events, the newest last."""
         return []
 
@@ -67,24 +67,24 @@ class PageScreen(Frame):
         """What is scrolled."""
         return self.query_one("#body", Pane)
 
-    def draw(self, glimpse: Glimpse) -> None:
+    def draw(self, view: ViewState) -> None:
         """Show what is known; what is asked of `texts` and not there yet is read afterwards."""
-        self.pane.show(self.page(glimpse, self.texts, told(self.entries, glimpse)))
+        self.pane.show(self.page(view, self.texts, told(self.entries, view)))
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         self.texts.missing.clear()
-        if self._read_seq > glimpse.state.seq:  # went back in time: what was read is of later
-            self.entries = [one for one in self.entries if one.seq <= glimpse.state.seq]
-        self.draw(glimpse)
-        due = self._read_seq != glimpse.state.seq and glimpse.due(self._read_ms + READ_EVERY_MS)
+        if self._read_seq > view.state.seq:  # went back in time: what was read is of later
+            self.entries = [one for one in self.entries if one.seq <= view.state.seq]
+        self.draw(view)
+        due = self._read_seq != view.state.seq and view.due(self._read_ms + READ_EVERY_MS)
         if not self._reading and (self.texts.missing or due):
-            self._read(glimpse, list(self.texts.missing))
+            self._read(view, list(self.texts.missing))
 
-    def _read(self, glimpse: Glimpse, missing: list[TextRef]) -> None:
-        self._reading, self._read_seq, self._read_ms = True, glimpse.state.seq, glimpse.wall_ms
+    def _read(self, view: ViewState, missing: list[TextRef]) -> None:
+        self._reading, self._read_seq, self._read_ms = True, view.state.seq, view.wall_ms
 
         def read(reader: Reader) -> tuple[dict[int, bytes], list[Entry], dict[str, str]]:
-            entries = entries_of(reader, self.records(reader, glimpse), glimpse.names)
+            entries = entries_of(reader, self.records(reader, view), view.names)
             return reader.bodies({ref.seq for ref in missing}), entries, parts_of(reader, entries, known=self.parts)
 
         def then(found: tuple[dict[int, bytes], list[Entry], dict[str, str]]) -> None:
@@ -94,7 +94,7 @@ class PageScreen(Frame):
             for ref in missing:
                 self.texts.add(ref, bodies.get(ref.seq))
             if self.is_there:
-                self.show(self.deck.glimpse)
+                self.show(self.deck.view)
 
         self.deck.read(read, then)
 
@@ -112,6 +112,6 @@ class PageScreen(Frame):
         return target_of(self.state, self._key)
 
 
-def told(entries: list[Entry], glimpse: Glimpse) -> History:
+def told(entries: list[Entry], view: ViewState) -> History:
     """Return events as sentences, the newest first."""
-    return [(one.seq, one.at_ms, sentence(one.event, glimpse.names)) for one in reversed(entries)]
+    return [(one.seq, one.at_ms, sentence(one.event, view.names)) for one in reversed(entries)]

@@ -57,13 +57,13 @@ class PanelsScreen(PageScreen):
         self.focus_body()
 
     def on_panel_resized(self) -> None:
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def on_panel_opened(self, event: Panel.Opened) -> None:
         key = event.key
         if key in {str(entry.seq) for entry in self.steps()}:
             self.unfolded ^= {key}
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
         elif not key.startswith(LIVE):
             self.deck.open_key(key)
 
@@ -78,13 +78,13 @@ class PanelsScreen(PageScreen):
             pane.follows = False
         else:
             pane.follow()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_prompt_pane(self) -> None:
         """Unfold the prompt as it was sent, or fold it."""
         self.toggle_class("-prompt")
         self.focus_body()
-        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+        self.call_after_refresh(lambda: self.look(self.deck.view))
 
     def action_back(self) -> None:
         if self.has_class("-prompt"):

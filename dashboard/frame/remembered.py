@@ -6,7 +6,7 @@ from itertools import takewhile
 from dashboard.deck import Deck
 from dashboard.feed import entries_of
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from store import Reader
 
 KEPT = 160
@@ -29,23 +29,23 @@ class Remembered:
         self._entries: deque[Entry] = deque(maxlen=KEPT)
         self._read = False
 
-    def of(self, agent_id: str, glimpse: Glimpse) -> list[Entry]:
+    def of(self, agent_id: str, view: ViewState) -> list[Entry]:
         """Return its newest events, the newest first, as far as they are known now."""
-        seq = glimpse.state.seq
+        seq = view.state.seq
         if agent_id != self._agent_id or seq < self._seq:
-            self._begin(agent_id, glimpse)
-        recent = reversed(glimpse.recent)
+            self._begin(agent_id, view)
+        recent = reversed(view.recent)
         fresh = [one for one in takewhile(lambda entry: entry.seq > self._seq, recent) if one.seq <= seq]
         self._entries.extend(one for one in reversed(fresh) if _agent_of(one) == agent_id)
         self._seq = seq
-        if not self._read and glimpse.wall_ms - self._since_ms >= RESTS_MS:
+        if not self._read and view.wall_ms - self._since_ms >= RESTS_MS:
             self._read = True
             if len(self._entries) < ENOUGH:
                 self._read_before(agent_id, seq)
         return [*reversed(self._entries)]
 
-    def _begin(self, agent_id: str, glimpse: Glimpse) -> None:
-        self._agent_id, self._seq, self._since_ms, self._read = agent_id, 0, glimpse.wall_ms, False
+    def _begin(self, agent_id: str, view: ViewState) -> None:
+        self._agent_id, self._seq, self._since_ms, self._read = agent_id, 0, view.wall_ms, False
         self._entries.clear()
 
     def _read_before(self, agent_id: str, seq: int) -> None:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
 from dashboard.frame.sizing import Grip
-from dashboard.views.header import Glimpse, reading
+from dashboard.views.header import ViewState, reading
 from dashboard.views.row_pane import More, drawn
 from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
@@ -64,18 +64,18 @@ class TableScreen(Frame):
         table = Table(id="body", sorts=self.SORTED)
         yield Vertical(table, Lines(id="below")) if self.BELOW_FROM else table
 
-    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         """Return what the pane below tells of a row."""
         return None
 
-    def listing(self, glimpse: Glimpse) -> Listing:
+    def listing(self, view: ViewState) -> Listing:
         """Return the rows."""
         raise NotImplementedError
 
-    def sorted_rows(self, view: Callable[..., Listing], glimpse: Glimpse) -> Listing:
+    def sorted_rows(self, listing: Callable[..., Listing], view: ViewState) -> Listing:
         """Return the rows of a view of the whole team, sorted and filtered as the operator has chosen."""
-        at = {"now_ms": glimpse.now_ms, "order": self.sorting.order, "needle": self.needle}
-        return view(glimpse.state, glimpse.counts, glimpse.live, **at)
+        at = {"now_ms": view.now_ms, "order": self.sorting.order, "needle": self.needle}
+        return listing(view.state, view.counts, view.live, **at)
 
     def sorted(self, listing: Listing) -> Listing:
         """Return rows that came in one of `ORDERS` as the operator has chosen."""
@@ -88,28 +88,28 @@ class TableScreen(Frame):
         """The table."""
         return self.query_one("#body", Table)
 
-    def show(self, glimpse: Glimpse) -> None:
-        if not glimpse.due(self._next_ms):
+    def show(self, view: ViewState) -> None:
+        if not view.due(self._next_ms):
             return
-        listing = self.sorted(self.listing(glimpse))
-        if glimpse.situation.opening:
-            listing = replace(listing, empty=reading(glimpse.situation))
+        listing = self.sorted(self.listing(view))
+        if view.situation.opening:
+            listing = replace(listing, empty=reading(view.situation))
         elif self.is_held:
             listing = in_order_of(listing, self.table.rows.keys)
         self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
         self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.turned else DOWN)
-        self.table.show(listing, glimpse.wall_ms)
-        self._next_ms = glimpse.wall_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
-        self._show_below(glimpse)
+        self.table.show(listing, view.wall_ms)
+        self._next_ms = view.wall_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
+        self._show_below(view)
 
-    def _show_below(self, glimpse: Glimpse) -> None:
+    def _show_below(self, view: ViewState) -> None:
         """Tell more of the row under the cursor, where there is room."""
         if not self.BELOW_FROM:
             return
         below, key = self.query_one("#below", Lines), self.table.selected
         width, height = below.size
         if below.display and width:
-            found = self.more(glimpse, key, width, height - 1) if key is not None else None
+            found = self.more(view, key, width, height - 1) if key is not None else None
             below.show(drawn(found, width) if found is not None else ())
 
     def on_resize(self, event: events.Resize) -> None:
@@ -121,7 +121,7 @@ class TableScreen(Frame):
         return self.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        self._show_below(self.deck.glimpse)
+        self._show_below(self.deck.view)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         if event.lines.id == "below":
@@ -147,7 +147,7 @@ class TableScreen(Frame):
         """Clear the marks, the filter or the held order, in this order; then as on every screen."""
         if not self.marked() and not self.needle and self.is_held:
             self.release()
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
         else:
             super().action_back()
 
@@ -175,7 +175,7 @@ class TableScreen(Frame):
         """Sort the rows, and let them go where they belong now."""
         self.sorting = sorting
         self.release()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def marked(self) -> list[str]:
         """Return the keys of rows that were marked and still stand for something."""
@@ -187,7 +187,7 @@ class TableScreen(Frame):
 
     def unmark(self) -> None:
         self.table.unmark()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_mark(self) -> None:
         """Mark the row under the cursor, or take its mark off; the cursor goes on to the next."""
@@ -201,7 +201,7 @@ class TableScreen(Frame):
         self.table.action_move(1)
         if marked := len(self.marked()):
             self.deck.say(f"{marked} marked · {self.MARKED} · esc clears the marks", "muted")
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def target(self) -> Target | None:
         return target_of(self.state, self.table.selected)

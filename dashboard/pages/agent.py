@@ -26,7 +26,7 @@ from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agent_says import happened, says
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, hairline
 from dashboard.views.prompt import Message, folded_prompt, prompt_lines, prompt_of
 from dashboard.views.step_table import LIVE, live_lines, step_lines, steps_among
@@ -102,63 +102,63 @@ class AgentScreen(PanelsScreen):
 
     def on_panel_moved(self, event: Panel.Moved) -> None:
         if event.panel.id in ("steps", "says"):
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
 
-    def draw(self, glimpse: Glimpse) -> None:
-        agent = glimpse.state.agents.get(self._key)
+    def draw(self, view: ViewState) -> None:
+        agent = view.state.agents.get(self._key)
         stacked = self.size.width < 110
         self.panel("says").edge, self.panel("times").edge = ("", "") if stacked else ("┬", "├")
         self._task_id = _at_work(agent) or self._last_task()
-        task = glimpse.state.tasks.get(self._task_id or "")
+        task = view.state.tasks.get(self._task_id or "")
         steps = self.steps()
         if agent is None:
             self.show_facts([Line((Span(" this agent has left the team", "muted"),))])
         else:
-            self._show_facts(glimpse, agent, task, steps)
-        self._show_steps(glimpse, task, steps)
-        self._show_says(glimpse, task)
-        self._show_prompt(glimpse, task, steps)
+            self._show_facts(view, agent, task, steps)
+        self._show_steps(view, task, steps)
+        self._show_says(view, task)
+        self._show_prompt(view, task, steps)
         if agent is not None:
-            self._show_aside(glimpse, agent, task, steps)
+            self._show_aside(view, agent, task, steps)
 
     def _last_task(self) -> str | None:
         """Return the task of the newest event that is about one; a page keeps to it until another comes."""
         found = (getattr(entry.event, "task_id", None) for entry in reversed(self.entries))
         return next((one for one in found if one), self._task_id)
 
-    def _show_facts(self, glimpse: Glimpse, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
+    def _show_facts(self, view: ViewState, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
         swaps = [one.event for one in self.entries if isinstance(one.event, AgentSwapped)]
         lines = agent_facts(
-            glimpse.state, agent, task, steps, glimpse.counts, glimpse.live, glimpse.activity,
-            swapped=swaps[-1] if swaps else None, width=self.size.width, now_ms=glimpse.now_ms,
+            view.state, agent, task, steps, view.counts, view.live, view.activity,
+            swapped=swaps[-1] if swaps else None, width=self.size.width, now_ms=view.now_ms,
         )  # fmt: skip
         self.show_facts(lines)
 
-    def _show_steps(self, glimpse: Glimpse, task: Task | None, steps: Sequence[Entry]) -> None:
+    def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
-        if not steps and not self._live_steps(glimpse, task, 1, pane.wide):
-            pane.fill("EVENTS", happened(self.entries, glimpse.names, pane.wide), right="enter opens")
+        if not steps and not self._live_steps(view, task, 1, pane.wide):
+            pane.fill("EVENTS", happened(self.entries, view.names, pane.wide), right="enter opens")
             return
         lines = step_lines(steps, pane.wide, unfolded=self.unfolded)
-        lines += self._live_steps(glimpse, task, len(steps) + 1, pane.wide)
+        lines += self._live_steps(view, task, len(steps) + 1, pane.wide)
         attempt = f" of attempt {task.attempts}" if task is not None else ""
         pane.fill("STEPS", lines, right=f"{len(steps)}{attempt}")
 
-    def _live_steps(self, glimpse: Glimpse, task: Task | None, number: int, width: int) -> list[Line]:
+    def _live_steps(self, view: ViewState, task: Task | None, number: int, width: int) -> list[Line]:
         if task is None or task.ended:
             return []
-        return live_lines(glimpse.live, task.id, number, width, now_ms=glimpse.now_ms)
+        return live_lines(view.live, task.id, number, width, now_ms=view.now_ms)
 
-    def _show_says(self, glimpse: Glimpse, task: Task | None) -> None:
+    def _show_says(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("says")
         said = says(
-            glimpse.state, task, self._task_id, self.entries, glimpse.counts, glimpse.live,
-            width=pane.wide, now_ms=glimpse.now_ms,
+            view.state, task, self._task_id, self.entries, view.counts, view.live,
+            width=pane.wide, now_ms=view.now_ms,
         )  # fmt: skip
         title, lines = said.title, said.lines
-        agent = glimpse.state.agents.get(self._key)
+        agent = view.state.agents.get(self._key)
         if not lines and agent is not None:
-            title, lines = "SPEC", spec_section(glimpse.state.spec_of(agent), pane.wide)
+            title, lines = "SPEC", spec_section(view.state.spec_of(agent), pane.wide)
         right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
         if not said.grows and pane.follows:
             pane.follows, pane.top = False, 0
@@ -170,13 +170,13 @@ class AgentScreen(PanelsScreen):
     _grown: str | None = None
     """The task whose text is growing in the pane."""
 
-    def _show_prompt(self, glimpse: Glimpse, task: Task | None, steps: Sequence[Entry]) -> None:
+    def _show_prompt(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("told")
         if not pane.display:
             return
         chosen = self._chosen(steps)
         upto = steps if chosen is None else steps[: chosen + 1]
-        messages = prompt_of(glimpse.state, task, upto, self.parts, self.texts)
+        messages = prompt_of(view.state, task, upto, self.parts, self.texts)
         title = "PROMPT" if any(one.role == "system" for one in messages) or steps else "INPUT"
         if self.has_class("-prompt"):
             pane.fill(title, prompt_lines(messages, pane.wide) or _no_prompt(messages), right="as sent · p folds")
@@ -189,9 +189,9 @@ class AgentScreen(PanelsScreen):
         newest = len(steps) - 1 if key.startswith(LIVE) and steps else None
         return next((at for at, entry in enumerate(steps) if str(entry.seq) == key), newest)
 
-    def _show_aside(self, glimpse: Glimpse, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
-        state, now_ms = glimpse.state, glimpse.now_ms
-        ended = [one for one in ended_in(self.entries[::-1], glimpse.names) if one.agent_id == agent.id][:LAST]
+    def _show_aside(self, view: ViewState, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> None:
+        state, now_ms = view.state, view.now_ms
+        ended = [one for one in ended_in(self.entries[::-1], view.names) if one.agent_id == agent.id][:LAST]
         for name, rows in (("times", 3), ("times_right", 7)):
             pane = self.panel(name)
             pane.set_class(not agent.durations_ms and not ended and not steps, "-empty")
@@ -217,10 +217,10 @@ class AgentScreen(PanelsScreen):
             generations_section(self.entries, agent, width),
         ]
 
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        before = glimpse.state.seq + 1
+    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+        before = view.state.seq + 1
         own = reader.records_before(before, HISTORY, agent_id=self._key)
-        task = glimpse.state.tasks.get(self._task_id or "")
+        task = view.state.tasks.get(self._task_id or "")
         run_id = task.run_id if task is not None else next((one.run_id for one in own[::-1] if one.task_id), None)
         task_id = task.id if task is not None else next((one.task_id for one in own[::-1] if one.task_id), None)
         if task_id is None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dashboard.frame.page_screen import HISTORY, PageScreen
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
 from dashboard.views.pages import History, agent_page, described, run_page, task_page
 from dashboard.views.prompt import prompt_of, prompt_text
@@ -19,23 +19,23 @@ class DescribeScreen(PageScreen):
     KEYS = (("esc", "back"), ("y", "JSON"), ("Y", "copy"), ("↑↓", "scroll"))
     _run_id: str | None = None
 
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        state, key, now_ms = glimpse.state, self._key, glimpse.now_ms
+    def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
+        state, key, now_ms = view.state, self._key, view.now_ms
         if key in state.agents:
-            return agent_page(state, key, glimpse.counts, glimpse.live, history, now_ms=now_ms, steps=self.events)
+            return agent_page(state, key, view.counts, view.live, history, now_ms=now_ms, steps=self.events)
         if key in state.runs or state.summary(key) is not None:
-            return run_page(state, key, texts, now_ms=now_ms, working=glimpse.working)
+            return run_page(state, key, texts, now_ms=now_ms, working=view.working)
         found = object_of(state, key)
         if found is not None and key not in state.tasks:
             return described(found, history, now_ms=now_ms)
         told = prompt_of(state, state.tasks.get(key), steps_among(self.entries, key), self.parts, texts)
         return task_page(
-            state, key, glimpse.counts, glimpse.live, texts, history, now_ms=now_ms,
+            state, key, view.counts, view.live, texts, history, now_ms=now_ms,
             steps=self.events, prompt=prompt_text(told),
         )  # fmt: skip
 
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        state, before = glimpse.state, glimpse.state.seq + 1
+    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+        state, before = view.state, view.state.seq + 1
         if self._key in state.agents:
             return reader.records_before(before, HISTORY, agent_id=self._key)
         if self._key in state.runs or state.summary(self._key) is not None:

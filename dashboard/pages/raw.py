@@ -8,7 +8,7 @@ from typing import Any
 from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, PageScreen
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.names import Texts, pretty
 from dashboard.views.pages import History
 from dashboard.views.place import seq_of
@@ -40,10 +40,10 @@ class RawScreen(PageScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.focus_body()
-        if object_of(self.deck.glimpse.state, self._key) is None:
+        if object_of(self.deck.view.state, self._key) is None:
             self.deck.read(partial(self._from_journal, self.deck.feed.state.seq), self._found)
 
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
+    def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
         return ()
 
     def _from_journal(self, newest: int, reader: Reader) -> str:
@@ -56,18 +56,18 @@ class RawScreen(PageScreen):
     def _found(self, text: str) -> None:
         self._text = text
         if self.is_there:
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
 
-    def show(self, glimpse: Glimpse) -> None:
-        found = object_of(glimpse.state, self._key)
-        if found is not None and glimpse.due(self._next_ms):
-            self._text, self._next_ms = as_json(found), glimpse.wall_ms + LOOK_MS
+    def show(self, view: ViewState) -> None:
+        found = object_of(view.state, self._key)
+        if found is not None and view.due(self._next_ms):
+            self._text, self._next_ms = as_json(found), view.wall_ms + LOOK_MS
         body = self.query_one("#body", Panel)
         where = "as the state has it" if found is not None else "as the journal has it"
         body.fill(f"{self._key}", raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")
 
     def on_panel_resized(self) -> None:
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def copied(self) -> tuple[str, str]:
         return f"{self._key} as JSON", self._text

@@ -14,7 +14,7 @@ from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
 from dashboard.views.graph.drawing import graph_lines
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import Line, Span, hairline
 from dashboard.views.markdown import safe
 from dashboard.views.prose import prose
@@ -94,27 +94,27 @@ class RunScreen(PanelsScreen):
         """The report."""
         return self.query_one("#report", Report)
 
-    def draw(self, glimpse: Glimpse) -> None:
-        state, now_ms = glimpse.state, glimpse.now_ms
+    def draw(self, view: ViewState) -> None:
+        state, now_ms = view.state, view.now_ms
         run = state.runs.get(self._key)
         if run is not None:
-            self._count(glimpse, run)
+            self._count(view, run)
         width = self.size.width
         self.show_facts(
-            run_facts(state, self._key, self._census.stages, width=width, now_ms=now_ms, working=glimpse.working)
+            run_facts(state, self._key, self._census.stages, width=width, now_ms=now_ms, working=view.working)
         )
-        self._show_work(glimpse, run)
-        self._show_report(glimpse, run)
-        self._show_graph(glimpse, run)
+        self._show_work(view, run)
+        self._show_report(view, run)
+        self._show_graph(view, run)
 
-    def _count(self, glimpse: Glimpse, run: Run) -> None:
-        if glimpse.due(self._census_ms) or not self._census.stages:
-            self._census = census(glimpse.state, run)
-            self._census_ms = glimpse.wall_ms + len(run.tasks) // TASKS_A_MS
+    def _count(self, view: ViewState, run: Run) -> None:
+        if view.due(self._census_ms) or not self._census.stages:
+            self._census = census(view.state, run)
+            self._census_ms = view.wall_ms + len(run.tasks) // TASKS_A_MS
 
-    def _show_work(self, glimpse: Glimpse, run: Run | None) -> None:
+    def _show_work(self, view: ViewState, run: Run | None) -> None:
         at_work, waiting, failed = map(self.panel, ("at_work", "waiting", "failed"))
-        state, now_ms, names = glimpse.state, glimpse.now_ms, glimpse.names
+        state, now_ms, names = view.state, view.now_ms, view.names
         newest = self.entries[::-1]
         broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
         if run is None:
@@ -123,11 +123,11 @@ class RunScreen(PanelsScreen):
             later = list[Line]()
             title, right = "TASKS", f"{len(first):,} ended, the newest first"
         else:
-            width, working = at_work.wide, glimpse.working
-            first = at_work_lines(state, self._census, glimpse.live, width=width, now_ms=now_ms, working=working)
+            width, working = at_work.wide, view.working
+            first = at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working)
             later = self._made(
                 "waiting", (id(self._census), width),
-                lambda: waiting_lines(state, self._census, glimpse.counts, width=width, now_ms=now_ms),
+                lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),
             )  # fmt: skip
             title = "TASKS"
             right = f"{len(self._census.at_work):,} at work · {len(self._census.waiting):,} wait"
@@ -155,17 +155,17 @@ class RunScreen(PanelsScreen):
         give_rows(second, rows - top - last)
         give_rows(third, last)
 
-    def _show_report(self, glimpse: Glimpse, run: Run | None) -> None:
+    def _show_report(self, view: ViewState, run: Run | None) -> None:
         """Show the output; while the run works, what there is so far, as lines that are cheap to add to."""
-        state, now_ms = glimpse.state, glimpse.now_ms
+        state, now_ms = view.state, view.now_ms
         ended, growing = state.summary(self._key), self.panel("draft")
         heading = self.query_one("#heading", Lines)
         growing.display, heading.display, self.report.display = run is not None, run is None, run is None
         joint = "" if self.is_stacked or self.has_class("-whole") else "┬"
         if run is not None:
-            if glimpse.due(self._report_ms):
-                self._report_ms = glimpse.wall_ms + REPORT_MS
-                self._written = draft(state, run, glimpse.live, self.texts)
+            if view.due(self._report_ms):
+                self._report_ms = view.wall_ms + REPORT_MS
+                self._written = draft(state, run, view.live, self.texts)
             growing.edge = joint
             lines = prose(self._written or self._asked(run), growing.wide, most=MOST_DRAFT)
             growing.fill("REPORT", lines, right=report_words(state, self._key, self._written, now_ms=now_ms))
@@ -176,35 +176,35 @@ class RunScreen(PanelsScreen):
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
         self.report.show(safe(as_markdown(self._written)) or "*it put out nothing*")
 
-    def _show_graph(self, glimpse: Glimpse, run: Run | None) -> None:
+    def _show_graph(self, view: ViewState, run: Run | None) -> None:
         """Show the graph of the run below its report, where there is room."""
         pane = self.query_one("#graph", Lines)
         has_room = not self.is_stacked and self.size.height >= TALL
-        sight = self._sight(glimpse, run) if has_room else None
+        sight = self._sight(view, run) if has_room else None
         pane.display = sight is not None
-        if sight is None or not pane.size.width or not glimpse.due(self._graph_ms):
+        if sight is None or not pane.size.width or not view.due(self._graph_ms):
             return
-        self._graph_ms = glimpse.wall_ms + GRAPH_MS
+        self._graph_ms = view.wall_ms + GRAPH_MS
         width, height = pane.size
         lines = graph_lines(sight, subject=self._key, width=width - 1, height=height)
         edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
         pane.show(edged)
 
-    def _sight(self, glimpse: Glimpse, run: Run | None) -> Sight | None:
+    def _sight(self, view: ViewState, run: Run | None) -> Sight | None:
         """Return the team to draw the graph of: as it is, or as it was when the run ended."""
         if run is not None:
             return Sight(
-                state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
-                activity=glimpse.activity,
+                state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live,
+                activity=view.activity,
             )  # fmt: skip
         if self._ended is None:
             self._ended = EndedRun(self.deck, self._draw_again)
-        return self._ended.sight(self._key, glimpse)
+        return self._ended.sight(self._key, view)
 
     def _draw_again(self) -> None:
         if self.is_there:
-            self.look(self.deck.glimpse)
-            self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+            self.look(self.deck.view)
+            self.call_after_refresh(lambda: self.look(self.deck.view))
 
     def _asked(self, run: Run) -> str:
         """Return the placeholder of a report: the request."""
@@ -214,10 +214,10 @@ class RunScreen(PanelsScreen):
     def copied(self) -> tuple[str, str]:
         return "the report", self._written
 
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        if self._key in glimpse.state.runs:
-            return reader.records_before(glimpse.state.seq + 1, MOST, run_id=self._key, kinds=FAILS)
-        return reader.records_before(glimpse.state.seq + 1, MOST_ENDED, run_id=self._key, kinds=ENDS)
+    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+        if self._key in view.state.runs:
+            return reader.records_before(view.state.seq + 1, MOST, run_id=self._key, kinds=FAILS)
+        return reader.records_before(view.state.seq + 1, MOST_ENDED, run_id=self._key, kinds=ENDS)
 
     def action_whole(self) -> None:
         """Show the report over the whole page, or the page again."""
@@ -227,7 +227,7 @@ class RunScreen(PanelsScreen):
             (self.report if self.report.display else self.panel("draft")).focus()
         else:
             self.focus_body()
-        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+        self.call_after_refresh(lambda: self.look(self.deck.view))
 
     def action_follow(self) -> None:
         """Stay at the end of the report while it grows, or hold it."""

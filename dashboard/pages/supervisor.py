@@ -12,7 +12,7 @@ from dashboard.frame.sizing import Grip
 from dashboard.views.agent_pane import Seen, oldest_in_queue
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.graph_slot import GraphSlot
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import indented
 from dashboard.views.meters import Meters
 from dashboard.views.network import ORDERS, Folding, Measures, network
@@ -80,20 +80,20 @@ class SupervisorScreen(PageScreen):
         """Its members."""
         return self.query_one("#body", Table)
 
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        before = glimpse.state.seq + 1
+    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+        before = view.state.seq + 1
         return reader.records_before(before, HISTORY, kinds=[kind_of(StrategySwitched)], value=self._key)
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         self.set_class(self.size.width >= PANE_FROM, "-beside")
-        state, now_ms = glimpse.state, glimpse.now_ms
-        self._meters.look(glimpse.activity, state, now_ms, anew=glimpse.past is not None)
-        progress = self._progresses.of(glimpse)
+        state, now_ms = view.state, view.now_ms
+        self._meters.look(view.activity, state, now_ms, anew=view.past is not None)
+        progress = self._progresses.of(view)
         measures = Measures(
-            self.table.size.width, 0, self._meters, glimpse.activity, progress, self._sorting, middle=True
+            self.table.size.width, 0, self._meters, view.activity, progress, self._sorting, middle=True
         )  # fmt: skip
         listing = network(
-            state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,
+            state, view.counts, view.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,
             root=self._key, measures=measures,
         )  # fmt: skip
         self._make_room(len(listing.keys))
@@ -103,14 +103,14 @@ class SupervisorScreen(PageScreen):
         if graph.size.height:
             calm = self.app.animation_level == "none"
             shown = self._graph.lines(
-                glimpse, self._key, *graph.size, selected=self.table.selected, calm=calm
+                view, self._key, *graph.size, selected=self.table.selected, calm=calm
             )  # fmt: skip
             graph.show(shown)
-        self._show_beside(glimpse)
-        switched_ms = glimpse.activity.switched_ms.get(self._key, 0)
+        self._show_beside(view)
+        switched_ms = view.activity.switched_ms.get(self._key, 0)
         if not self._reading and switched_ms != self._switched_ms:  # the journal is walked: only when there is news
             self._switched_ms = switched_ms
-            self._read(glimpse, [])
+            self._read(view, [])
 
     def _make_room(self, rows: int) -> None:
         """Give what the members leave to the graph."""
@@ -119,26 +119,26 @@ class SupervisorScreen(PageScreen):
         if tall != graph.size.height:
             graph.styles.height = tall
 
-    def _show_beside(self, glimpse: Glimpse) -> None:
+    def _show_beside(self, view: ViewState) -> None:
         facts_shown, side = self.query_one("#facts", Lines), self.query_one("#side", Picks)
-        supervisor = glimpse.state.supervisors.get(self._key)
+        supervisor = view.state.supervisors.get(self._key)
         if supervisor is None:
             facts_shown.show([])
             side.show([])
             return
-        progress = self._progresses.of(glimpse).get(self._key, Progress())
-        oldest = oldest_in_queue(glimpse.state, self._key) if glimpse.counts.waiting_of[self._key] else ""
+        progress = self._progresses.of(view).get(self._key, Progress())
+        oldest = oldest_in_queue(view.state, self._key) if view.counts.waiting_of[self._key] else ""
         seen = Seen(
-            glimpse.state, glimpse.counts, glimpse.live, glimpse.names, glimpse.activity, glimpse.now_ms,
-            glimpse.activity.queues.of(self._key), oldest, is_metered(glimpse.state),
+            view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
+            view.activity.queues.of(self._key), oldest, is_metered(view.state),
         )  # fmt: skip
         room = self.size.width - 2
         head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor)]
         facts_shown.show([indented(one) for one in head])
-        side.show(supervisor_side(seen, supervisor, told(self.entries, glimpse), side.size.width, side.size.height))
+        side.show(supervisor_side(seen, supervisor, told(self.entries, view), side.size.width, side.size.height))
 
     def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+        self.call_after_refresh(lambda: self.look(self.deck.view))
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open_key(event.key)
@@ -150,12 +150,12 @@ class SupervisorScreen(PageScreen):
         """Sort the members by the heading, then the other way round, then as they were declared."""
         if event.title in ORDERS:
             self._sorting = self._sorting.clicked(event.title, "declared")
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
 
     def action_sort(self, by: int) -> None:
         """Sort in the next way, or in the one before."""
         self._sorting = self._sorting.stepped([*ORDERS], by)
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def facts(self) -> list[Cell]:
         return [Cell(f"sorted: {self._sorting.said}", "muted")] if self._sorting.order != "declared" else []

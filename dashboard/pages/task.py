@@ -11,7 +11,7 @@ from dashboard.frame.sizing import Grip
 from dashboard.views.agent_says import happened, says
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, hairline
 from dashboard.views.prompt import prompt_lines, prompt_of
 from dashboard.views.step_table import live_lines, step_lines, steps_among
@@ -69,32 +69,32 @@ class TaskScreen(PanelsScreen):
     def steps(self) -> Sequence[Entry]:
         return steps_among(self.entries, self._key)
 
-    def draw(self, glimpse: Glimpse) -> None:
-        state, now_ms, width = glimpse.state, glimpse.now_ms, self.size.width
+    def draw(self, view: ViewState) -> None:
+        state, now_ms, width = view.state, view.now_ms, self.size.width
         task = state.tasks.get(self._key)
         self.panel("asked").edge, self.panel("says").edge = ("", "") if width < 110 else ("┬", "├")
         if task is not None:
-            lines = task_facts(state, task, glimpse.counts, glimpse.live, glimpse.names, width=width, now_ms=now_ms)
+            lines = task_facts(state, task, view.counts, view.live, view.names, width=width, now_ms=now_ms)
         else:
-            ended = next((one for one in ended_in(self.entries[::-1], glimpse.names) if one.id == self._key), None)
-            lines = gone_facts(self._key, ended, glimpse.names, width=width, now_ms=now_ms)
+            ended = next((one for one in ended_in(self.entries[::-1], view.names) if one.id == self._key), None)
+            lines = gone_facts(self._key, ended, view.names, width=width, now_ms=now_ms)
         self.show_facts(lines)
-        self._show_steps(glimpse, task)
-        self._show_asked(glimpse, task)
-        self._show_says(glimpse, task)
+        self._show_steps(view, task)
+        self._show_asked(view, task)
+        self._show_says(view, task)
         events = self.panel("events")
-        events.fill("EVENTS", happened(self.entries, glimpse.names, events.wide), right="enter opens")
+        events.fill("EVENTS", happened(self.entries, view.names, events.wide), right="enter opens")
 
-    def _show_steps(self, glimpse: Glimpse, task: Task | None) -> None:
-        pane, now_ms = self.panel("steps"), glimpse.now_ms
+    def _show_steps(self, view: ViewState, task: Task | None) -> None:
+        pane, now_ms = self.panel("steps"), view.now_ms
         steps, width = self.steps(), pane.wide
         recorded = step_lines(steps, width, unfolded=self.unfolded)
         if task is not None and not task.ended:
-            recorded += live_lines(glimpse.live, self._key, len(steps) + 1, width, now_ms=now_ms)
-        attempts = attempt_lines(self.entries, self._key, glimpse.names, width=width)
+            recorded += live_lines(view.live, self._key, len(steps) + 1, width, now_ms=now_ms)
+        attempts = attempt_lines(self.entries, self._key, view.names, width=width)
         children = list[Line]()
         if task is not None and task.children:
-            children = child_lines(glimpse.state, task, width=width, now_ms=now_ms, working=glimpse.working)
+            children = child_lines(view.state, task, width=width, now_ms=now_ms, working=view.working)
         sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", recorded)]
         kept = [(title, lines) for title, lines in sections if lines] or [("ATTEMPTS", [_none("none began yet")])]
         lines = [*kept[0][1]]
@@ -102,21 +102,21 @@ class TaskScreen(PanelsScreen):
             lines += [BLANK, hairline(title, width, right=f"{len(more):,}"), *more]
         pane.fill(kept[0][0], lines, right=f"{len(kept[0][1]):,}")
 
-    def _show_asked(self, glimpse: Glimpse, task: Task | None) -> None:
+    def _show_asked(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("asked")
         if self.has_class("-prompt"):
-            messages = prompt_of(glimpse.state, task, self.steps(), self.parts, self.texts)
+            messages = prompt_of(view.state, task, self.steps(), self.parts, self.texts)
             pane.fill("PROMPT", prompt_lines(messages, pane.wide), right="as sent · p folds")
             return
-        asked = self.texts.of(task.input) if task is not None else glimpse.names.of(self._key)
+        asked = self.texts.of(task.input) if task is not None else view.names.of(self._key)
         right = "p shows the prompt as sent" if self.parts else ""
         pane.fill("ASKED", output_lines(asked, pane.wide), right=right)
 
-    def _show_says(self, glimpse: Glimpse, task: Task | None) -> None:
+    def _show_says(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("says")
         said = says(
-            glimpse.state, task, self._key, self.entries, glimpse.counts, glimpse.live,
-            width=pane.wide, now_ms=glimpse.now_ms,
+            view.state, task, self._key, self.entries, view.counts, view.live,
+            width=pane.wide, now_ms=view.now_ms,
         )  # fmt: skip
         lines, title = said.lines, said.title
         if task is not None and task.ended and task.output is not None:
@@ -126,10 +126,10 @@ class TaskScreen(PanelsScreen):
         right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
         pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
 
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        task = glimpse.state.tasks.get(self._key)
+    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+        task = view.state.tasks.get(self._key)
         self._run_id = task.run_id if task is not None else self._run_id
-        return reader.records_before(glimpse.state.seq + 1, READ, run_id=self._run_id, task_id=self._key)
+        return reader.records_before(view.state.seq + 1, READ, run_id=self._run_id, task_id=self._key)
 
 
 def _none(text: str) -> Line:

@@ -4,7 +4,7 @@ from textual.binding import Binding
 
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.agents import HEADS, ORDERS, agents
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Listing
 from dashboard.widgets.table import Table
 
@@ -21,8 +21,8 @@ class AgentsScreen(TableScreen):
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        return self.sorted_rows(agents, glimpse)
+    def listing(self, view: ViewState) -> Listing:
+        return self.sorted_rows(agents, view)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open("agent", event.key)

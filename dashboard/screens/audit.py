@@ -4,7 +4,7 @@ from textual.binding import Binding
 
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.views.audit import KINDS, audit, line_of
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Listing
 
 
@@ -16,8 +16,8 @@ class AuditScreen(JournalScreen):
     KEYS = (("enter", "open"), ("Y", "copy the line"), "undo", ("/", "filter"))
     BINDINGS = [Binding("Y", "copy_line", "copy the line", show=False)]
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        return audit(self.entries, now_ms=glimpse.now_ms, needle=self.needle, looked=self.looked)
+    def listing(self, view: ViewState) -> Listing:
+        return audit(self.entries, now_ms=view.now_ms, needle=self.needle, looked=self.looked)
 
     def action_copy_line(self) -> None:
         """Copy the command line that does the same as the row under the cursor."""

@@ -2,7 +2,7 @@
 
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.views.engines import KINDS, engines
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Listing
 from dashboard.widgets.table import Table
 
@@ -14,8 +14,8 @@ class EnginesScreen(JournalScreen):
     KINDS = KINDS
     KEYS = (("enter", "open"), ("E", "start, hand over"), ("/", "filter"))
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        return engines(self.entries, glimpse.situation, needle=self.needle, looked=self.looked)
+    def listing(self, view: ViewState) -> Listing:
+        return engines(self.entries, view.situation, needle=self.needle, looked=self.looked)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         if event.key.isdigit():

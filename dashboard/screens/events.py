@@ -11,7 +11,7 @@ from dashboard.feed import entries_of
 from dashboard.frame.frame import Frame
 from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
 from dashboard.views.filters import filter_typed
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 from dashboard.widgets.table import Log, Table
 from store import Reader
@@ -45,27 +45,27 @@ class EventsScreen(Frame):
         """The table."""
         return self.query_one("#body", Log)
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         whole = self._whole_log()
-        self._to_moment(glimpse)
-        whole.grow(self._newest(glimpse), glimpse.recent)
-        self.log_table.show(self._found or whole, glimpse.wall_ms)
+        self._to_moment(view)
+        whole.grow(self._newest(view), view.recent)
+        self.log_table.show(self._found or whole, view.wall_ms)
         if self._reading:
             return
         if self._found is None:
             self._read_blocks(whole)
         else:
-            self._search(self._found, glimpse)
+            self._search(self._found, view)
 
-    def _newest(self, glimpse: Glimpse) -> int:
+    def _newest(self, view: ViewState) -> int:
         """Return the newest event that there is at the moment shown."""
-        return glimpse.state.seq if glimpse.past is not None else max(glimpse.state.seq, self.deck.feed.file_seq)
+        return view.state.seq if view.past is not None else max(view.state.seq, self.deck.feed.file_seq)
 
-    def _to_moment(self, glimpse: Glimpse) -> None:
+    def _to_moment(self, view: ViewState) -> None:
         """Search again where what was found is of later than the moment shown."""
         found = self._found
-        if found is not None and found.to_seq > self._newest(glimpse):
-            self._found = FoundLog(glimpse.names, self.needle, found.wanted)
+        if found is not None and found.to_seq > self._newest(view):
+            self._found = FoundLog(view.names, self.needle, found.wanted)
 
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
@@ -93,17 +93,17 @@ class EventsScreen(Frame):
             self._reading = False
             for block, entries in found:
                 whole.put(block, entries)
-            self.show(self.deck.glimpse)
+            self.show(self.deck.view)
 
         self.deck.read(read, then)
 
-    def _search(self, log: FoundLog, glimpse: Glimpse) -> None:
-        from_seq, to_seq, newest = log.from_seq, log.to_seq, self._newest(glimpse)
+    def _search(self, log: FoundLog, view: ViewState) -> None:
+        from_seq, to_seq, newest = log.from_seq, log.to_seq, self._newest(view)
         back = from_seq is None or (not log.complete and (self.log_table.top == 0 or len(log.keys) < BLOCK))
-        if not back and (not glimpse.due(self._search_ms + SEARCH_EVERY_MS) or glimpse.state.seq == to_seq):
+        if not back and (not view.due(self._search_ms + SEARCH_EVERY_MS) or view.state.seq == to_seq):
             return
-        self._reading, self._search_ms = True, glimpse.wall_ms
-        asked = Asked(log.wanted, glimpse.names, glimpse.state)
+        self._reading, self._search_ms = True, view.wall_ms
+        asked = Asked(log.wanted, view.names, view.state)
 
         def read(reader: Reader) -> tuple[int, Search]:
             last_seq = min(reader.last_seq(), newest)
@@ -119,7 +119,7 @@ class EventsScreen(Frame):
                 log.older(found[1], found[0])
             else:
                 log.newer(found[1])
-            self.show(self.deck.glimpse)  # where another filter was typed meanwhile, its search begins here
+            self.show(self.deck.view)  # where another filter was typed meanwhile, its search begins here
 
         self.deck.read(read, then)
 
@@ -152,7 +152,7 @@ class EventsScreen(Frame):
     def action_follow(self) -> None:
         """Go to the newest event and stay there."""
         self.log_table.to_end()
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
 
 SCREEN = EventsScreen

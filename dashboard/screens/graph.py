@@ -13,7 +13,7 @@ from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
-from dashboard.views.header import Glimpse, reading
+from dashboard.views.header import ViewState, reading
 from dashboard.views.lines import Line, hairline
 from dashboard.views.rows import Cell, matches
 from dashboard.views.targets import Target, target_of
@@ -65,46 +65,46 @@ class GraphScreen(BoardScreen):
         self._flows: dict[tuple[str, str], int] = {}
         self._drawing = Drawing([])
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         width, height = self.board.size
         if not (width and height):
             return
-        sight = self._sight(glimpse)
+        sight = self._sight(view)
         told = HEIGHT if height >= TALL else 0
         room = height - 1 - told
-        self._make(glimpse, sight, room)
+        self._make(view, sight, room)
         found = self._drawn(sight, width, room)
         if not found.fits and self._fit and not self._graph.is_run:
-            opened = self._supervisor_at(glimpse)
+            opened = self._supervisor_at(view)
             self._graph = graph_of(sight, self._subject, self._flows, opened=opened, folded=True)
             found = self._drawn(sight, width, room)
         self._drawing = found
         self.board.places = [(box.x, box.y + 1) for box in found.boxes.values()]
-        heading = reading(glimpse.situation)[0] if glimpse.situation.opening else self._graph.title
+        heading = reading(view.situation)[0] if view.situation.opening else self._graph.title
         lines = [hairline(heading, width, right=LEGEND if width >= 60 else ""), *found.lines]
         node = self._graph.node(self._selected)
         if told:
             lines += details(sight, self._graph, node, width=width) if node is not None else [Line()] * told
         self.board.show(lines)
 
-    def _sight(self, glimpse: Glimpse) -> Sight:
+    def _sight(self, view: ViewState) -> Sight:
         """Return the team as it is; where an ended run is shown, as it was then."""
         if self._ended is None:
             self._ended = EndedRun(self.deck, self.again)
-        return self._ended.sight(self._subject, glimpse) or Sight(
-            state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
-            activity=glimpse.activity, idle=self._idle,
+        return self._ended.sight(self._subject, view) or Sight(
+            state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live,
+            activity=view.activity, idle=self._idle,
         )  # fmt: skip
 
-    def _make(self, glimpse: Glimpse, sight: Sight, room: int) -> None:
+    def _make(self, view: ViewState, sight: Sight, room: int) -> None:
         """Make the graph of the team as it is now; a large one less often."""
         state = sight.state
-        opened, lines = self._supervisor_at(glimpse), room if self._fit else 0
+        opened, lines = self._supervisor_at(view), room if self._fit else 0
         asked = (self._subject, self._idle, self.needle, self._chain, opened, lines, state.seq)
-        if asked == self._made or (asked[:-1] == self._made[:-1] and not glimpse.due(self._next_ms)):
+        if asked == self._made or (asked[:-1] == self._made[:-1] and not view.due(self._next_ms)):
             return
         self._made = asked
-        self._next_ms = glimpse.wall_ms + (len(state.tasks) + len(state.agents)) // TASKS_A_MS
+        self._next_ms = view.wall_ms + (len(state.tasks) + len(state.agents)) // TASKS_A_MS
         if self._subject == TEAM or run_to_show(state) is None:
             known = state.agents.keys() | state.supervisors.keys()
             flows = self._flows.items()
@@ -129,10 +129,10 @@ class GraphScreen(BoardScreen):
             graph, width=width, height=room, now_ms=sight.now_ms, selected=self._selected, calm=calm, size=size
         )
 
-    def _supervisor_at(self, glimpse: Glimpse) -> str | None:
+    def _supervisor_at(self, view: ViewState) -> str | None:
         """Return the supervisor of the node under the cursor."""
         key = (self._selected or "").removeprefix("idle:")
-        agent = glimpse.state.agents.get(key)
+        agent = view.state.agents.get(key)
         return agent.supervisor_id if agent is not None else key
 
     def facts(self) -> list[Cell]:
@@ -156,7 +156,7 @@ class GraphScreen(BoardScreen):
     def action_walk(self, way: str) -> None:
         """Go along an edge, or to the box above or below."""
         self._selected = walked(self._graph, self._drawing.boxes, self._selected, way)
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_open(self) -> None:
         """Open what the box under the cursor stands for; of those that are folded, show them."""
@@ -216,7 +216,7 @@ class GraphScreen(BoardScreen):
         if found is not None:
             again = event.again and found == self._selected
             self._selected = found
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
             if again:
                 self.action_open()
 

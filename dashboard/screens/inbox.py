@@ -5,7 +5,7 @@ from textual.binding import Binding
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import Spoken
 from dashboard.frame.table_screen import BELOW, TableScreen
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.inbox import inbox
 from dashboard.views.row_pane import More, of_need
 from dashboard.views.rows import Listing
@@ -34,11 +34,11 @@ class InboxScreen(TableScreen):
         "cancel",
     )
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
+    def listing(self, view: ViewState) -> Listing:
+        return inbox(view.state, now_ms=view.now_ms, needle=self.needle)
 
-    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
-        return of_need(glimpse, key, width)
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        return of_need(view, key, width)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         state = self.state

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from dashboard.deck import Deck
 from dashboard.frame.frame import Frame
 from dashboard.process import log_of
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 from dashboard.widgets.pane import Pane
 
@@ -38,9 +38,9 @@ class LogScreen(Frame):
         """What is scrolled."""
         return self.query_one("#body", Pane)
 
-    def show(self, glimpse: Glimpse) -> None:
-        if not self._reading and glimpse.wall_ms - self._read_ms >= READ_EVERY_MS:
-            self._reading, self._read_ms = True, glimpse.wall_ms
+    def show(self, view: ViewState) -> None:
+        if not self._reading and view.wall_ms - self._read_ms >= READ_EVERY_MS:
+            self._reading, self._read_ms = True, view.wall_ms
             self.run_worker(partial(self._read, self.deck), thread=True)
         shown = [line for line in self._lines if self.needle.casefold() in line.casefold()]
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
@@ -62,7 +62,7 @@ class LogScreen(Frame):
         self._reading = False
         if lines != self._lines and self.is_there:
             self._lines = lines
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
 
 
 def tail(log: Path) -> list[str]:

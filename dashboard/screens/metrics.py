@@ -12,7 +12,7 @@ from dashboard.feed import entries_of
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.activity import Ended, ended_of
 from dashboard.views.amounts import clock
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows
 from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, grid, plot_count, plots, series
 from dashboard.views.rows import Cell, Listing
@@ -70,39 +70,39 @@ class MetricsScreen(TableScreen):
         self.set_class(event.size.height < TABLE_FROM, "-low")
         self._drawn = ()
 
-    def show(self, glimpse: Glimpse) -> None:
-        self._take(glimpse)
+    def show(self, view: ViewState) -> None:
+        self._take(view)
         chosen = (self._window, self._only, self._large, self.sorting, self.needle)
-        drawn = (until_ms(glimpse) // DRAW_EVERY_MS, *chosen, glimpse.state.seq == 0)
+        drawn = (until_ms(view) // DRAW_EVERY_MS, *chosen, view.state.seq == 0)
         if drawn != self._drawn:
             self._drawn = drawn
-            self._draw(glimpse)
-            super().show(glimpse)
+            self._draw(view)
+            super().show(view)
 
-    def _take(self, glimpse: Glimpse) -> None:
+    def _take(self, view: ViewState) -> None:
         """Take over attempts that ended since the last look; of another moment all are read anew."""
-        activity = glimpse.activity
+        activity = view.activity
         if activity is not self._source:
             self._source, self._known = activity, activity.ended
             self._ends = deque(activity.ends, MOST)
-            self._fit_window(glimpse)
-            self._read(glimpse)
+            self._fit_window(view)
+            self._read(view)
         new = activity.ended - self._known
         if new > 0:
             self._known = activity.ended
             self._ends.extend(list(activity.ends)[-new:])
 
-    def _fit_window(self, glimpse: Glimpse) -> None:
+    def _fit_window(self, view: ViewState) -> None:
         """Begin with the shortest window in which something ended, until somebody chooses another."""
         if not self._chose_window and self._ends:
-            spent_ms = until_ms(glimpse) - self._ends[-1].at_ms
+            spent_ms = until_ms(view) - self._ends[-1].at_ms
             fit = (name for name, most_ms in WINDOWS_MS.items() if spent_ms < most_ms)
             self._window = next(fit, next(iter(WINDOWS_MS)))
 
-    def _read(self, glimpse: Glimpse) -> None:
+    def _read(self, view: ViewState) -> None:
         """Read the ends of before those that the feed knows, in a thread."""
-        source, seq, names = self._source, glimpse.state.seq, glimpse.names
-        from_ms = until_ms(glimpse) - max(WINDOWS_MS.values())
+        source, seq, names = self._source, view.state.seq, view.names
+        from_ms = until_ms(view) - max(WINDOWS_MS.values())
 
         def read(reader: Reader) -> list[Ended]:
             records = reader.records_before(seq + 1, MOST, kinds=_KINDS)
@@ -114,24 +114,24 @@ class MetricsScreen(TableScreen):
             if source is self._source and found:
                 newer = [one for one in self._ends if one.at_ms > found[-1].at_ms]
                 self._ends = deque([*found, *newer], MOST)
-                self._fit_window(self.deck.glimpse)
+                self._fit_window(self.deck.view)
                 self._drawn = ()
                 if self.is_there:
-                    self.look(self.deck.glimpse)
+                    self.look(self.deck.view)
 
         self.deck.read(read, then)
 
-    def _draw(self, glimpse: Glimpse) -> None:
+    def _draw(self, view: ViewState) -> None:
         pane = self.query_one("#plots", Lines)
         size = pane.size
         across, _ = grid(size.width, size.height)
         only = self._only
-        agents = glimpse.state.agents
+        agents = view.state.agents
         at_work = [agents[only]] if only in agents else agents.values()
-        tasks = [glimpse.state.tasks.get(task_id) for agent in at_work for task_id in agent.running]
+        tasks = [view.state.tasks.get(task_id) for agent in at_work for task_id in agent.running]
         found = series(
             (one for one in self._ends if only is None or one.agent_id == only),
-            now_ms=until_ms(glimpse),
+            now_ms=until_ms(view),
             window_ms=WINDOWS_MS[self._window],
             samples=2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS),
             running_ms=[task.attempt.started_ms for task in tasks if task is not None and task.attempt is not None],
@@ -139,22 +139,22 @@ class MetricsScreen(TableScreen):
         pane.show(
             plots(
                 found,
-                glimpse.activity,
-                glimpse.state,
-                now_ms=until_ms(glimpse),
+                view.activity,
+                view.state,
+                now_ms=until_ms(view),
                 width=size.width,
                 height=size.height,
                 large=self._large,
             )
         )
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        found = figures(self._ends, until_ms(glimpse) - WINDOWS_MS[self._window])
+    def listing(self, view: ViewState) -> Listing:
+        found = figures(self._ends, until_ms(view) - WINDOWS_MS[self._window])
         return metric_rows(
-            glimpse.state,
+            view.state,
             found,
-            glimpse.activity,
-            now_ms=until_ms(glimpse),
+            view.activity,
+            now_ms=until_ms(view),
             order=self.sorting.order,
             needle=self.needle,
         )
@@ -162,19 +162,19 @@ class MetricsScreen(TableScreen):
     def facts(self) -> list[Cell]:
         agent = self.state.agents.get(self._only or "")
         only = [Cell(f"only {agent.name}, esc shows all", "accent")] if agent is not None else []
-        until = until_ms(self.deck.glimpse)
-        ended = [Cell(f"up to {clock(until)}, the newest event", "muted")] if until < self.deck.glimpse.now_ms else []
+        until = until_ms(self.deck.view)
+        ended = [Cell(f"up to {clock(until)}, the newest event", "muted")] if until < self.deck.view.now_ms else []
         return [*only, *ended, Cell(f"window {self._window}", "muted"), *super().facts()]
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self._only = None if self._only == event.key else event.key
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_back(self) -> None:
         """Show all agents again; then as on every screen."""
         if self._large is not None or self._only is not None:
             self._large = self._only = None
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
         else:
             super().action_back()
 
@@ -182,13 +182,13 @@ class MetricsScreen(TableScreen):
         """Go to the next longer window, and from the longest to the shortest."""
         names, self._chose_window = [*WINDOWS_MS], True
         self._window = names[(names.index(self._window) + 1) % len(names)]
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_large(self) -> None:
         """Show one plot alone, then the next one; after the last all of them."""
         place = 0 if self._large is None else self._large + 1
         self._large = place if place < plot_count() else None
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_open_agent(self) -> None:
         """Open the agent under the cursor."""
@@ -196,9 +196,9 @@ class MetricsScreen(TableScreen):
             self.deck.open("agent", self.table.selected)
 
 
-def until_ms(glimpse: Glimpse) -> int:
+def until_ms(view: ViewState) -> int:
     """Return where a window ends: now, or at the newest event of a file that no engine writes."""
-    return glimpse.now_ms if glimpse.working or glimpse.past is not None else glimpse.state.at_ms
+    return view.now_ms if view.working or view.past is not None else view.state.at_ms
 
 
 SCREEN = MetricsScreen

@@ -14,7 +14,7 @@ from dashboard.frame.table_screen import TableScreen
 from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
 from dashboard.views.arrangement import Arrangement, arranged, tree_room
 from dashboard.views.graph_slot import GraphSlot
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, hairline, indented
 from dashboard.views.meters import Meters
 from dashboard.views.network import HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
@@ -89,8 +89,8 @@ class NetworkScreen(TableScreen):
                 yield Picks(id="tail")
             yield Picks(id="pane")
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        state, now_ms = glimpse.state, glimpse.now_ms
+    def listing(self, view: ViewState) -> Listing:
+        state, now_ms = view.state, view.now_ms
         for agent in state.agents.values():
             if agent.running or agent.parked:
                 self._active_ms[agent.id] = now_ms
@@ -101,23 +101,23 @@ class NetworkScreen(TableScreen):
         width = self.table.size.width
         lanes = self._arranged is not None and self._arranged.lanes
         lane = lane_cells(state, width) if lanes else 0
-        self._meters.look(glimpse.activity, state, now_ms, lane=lane, anew=glimpse.past is not None)
-        progress = self._progresses.of(glimpse)
-        measures = Measures(width, lane, self._meters, glimpse.activity, progress, self.sorting)
+        self._meters.look(view.activity, state, now_ms, lane=lane, anew=view.past is not None)
+        progress = self._progresses.of(view)
+        measures = Measures(width, lane, self._meters, view.activity, progress, self.sorting)
         return network(
-            state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
+            state, view.counts, view.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
         )
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         self.divide()
-        super().show(glimpse)
+        super().show(view)
         self.divide()
-        self._show_beside(glimpse)
+        self._show_beside(view)
 
     def fit(self) -> None:
         """Divide the room anew, and fill what became larger."""
         self.divide()
-        self._show_beside(self.deck.glimpse)
+        self._show_beside(self.deck.view)
 
     def divide(self) -> None:
         """Give each part its room; the screen is laid out anew only where that has changed."""
@@ -146,70 +146,70 @@ class NetworkScreen(TableScreen):
         """Let the tree be arranged anew: sizes are given there."""
         self._next_ms = 0
 
-    def _show_beside(self, glimpse: Glimpse) -> None:
+    def _show_beside(self, view: ViewState) -> None:
         """Bring the tail and the pane up to date."""
         found = self._arranged
         if found is None:
             return
         if found.tail:
-            self._show_tail(glimpse, found)
+            self._show_tail(view, found)
         if found.graph:
             graph, calm = self.query_one("#graph", Lines), self.app.animation_level == "none"
             key = self.table.selected
             width, height = graph.size
             if width and height:
-                graph.show(self._graph.lines(glimpse, "", width, height, selected=key, calm=calm))
+                graph.show(self._graph.lines(view, "", width, height, selected=key, calm=calm))
         if found.pane:
-            self.query_one("#pane", Picks).show(self._pane(glimpse, found))
+            self.query_one("#pane", Picks).show(self._pane(view, found))
 
-    def _show_tail(self, glimpse: Glimpse, found: Arrangement) -> None:
-        tail, rate = self.query_one("#tail", Picks), glimpse.situation.events_per_s
-        width, seq = tail.size.width, glimpse.state.seq
-        entries = (one for one in reversed(glimpse.recent) if one.seq <= seq)
-        lines = self._tail.lines(entries, glimpse.names, width - 2, found.tail - 1, events_per_s=rate)
+    def _show_tail(self, view: ViewState, found: Arrangement) -> None:
+        tail, rate = self.query_one("#tail", Picks), view.situation.events_per_s
+        width, seq = tail.size.width, view.state.seq
+        entries = (one for one in reversed(view.recent) if one.seq <= seq)
+        lines = self._tail.lines(entries, view.names, width - 2, found.tail - 1, events_per_s=rate)
         title = hairline("EVENTS", width, right=tail_title(rate))
         tail.show([title, *(indented(one) for one in lines)])
 
-    def _pane(self, glimpse: Glimpse, found: Arrangement) -> list[Line]:
+    def _pane(self, view: ViewState, found: Arrangement) -> list[Line]:
         """Return what the pane says of what is under the cursor."""
-        state, pane = glimpse.state, self.query_one("#pane")
+        state, pane = view.state, self.query_one("#pane")
         key = (self.table.selected or "").removeprefix("fold:")
         width, height = found.pane, pane.size.height
         joins = frozenset({found.tree, found.tree + found.graph} if found.tail else ())
         if (agent := state.agents.get(key)) is not None:
             if self._remembered is None:
                 self._remembered = Remembered(self.deck)
-            entries = self._remembered.of(key, glimpse)
-            return agent_pane(self._seen(glimpse, key), agent, entries, width, height, joins=joins)
+            entries = self._remembered.of(key, view)
+            return agent_pane(self._seen(view, key), agent, entries, width, height, joins=joins)
         if (supervisor := state.supervisors.get(key)) is not None:
-            progress = self._progresses.of(glimpse).get(key, Progress())
+            progress = self._progresses.of(view).get(key, Progress())
             return supervisor_pane(
-                self._seen(glimpse, key), supervisor, progress, width, height, joins=joins,
-                graph=None if found.graph else partial(self._graph_of, glimpse, key),
+                self._seen(view, key), supervisor, progress, width, height, joins=joins,
+                graph=None if found.graph else partial(self._graph_of, view, key),
             )  # fmt: skip
         nothing = [BLANK, Line((Span("what is under the cursor is told here", "faint"),))]
         return framed(nothing, (), width, height, joins=joins)
 
-    def _graph_of(self, glimpse: Glimpse, key: str, width: int, height: int) -> list[Line]:
+    def _graph_of(self, view: ViewState, key: str, width: int, height: int) -> list[Line]:
         """Return the graph of what is under a supervisor, without its heading."""
-        return self._pane_graph.lines(glimpse, key, width, height + 1)[1:]
+        return self._pane_graph.lines(view, key, width, height + 1)[1:]
 
-    def _seen(self, glimpse: Glimpse, key: str) -> Seen:
+    def _seen(self, view: ViewState, key: str) -> Seen:
         second, of_whom, oldest = self._oldest
-        if (second, of_whom) != (glimpse.now_ms // 1000, key):
-            oldest = oldest_in_queue(glimpse.state, key) if glimpse.counts.waiting_of[key] else ""
-            self._oldest = (glimpse.now_ms // 1000, key, oldest)
+        if (second, of_whom) != (view.now_ms // 1000, key):
+            oldest = oldest_in_queue(view.state, key) if view.counts.waiting_of[key] else ""
+            self._oldest = (view.now_ms // 1000, key, oldest)
         return Seen(
-            glimpse.state, glimpse.counts, glimpse.live, glimpse.names, glimpse.activity, glimpse.now_ms,
-            glimpse.activity.queues.of(key), oldest, is_metered(glimpse.state),
+            view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
+            view.activity.queues.of(key), oldest, is_metered(view.state),
         )  # fmt: skip
 
     def on_resize(self, event: events.Resize) -> None:
         self._next_ms = 0
-        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+        self.call_after_refresh(lambda: self.look(self.deck.view))
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        self._show_beside(self.deck.glimpse)
+        self._show_beside(self.deck.view)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self._open(event.key)
@@ -262,7 +262,7 @@ class NetworkScreen(TableScreen):
         supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
         self._opened ^= {supervisor_id}
         self._next_ms = 0
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
 
     def action_pane(self) -> None:
         """Take the pane away, or bring it back."""
@@ -270,8 +270,8 @@ class NetworkScreen(TableScreen):
         if not self._wants_pane:
             self.focus_body()
         self._next_ms = 0
-        self.look(self.deck.glimpse)
-        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
+        self.look(self.deck.view)
+        self.call_after_refresh(lambda: self.look(self.deck.view))
 
 
 SCREEN = NetworkScreen

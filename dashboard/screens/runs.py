@@ -3,7 +3,7 @@
 from textual.binding import Binding
 
 from dashboard.frame.table_screen import BELOW, TableScreen
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
 from dashboard.views.row_pane import More, of_run
 from dashboard.views.rows import Listing
@@ -29,9 +29,9 @@ class RunsScreen(TableScreen):
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
 
-    def listing(self, glimpse: Glimpse) -> Listing:
+    def listing(self, view: ViewState) -> Listing:
         return runs(
-            glimpse.state, now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle, working=glimpse.working
+            view.state, now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, working=view.working
         )  # fmt: skip
 
     def __init__(self) -> None:
@@ -39,15 +39,15 @@ class RunsScreen(TableScreen):
         self._texts, self._reading = Texts(), False
         self._census: tuple[str, int, Census] = ("", 0, Census())
 
-    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
-        state, run = glimpse.state, glimpse.state.runs.get(key)
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        state, run = view.state, view.state.runs.get(key)
         counted, due_ms, _ = self._census
-        if run is not None and (counted != key or glimpse.due(due_ms)):
-            self._census = key, glimpse.wall_ms + len(run.tasks) // TASKS_A_MS, census(state, run)
+        if run is not None and (counted != key or view.due(due_ms)):
+            self._census = key, view.wall_ms + len(run.tasks) // TASKS_A_MS, census(state, run)
         ended = state.summary(key)
         text = self._texts.of(ended.output) if ended is not None else ""
         self._read(self._texts.missing)
-        return of_run(glimpse, key, self._census[2] if run is not None else Census(), text, width, height)
+        return of_run(view, key, self._census[2] if run is not None else Census(), text, width, height)
 
     def _read(self, missing: list[TextRef]) -> None:
         """Read in a thread what stands in the journal."""
@@ -65,7 +65,7 @@ class RunsScreen(TableScreen):
             for seq, ref in wanted.items():
                 self._texts.add(ref, bodies.get(seq))
             if self.is_there:
-                self._show_below(self.deck.glimpse)
+                self._show_below(self.deck.view)
 
         self.deck.read(read, then)
 

@@ -10,7 +10,7 @@ from dashboard import dialogs
 from dashboard.comparing import key_of
 from dashboard.frame.table_screen import TableScreen
 from dashboard.stored_files import files_beside
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Listing
 from dashboard.views.stored import NEWEST, Beside, Stored, stored, stored_facts
 from dashboard.widgets.lines import Lines
@@ -40,15 +40,15 @@ class StateScreen(TableScreen):
         yield Lines(id="facts")
         yield from super().body()
 
-    def show(self, glimpse: Glimpse) -> None:
-        if not self._reading and glimpse.wall_ms - self._read_ms >= READ_EVERY_MS:
-            self._read(glimpse)
-        lines = stored_facts(glimpse.state, self._found, db=str(self.deck.path), width=self.size.width)
+    def show(self, view: ViewState) -> None:
+        if not self._reading and view.wall_ms - self._read_ms >= READ_EVERY_MS:
+            self._read(view)
+        lines = stored_facts(view.state, self._found, db=str(self.deck.path), width=self.size.width)
         self.query_one("#facts", Lines).show(lines)
-        super().show(glimpse)
+        super().show(view)
 
-    def _read(self, glimpse: Glimpse) -> None:
-        self._reading, self._read_ms = True, glimpse.wall_ms
+    def _read(self, view: ViewState) -> None:
+        self._reading, self._read_ms = True, view.wall_ms
         path, folder = self.deck.path, not self.deck.in_browser  # whose operator has no paths of this machine
 
         def read(reader: Reader) -> Stored:
@@ -61,16 +61,16 @@ class StateScreen(TableScreen):
             self._found, self._looked, self._reading = found, True, False
             self._next_ms = 0
             if self.is_there:
-                self.look(self.deck.glimpse)
+                self.look(self.deck.view)
 
         self.deck.read(read, then)
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        past = glimpse.past
+    def listing(self, view: ViewState) -> Listing:
+        past = view.past
         return stored(
             self._found,
-            shown_seq=glimpse.state.seq if past is not None else 0,
-            now_ms=past.now_ms if past is not None else glimpse.now_ms,
+            shown_seq=view.state.seq if past is not None else 0,
+            now_ms=past.now_ms if past is not None else view.now_ms,
             needle=self.needle,
             looked=self._looked,
         )

@@ -5,7 +5,7 @@ from textual.binding import Binding
 from dashboard.frame.journal_screen import MOST, JournalScreen
 from dashboard.frame.table_screen import BELOW
 from dashboard.views.ended import ENDS, EndedTask, ended_in
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.row_pane import More, of_task
 from dashboard.views.rows import Cell, Listing
 from dashboard.views.tasks import HEADS, ORDERS, tasks
@@ -42,18 +42,18 @@ class TasksScreen(JournalScreen):
     HEADS = HEADS
     _ended: tuple[int, list[EndedTask]] = (-1, [])
 
-    def listing(self, glimpse: Glimpse) -> Listing:
+    def listing(self, view: ViewState) -> Listing:
         newest = self.entries[0].seq if self.entries else 0
         if self._ended[0] != newest:
-            self._ended = newest, ended_in(self.entries, glimpse.names)
+            self._ended = newest, ended_in(self.entries, view.names)
         return tasks(
-            glimpse.state, glimpse.counts, glimpse.live,
-            now_ms=glimpse.now_ms, order=self.sorting.order, needle=self.needle, ended=self._ended[1],
+            view.state, view.counts, view.live,
+            now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, ended=self._ended[1],
         )  # fmt: skip
 
-    def more(self, glimpse: Glimpse, key: str, width: int, height: int) -> More | None:
-        ended = None if key in glimpse.state.tasks else next((one for one in self._ended[1] if one.id == key), None)
-        return of_task(glimpse, key, ended, width)
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        ended = None if key in view.state.tasks else next((one for one in self._ended[1] if one.id == key), None)
+        return of_task(view, key, ended, width)
 
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]

@@ -6,7 +6,7 @@ from pathlib import Path
 from dashboard.databases import Found, databases_at_hand
 from dashboard.deck import Deck
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Listing
 from dashboard.views.teams import TeamFound, teams
 from dashboard.widgets.table import Table
@@ -31,17 +31,17 @@ class TeamsScreen(TableScreen):
         self._looked = self._looking = False
         self._looked_ms = -LOOK_EVERY_MS
 
-    def listing(self, glimpse: Glimpse) -> Listing:
-        due = glimpse.wall_ms - self._looked_ms >= LOOK_EVERY_MS
+    def listing(self, view: ViewState) -> Listing:
+        due = view.wall_ms - self._looked_ms >= LOOK_EVERY_MS
         # A browser sees its own team alone: paths of this machine are not its business.
         if due and not self._looking and not self.deck.in_browser:
-            self._looking, self._looked_ms = True, glimpse.wall_ms
+            self._looking, self._looked_ms = True, view.wall_ms
             self.run_worker(partial(self._look_for, self.deck), thread=True)
         here = str(self.deck.path)
         return teams(
             self._found,
             here=here,
-            now_ms=glimpse.now_ms,
+            now_ms=view.now_ms,
             needle=self.needle,
             looked=self._looked or self.deck.in_browser,
         )
@@ -60,7 +60,7 @@ class TeamsScreen(TableScreen):
         self._looking, self._looked, self._found = False, True, found
         self._next_ms = 0
         if self.is_there:
-            self.look(self.deck.glimpse)
+            self.look(self.deck.view)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         one = next((one for one in self._found if one.path == event.key), None)

@@ -10,7 +10,7 @@ from dashboard.frame.board_screen import BoardScreen
 from dashboard.timelines import History
 from dashboard.views.amounts import percent
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, block
 from dashboard.views.rows import Cell
 from dashboard.views.targets import Target, target_of
@@ -86,7 +86,7 @@ class TimelineScreen(BoardScreen):
     def on_unmount(self) -> None:
         self._history.leave()
 
-    def show(self, glimpse: Glimpse) -> None:
+    def show(self, view: ViewState) -> None:
         width, height = self.board.size
         if not (width and height):
             return
@@ -98,34 +98,34 @@ class TimelineScreen(BoardScreen):
             hint = Line((Span("   n  gives the team a request, and its work is drawn here", "muted"),))
             self.board.show(block([*lines, *([hint] if history.is_read else [])], height))
             return
-        if history.is_behind or not glimpse.due(self._next_ms):
+        if history.is_behind or not view.due(self._next_ms):
             return
-        self._next_ms = glimpse.wall_ms + DRAWN_EVERY_MS
-        self._draw(glimpse, width, height)
+        self._next_ms = view.wall_ms + DRAWN_EVERY_MS
+        self._draw(view, width, height)
 
-    def _draw(self, glimpse: Glimpse, width: int, height: int) -> None:
+    def _draw(self, view: ViewState, width: int, height: int) -> None:
         lanes = self._shown()
-        now_ms = max(lanes.moment(lanes.until(glimpse.now_ms if glimpse.working else lanes.last_ms)), 0)
+        now_ms = max(lanes.moment(lanes.until(view.now_ms if view.working else lanes.last_ms)), 0)
         begin_ms, end_ms = self._stretch(now_ms)
         told = TOLD_TALL if height >= TALLER else TOLD if height >= TALL else 0
         room = height - told
-        self._rows = rows_of(glimpse.state, lanes.lanes, names=glimpse.names.of, needle=self.needle, room=room - 2)
+        self._rows = rows_of(view.state, lanes.lanes, names=view.names.of, needle=self.needle, room=room - 2)
         self._lane = max(0, min(self._lane, len(self._rows) - 1))
-        past_ms = glimpse.now_ms if glimpse.past is not None else None
+        past_ms = view.now_ms if view.past is not None else None
         cursor_ms = next((at for at in (self._cursor_ms, past_ms) if at is not None), end_ms)
         cursor = lanes.at(cursor_ms)
         seen = Seen(
-            state=glimpse.state, rows=self._rows, begin=lanes.at(begin_ms), end=lanes.at(end_ms), cursor=cursor,
-            lane=self._lane, unfolded=self._unfolded, busy_of=glimpse.counts.busy_of, titles=_titles(glimpse, lanes),
+            state=view.state, rows=self._rows, begin=lanes.at(begin_ms), end=lanes.at(end_ms), cursor=cursor,
+            lane=self._lane, unfolded=self._unfolded, busy_of=view.counts.busy_of, titles=_titles(view, lanes),
             shown_until=None if past_ms is None else lanes.at(past_ms),
         )  # fmt: skip
         self._drawn = timeline(lanes, seen, width=width, height=room)
         lines = list(self._drawn.lines)
         if told:
-            self._tell(glimpse, lanes, cursor)
+            self._tell(view, lanes, cursor)
             row = self._rows[self._lane] if self._rows else None
             lines += moment_lines(
-                lanes, row.id if row else "", row.name if row else "", self._told, glimpse.names, at=cursor,
+                lanes, row.id if row else "", row.name if row else "", self._told, view.names, at=cursor,
                 step_ms=self._drawn.axis.step, width=width, height=told,
             )  # fmt: skip
         self.board.show(lines)
@@ -148,7 +148,7 @@ class TimelineScreen(BoardScreen):
         step_ms = span_ms / max(20, self.board.size.width - BESIDE)
         return history.zoomed(lanes.at(begin_ms), lanes.at(end_ms), step_ms=step_ms, follows=self._end_ms is None)
 
-    def _tell(self, glimpse: Glimpse, lanes: Lanes, cursor: int) -> None:
+    def _tell(self, view: ViewState, lanes: Lanes, cursor: int) -> None:
         """Read what happened at the cursor, in its lane."""
         if self._drawn is None or not self._rows or self._telling:
             return
@@ -156,11 +156,11 @@ class TimelineScreen(BoardScreen):
         first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
         asked = (row.id, first, last)
         goes_on = asked[0] == self._told_of[0] and self._cursor_ms is None
-        if asked == self._told_of or (goes_on and not glimpse.due(self._tell_ms)):
+        if asked == self._told_of or (goes_on and not view.due(self._tell_ms)):
             return
         if asked[0] != self._told_of[0] or first != self._told_of[1]:
             self._told = None
-        self._telling, self._told_of, self._tell_ms = True, asked, glimpse.wall_ms + TOLD_EVERY_MS
+        self._telling, self._told_of, self._tell_ms = True, asked, view.wall_ms + TOLD_EVERY_MS
         at_ms, names, agent_id = lanes.moment(cursor), self.deck.feed.names, None if row.members else row.id
 
         def read(reader: Reader) -> list[Entry]:
@@ -177,7 +177,7 @@ class TimelineScreen(BoardScreen):
             self._telling, self._told = False, found
             if self.is_current and not goes_on:  # else the next drawing says it
                 self._next_ms = 0
-                self.show(self.deck.glimpse)
+                self.show(self.deck.view)
 
         self.deck.read(read, then)
 
@@ -323,10 +323,10 @@ class TimelineScreen(BoardScreen):
             super().action_back()
 
 
-def _titles(glimpse: Glimpse, lanes: Lanes) -> dict[str, str]:
+def _titles(view: ViewState, lanes: Lanes) -> dict[str, str]:
     """Return titles of the attempts that may have room for them."""
     newest = [*lanes.open_attempts(), *reversed(lanes.spans)][:TITLES]
-    named = {one.task_id: glimpse.names.of(one.task_id) for one in newest}
+    named = {one.task_id: view.names.of(one.task_id) for one in newest}
     return {task_id: title for task_id, title in named.items() if title != task_id}
 
 

@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 Args = Mapping[str, JsonValue]
 

@@ -2,7 +2,7 @@
 
 from dashboard.views.graph import graph_lines
 from dashboard.views.graph.nodes import Sight
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import Line
 
 EVERY_MS = 500
@@ -19,7 +19,7 @@ class GraphSlot:
 
     def lines(
         self,
-        glimpse: Glimpse,
+        view: ViewState,
         subject: str,
         width: int,
         height: int,
@@ -29,16 +29,16 @@ class GraphSlot:
     ) -> list[Line]:
         """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work."""
         asked = (subject, selected, width, height)
-        if asked != self._asked or glimpse.due(self._next_ms):
+        if asked != self._asked or view.due(self._next_ms):
             sight = Sight(
-                state=glimpse.state, counts=glimpse.counts, now_ms=glimpse.now_ms, live=glimpse.live,
-                activity=glimpse.activity,
+                state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live,
+                activity=view.activity,
             )  # fmt: skip
             self._lines = graph_lines(
                 sight, subject=subject, width=width, height=height, selected=selected, calm=calm
             )  # fmt: skip
-            self._asked, self._next_ms = asked, glimpse.wall_ms + self._pause_ms(glimpse)
+            self._asked, self._next_ms = asked, view.wall_ms + self._pause_ms(view)
         return self._lines
 
-    def _pause_ms(self, glimpse: Glimpse) -> int:
-        return max(EVERY_MS, (len(glimpse.state.tasks) + len(glimpse.state.agents)) // ENTITIES_A_MS)
+    def _pause_ms(self, view: ViewState) -> int:
+        return max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_A_MS)

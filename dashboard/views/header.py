@@ -236,7 +236,7 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class ViewState:
     """One view of the team: its state, counters, and what is not in the state."""
 
     state: State

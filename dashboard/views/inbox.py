@@ -11,8 +11,8 @@ from dashboard.views.filters import filter_typed
 from dashboard.views.rows import Cell, Column, Listing, labelled, nothing
 from dashboard.views.subjects import OfNeed
 from engine.core.events import CommandApplied, EscalationAnswered
-from engine.core.fact import JsonValue
 from engine.core.queries.questions import alike
+from engine.core.records import JsonValue
 from engine.core.state import Escalation, State, TaskStatus
 
 COLUMNS = (

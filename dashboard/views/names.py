@@ -21,7 +21,7 @@ from engine.core.events import (
     SupervisorAdded,
 )
 from engine.core.state import State
-from engine.core.values import Held, TextRef, preview
+from engine.core.values import StoredValue, TextRef, preview
 from store.records import Record
 
 REMEMBERED = 10_000
@@ -99,7 +99,7 @@ _LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
 }
 
 
-def said(held: Held, otherwise: str) -> str:
+def said(held: StoredValue, otherwise: str) -> str:
     """What the state itself has of a value; `otherwise` where only the journal has it."""
     if isinstance(held, TextRef):
         return otherwise
@@ -113,7 +113,7 @@ class Texts:
         self._read: dict[tuple[int, str], str] = {}
         self.missing: list[TextRef] = []
 
-    def of(self, held: Held) -> str:
+    def of(self, held: StoredValue) -> str:
         """Return a value as text; `…` until the journal was read."""
         if not isinstance(held, TextRef):
             return "" if held is None else readable(held)
@@ -123,7 +123,7 @@ class Texts:
             return "…"
         return found
 
-    def json(self, held: Held | dict[str, Any] | list[Any]) -> Any:
+    def json(self, held: StoredValue | dict[str, Any] | list[Any]) -> Any:
         """Return a value; what was read is parsed, where it is JSON."""
         if not isinstance(held, TextRef):
             return held

@@ -10,8 +10,8 @@ from datetime import datetime
 from dashboard.views.rows import Cell
 from engine.core.commands import Command
 from engine.core.errors import BadValue
-from engine.core.fact import JsonValue
 from engine.core.limits import Limits
+from engine.core.records import JsonValue
 from engine.core.state import State
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dashboard.views.activity import Activity
 from dashboard.views.forecast import Range
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from engine.core.queries.tree import above_of, agents_of
 from engine.core.state import State, TaskStatus
 
@@ -37,11 +37,11 @@ class Progresses:
         self._seq, self._next_ms = -1, 0
         self._found: Mapping[str, Progress] = {}
 
-    def of(self, glimpse: Glimpse) -> Mapping[str, Progress]:
+    def of(self, view: ViewState) -> Mapping[str, Progress]:
         """Return the progress by supervisor, everything below it included."""
-        state = glimpse.state
-        if state.seq != self._seq and (glimpse.due(self._next_ms) or state.seq < self._seq):
-            self._seq, self._next_ms = state.seq, glimpse.wall_ms + max(EVERY_MS, len(state.tasks) // TASKS_A_MS)
+        state = view.state
+        if state.seq != self._seq and (view.due(self._next_ms) or state.seq < self._seq):
+            self._seq, self._next_ms = state.seq, view.wall_ms + max(EVERY_MS, len(state.tasks) // TASKS_A_MS)
             self._found = progress_of(state)
         return self._found
 

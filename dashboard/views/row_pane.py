@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dashboard.views.ended import EndedTask
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.inbox import MEANINGS, question_lines
 from dashboard.views.lines import BLANK, Line, Span, hairline, padded
 from dashboard.views.prose import prose
@@ -38,9 +38,9 @@ def drawn(more: More, width: int) -> list[Line]:
     return [hairline(more.title, width, right=more.right), *more.lines]
 
 
-def of_need(glimpse: Glimpse, key: str, width: int) -> More | None:
+def of_need(view: ViewState, key: str, width: int) -> More | None:
     """Return a question whole, with its answers and what each means; or what is wrong with a member or a task."""
-    state, now_ms = glimpse.state, glimpse.now_ms
+    state, now_ms = view.state, view.now_ms
     asked = state.escalations.get(key)
     if asked is not None:
         lines = _worded(question_lines(state, asked, now_ms), width)
@@ -48,7 +48,7 @@ def of_need(glimpse: Glimpse, key: str, width: int) -> More | None:
         answers = [Line((Span(" answers", "muted"),)), *_worded(meanings, width)] if meanings else []
         return More(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it")
     if key in state.tasks:
-        return of_task(glimpse, key, None, width)
+        return of_task(view, key, None, width)
     member = state.agents.get(key) or state.supervisors.get(key)
     if member is None:
         return None
@@ -60,31 +60,31 @@ def _means(asked: Escalation, answer: str) -> str:
     return f"{means}  (the default)".strip() if answer == asked.default else means
 
 
-def of_task(glimpse: Glimpse, key: str, ended: EndedTask | None, width: int) -> More | None:
+def of_task(view: ViewState, key: str, ended: EndedTask | None, width: int) -> More | None:
     """Return how a task stands and why, its error whole, and the tasks that it asked for."""
-    state, now_ms, names = glimpse.state, glimpse.now_ms, glimpse.names
+    state, now_ms, names = view.state, view.now_ms, view.names
     task = state.tasks.get(key)
     if task is None:
         return More("TASK", gone_facts(key, ended, names, width=width, now_ms=now_ms)) if ended is not None else None
-    lines = task_facts(state, task, glimpse.counts, glimpse.live, names, width=width, now_ms=now_ms)
+    lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms)
     if task.error is not None and len(task.error) > width - 4:
         lines += _worded([Cell(task.error, "error")], width)
-    asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=glimpse.working)
+    asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=view.working)
     return More("TASK", [*lines, *_under(asked)])
 
 
-def of_run(glimpse: Glimpse, key: str, found: Census, text: str, width: int, height: int) -> More:
+def of_run(view: ViewState, key: str, found: Census, text: str, width: int, height: int) -> More:
     """Return how far a run is with what is at work and what waits; of one that has ended the begin of its output."""
-    state, now_ms, working = glimpse.state, glimpse.now_ms, glimpse.working
+    state, now_ms, working = view.state, view.now_ms, view.working
     facts = run_facts(state, key, found.stages, width=width, now_ms=now_ms, working=working)
     wide = min(width, _WIDEST) - 2
     if key not in state.runs:
         return More("RUN", [*facts, BLANK, *_under(prose(text[:_BEGIN], width - 2)[: max(0, height - len(facts))])])
     room = max(0, height - len(facts) - 1)
-    at_work = at_work_lines(state, found, glimpse.live, width=wide, now_ms=now_ms, working=working, most=room)
+    at_work = at_work_lines(state, found, view.live, width=wide, now_ms=now_ms, working=working, most=room)
     left = room - len(at_work)
     most = left if len(found.waiting) <= left else max(0, left - 1)  # the last line tells how many more
-    waits = waiting_lines(state, found, glimpse.counts, width=wide, now_ms=now_ms, most=most)
+    waits = waiting_lines(state, found, view.counts, width=wide, now_ms=now_ms, most=most)
     return More("RUN", [*facts, BLANK, *_under([*at_work, *waits])])
 
 

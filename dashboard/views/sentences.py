@@ -15,8 +15,8 @@ from dashboard.views.amounts import counted, duration
 from dashboard.views.names import Names
 from engine.core import events as on
 from engine.core.events import Event
-from engine.core.fact import JsonValue
 from engine.core.queries.waiting import WAITS_FOR
+from engine.core.records import JsonValue
 from engine.core.values import preview
 
 

@@ -12,7 +12,7 @@ from dashboard.views.names import readable
 from dashboard.views.prose import paragraph, prose
 from dashboard.views.steps import calls_of, compact
 from engine.core.events import ModelFailed, StepRecorded
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.values import preview
 
 LIVE = "live"

@@ -9,7 +9,7 @@ from dashboard.views.live_values import published
 from dashboard.views.names import readable
 from dashboard.views.rows import Cell
 from engine.core.events import Event, ModelFailed, StepRecorded
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 SHOWN_STEPS = 20
 """Steps of one page, the newest."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual import events
 from textual.message import Message
 
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from dashboard.views.lines import Line
 from dashboard.views.rows import Cell
 from dashboard.views.time_bar import TimeBar, time_bar
@@ -37,18 +37,18 @@ class Scrubber(Lines):
         self._latest: Sequence[Line] = ()
         self._dragged = False
 
-    def show_time(self, glimpse: Glimpse, spans: Sequence[Span], said: Cell | None) -> None:
+    def show_time(self, view: ViewState, spans: Sequence[Span], said: Cell | None) -> None:
         """Show a moment in what happened; `said` takes the words of the bar."""
         width, rows = self.screen.size.width, rows_at(self.screen.size.height)
-        engine = glimpse.situation.engine
+        engine = view.situation.engine
         lines = time_rows(
             self._columns(spans, columns_at(width, rows), rows),
             width=width,
             rows=rows,
-            seq=glimpse.state.seq,
-            at_ms=glimpse.state.at_ms,
+            seq=view.state.seq,
+            at_ms=view.state.at_ms,
             alive=engine is not None and engine.alive,
-            past=glimpse.past,
+            past=view.past,
             said=said,
         )
         self._rows, self._latest = rows, lines

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from engine.archive.manifest import INTO_ITS_OWN, LARGEST_AT_WORK, too_many
 from engine.archive.reading import Archive, Contents
 from engine.core.codec import encode_state
-from engine.core.fact import JsonValue, changed
+from engine.core.records import JsonValue, changed
 from engine.core.state import State
 from engine.core.transfer.document import KINDS, number_of, point_to, text_refs
 from engine.core.transfer.importing import compact

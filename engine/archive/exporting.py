@@ -21,8 +21,8 @@ from engine.archive.manifest import (
     too_many,
 )
 from engine.core.errors import CorruptJournal
-from engine.core.fact import JsonValue
 from engine.core.queries.targets import find_supervisor
+from engine.core.records import JsonValue
 from engine.core.transfer.document import bound_in, text_refs, write_document
 from engine.core.transfer.exporting import make_document
 from engine.core.values import TextRef

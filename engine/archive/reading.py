@@ -23,7 +23,7 @@ from engine.archive.manifest import (
     too_many,
 )
 from engine.core.codec import decode_state, encode_state, said
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.strict_json import NotStrict, check_values, strict_json, strict_lines
 from engine.core.transfer.admission import Inadmissible, check, try_out

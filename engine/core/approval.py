@@ -1,7 +1,7 @@
 """When a person is asked before a tool is called: `never`, `always`, or a guard over the arguments of the call."""
 
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.strategies.guard import check_guard
 
 PLAIN = ("never", "always")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Literal
 
-from engine.core.fact import fact
 from engine.core.options import Optimize
+from engine.core.records import fact
 from engine.core.state import RunStatus, RunSummary, State, Supervisor
 
 ENOUGH = 20

@@ -21,9 +21,9 @@ from engine.core.commands import (
     SwapAgent,
     SwapAgents,
 )
-from engine.core.fact import JsonValue
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
+from engine.core.records import JsonValue
 from engine.core.spec import BOUND, AgentSpec
 
 EXEC = "exec:"

@@ -17,7 +17,7 @@ from msgspec import Struct
 from engine.core.commands import COMMAND_KINDS, Command
 from engine.core.errors import BadValue, CorruptJournal, NewerKind
 from engine.core.events import KINDS, Event
-from engine.core.fact import JsonValue, fields
+from engine.core.records import JsonValue, fields
 from engine.core.state import State
 from engine.core.strict_json import NotStrict, strict_json
 from engine.core.validation.records import Written, checked

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from engine.core.fact import fact
+from engine.core.records import fact
 
 
 @fact

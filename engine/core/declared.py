@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from engine.core.commands import SupervisorSpec
-from engine.core.fact import JsonValue, names
 from engine.core.options import SupervisorOptions
+from engine.core.records import JsonValue, names
 from engine.core.spec import AgentSpec
 from engine.core.state import State, Supervisor
 

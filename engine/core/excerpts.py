@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from engine.core.fact import JsonValue, fields
+from engine.core.records import JsonValue, fields
 
 CHARACTERS = 2_000
 """About how many characters all texts, names and numbers of one value may have together."""

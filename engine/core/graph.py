@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from engine.core.errors import UnknownWork
-from engine.core.fact import fact
 from engine.core.queries.plans import planned_by
+from engine.core.records import fact
 from engine.core.state import State, Task, TaskStatus
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 
 def stem_of(name: str, value: JsonValue) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 from msgspec import field
 
 from engine.core.errors import BadValue
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.validation.bounds import DAY_S, Label, Text
 from engine.core.validation.records import Written
 from engine.core.validation.rules import Says, Within

@@ -5,10 +5,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.policies.records import Chain, Circuit, Restart
+from engine.core.records import JsonValue
 from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
 from engine.core.validation.records import Written
 from engine.core.validation.rules import Within

@@ -9,12 +9,12 @@ from msgspec.structs import force_setattr
 
 from engine.core.decision_context import DecisionContext
 from engine.core.events import EVENTS, Escalated, Event
-from engine.core.fact import JsonValue, fact, fields, names
+from engine.core.records import JsonValue, fact, fields, names
 from engine.core.state import Attempt, State
 
 
 @fact
-class Applied:
+class Decided:
     """The events of a command, and what its sender is told."""
 
     events: list[Event]

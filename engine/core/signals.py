@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Raw, field
 
 from engine.core.events.attempt import Said, StepKind
-from engine.core.fact import JsonValue, fact
+from engine.core.records import JsonValue, fact
 from engine.core.state import CallKind, ParkedFor
 from engine.core.values import Usage
 

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import field
 
 from engine.core.errors import BadValue, Refused
-from engine.core.fact import JsonValue, changed, fact
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain, Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
+from engine.core.records import JsonValue, changed, fact
 from engine.core.validation.bounds import (
     Attempts,
     Label,

@@ -61,7 +61,7 @@ from engine.core.entities.work import (
     TaskStatus,
     Utterance,
 )
-from engine.core.fact import entity
+from engine.core.records import entity
 from engine.core.spec import AgentSpec
 from engine.core.values import Usage
 

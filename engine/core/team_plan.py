@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.fact import JsonValue, fact
+from engine.core.records import JsonValue, fact
 
 ChangeKind: TypeAlias = Literal["added", "swapped", "changed", "moved", "renamed", "dropped"]
 """`dropped`: it was declared and is not any more; it stays unless such members are removed."""

@@ -1,4 +1,4 @@
-"""Values that events and the state share: texts held by reference, and usage.
+"""Values that events and the state share: texts stored by reference, and usage.
 
 A text longer than `INLINE_CHARS` stands once, in the journal; the state holds a `TextRef` to it. So the state stays
 bounded however much agents write. See docs/reference/journal.md.
@@ -7,7 +7,7 @@ bounded however much agents write. See docs/reference/journal.md.
 from decimal import Decimal
 from typing import TypeAlias
 
-from engine.core.fact import JsonValue, fact, tally
+from engine.core.records import JsonValue, fact, tally
 
 INLINE_CHARS = 120
 """Texts up to this many characters are kept in the state itself."""
@@ -23,11 +23,11 @@ class TextRef:
     """Its place in the event's body: field names and list positions joined by dots, such as `children.3.input`."""
 
 
-Held: TypeAlias = TextRef | str | bool | int | float | None
+StoredValue: TypeAlias = TextRef | str | bool | int | float | None
 """A JSON value as the state keeps it: short scalars themselves, all else by reference."""
 
 
-def held(value: JsonValue, seq: int, *path: str | int) -> Held:
+def stored_value(value: JsonValue, seq: int, *path: str | int) -> StoredValue:
     """Return what the state keeps of a `value` that event `seq` carries at `path`."""
     if isinstance(value, str):
         if len(value) <= INLINE_CHARS:

@@ -13,8 +13,8 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer, TellSteer
-from engine.core.fact import JsonValue, changed
 from engine.core.options import GRACE_S
+from engine.core.records import JsonValue, changed
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable

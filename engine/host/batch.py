@@ -8,7 +8,7 @@ from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Order
 from engine.core.effects import Effect
 from engine.core.events import EVENTS, CommandRefused, Event, SignalDropped
-from engine.core.fact import names
+from engine.core.records import names
 from engine.core.signals import (
     ArchiveChecked,
     AttemptErred,

@@ -24,7 +24,7 @@ from engine.core.effects import (
     TellAnswer,
     TellSteer,
 )
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import (
     AgentUsable,
     AttemptErred,

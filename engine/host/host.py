@@ -26,9 +26,9 @@ from engine.errors import CommandRefusedError, HostStopped, UnknownRun
 from engine.folding import IMPORTS, events_of, summary_in
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Then
-from engine.host.disk import PAGE, encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.handover import Handover
+from engine.host.journal_writer import PAGE, encoded, save, writer_for
 from engine.host.loop import BATCH_MS, Loop
 from engine.host.pending_commands import Applied, Intake, PendingCommands
 from engine.host.runtime_pool import RuntimePool

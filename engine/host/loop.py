@@ -21,13 +21,13 @@ from engine.core.commands import Order
 from engine.core.decision_context import DecisionContext
 from engine.core.effects import Effect, EndRun, StopLoop, effects_of
 from engine.core.events import Event
-from engine.core.fact import changed
 from engine.core.fold import apply
+from engine.core.records import changed
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect, HostStopped
 from engine.host.batch import Batch, DirectEvent, Found, Message, Then, row_of
-from engine.host.disk import Writer, folded
+from engine.host.journal_writer import Writer, folded
 from engine.runtimes.pending import Pending
 from engine.texts import Texts
 from store.opening import Store

@@ -17,7 +17,7 @@ from engine.core.codec import decode_command
 from engine.core.commands import Command, Order
 from engine.core.effects import Acknowledge
 from engine.core.events import CommandRefused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import DirectEvent

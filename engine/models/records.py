@@ -5,8 +5,8 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec
+from engine.core.records import JsonValue
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import EngineError
 

@@ -19,8 +19,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec, Price
+from engine.core.records import JsonValue
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps

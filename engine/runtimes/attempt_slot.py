@@ -12,10 +12,10 @@ from typing import Any, Protocol
 from engine.clock import Clock
 from engine.core.commands import Command
 from engine.core.effects import StartAttempt
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import Signal, SlotAsked, StepsEnded
 from engine.core.state import ParkedFor, State
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.models.records import Models
 from engine.runtimes.pending import Pending
 from engine.runtimes.reservations import Reservations
@@ -54,7 +54,7 @@ class Services(Protocol):
     def may_act(self) -> bool:
         """Tell whether the engine still holds its lease; a deposed engine starts nothing more and stops."""
 
-    async def text(self, value: Held) -> JsonValue:
+    async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
 
     def live(self, key: str, text: str) -> None:

@@ -7,7 +7,7 @@ output; it never touches the state.
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.runtimes.code import Code
 from engine.runtimes.work import Work

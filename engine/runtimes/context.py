@@ -15,8 +15,8 @@ import msgspec
 from anyio.lowlevel import EventLoopToken
 
 from engine.core.events.attempt import StepKind
-from engine.core.fact import JsonValue
 from engine.core.recall import Recalled
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import DelegationFailed, EngineError

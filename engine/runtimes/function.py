@@ -11,7 +11,7 @@ from typing import Any
 import anyio.from_thread
 from anyio.lowlevel import current_token
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import CallFailed, ProcessDied, Unusable
 from engine.references import Origin, is_bound, name_of

@@ -4,7 +4,7 @@ Nothing of it is journaled; what counts is a step. What was said is kept as the 
 """
 
 from engine.core.effects import StartAttempt
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.runtimes.attempt_slot import Services
 from engine.runtimes.values import clean
 from engine.stream.records import Piece, PieceKind, Speaker

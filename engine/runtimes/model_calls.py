@@ -7,8 +7,8 @@ have enough left. What it spends is reported with the step that ends next.
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 
-from engine.core.fact import changed
 from engine.core.model_spec import ModelSpec
+from engine.core.records import changed
 from engine.core.signals import BudgetShort, Signal
 from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage

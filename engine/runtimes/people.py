@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, TypedDict
 import anyio
 
 from engine.core.decide.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, REJECT_ALWAYS, REJECT_ONCE, granted
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
 from engine.core.state import ParkedFor
 from engine.core.strategies.guard import in_words
 from engine.core.validation.bounds import LONGEST_S
-from engine.core.values import Held, preview
+from engine.core.values import StoredValue, preview
 from engine.errors import AttemptInterrupted, ToolRejected
 from engine.guards import CheckedOutput, holds_for
 from engine.runtimes.attempt_slot import SlotHolder, of_attempt
@@ -87,7 +87,7 @@ class PeopleLine(SlotHolder):
         self._heard: dict[str, list[str]] = {}
         """What turns of earlier attempts have taken, by the keys of their steps."""
         self._turns = 0
-        self._asked: dict[str, Pending[Held]] = {}
+        self._asked: dict[str, Pending[StoredValue]] = {}
         """Open questions, by key."""
 
     async def ask_person(
@@ -118,7 +118,7 @@ class PeopleLine(SlotHolder):
         self._raise_if_over()
         if self.is_recorded(key):
             return as_text(await self.recorded(key))
-        slot: Pending[Held] = self._waiting_slot()
+        slot: Pending[StoredValue] = self._waiting_slot()
         self._slots[id(slot)] = self._asked[key] = slot
         until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)
         signal = PersonAsked(

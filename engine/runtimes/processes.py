@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import Process
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import CallFailed, ProcessDied
 from engine.references import Origin
 from engine.runtimes.programs.attending import signal_name

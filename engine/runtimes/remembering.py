@@ -9,9 +9,9 @@ import msgspec
 
 from engine.core.effects import StartAttempt
 from engine.core.events.attempt import Said
-from engine.core.fact import JsonValue
 from engine.core.queries.conversation import speaks_in
 from engine.core.recall import Recalled, best
+from engine.core.records import JsonValue
 from engine.core.signals import InsightNoted, PartTold, Signal
 from engine.core.state import Exchange, RunStatus
 from engine.core.validation.bounds import Importance, Recalls, Remark, Tags

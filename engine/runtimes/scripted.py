@@ -30,7 +30,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import EngineError, Unusable
 from engine.runtimes.base import Runtime

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.models.records import Message
 
 

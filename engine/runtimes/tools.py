@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, overload
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import Unusable
 

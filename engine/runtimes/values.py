@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypedDict
 
 from engine.core.excerpts import shown
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.values import Usage
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
 from engine.runtimes.child import traits_of, words_of

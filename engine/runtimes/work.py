@@ -16,8 +16,8 @@ from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.effects.table import answer_of
 from engine.core.events import ModelFailed
-from engine.core.fact import JsonValue
 from engine.core.keys import stem_of
+from engine.core.records import JsonValue
 from engine.core.signals import (
     DelegationAsked,
     ModelErred,
@@ -30,7 +30,7 @@ from engine.core.signals import (
 )
 from engine.core.spec import AgentSpec
 from engine.core.state import CallKind
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import ModelError
 from engine.runtimes.attempt_slot import Services as Services
@@ -206,7 +206,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         sender = f"agent {effect.agent} (@{effect.agent_id})"
         await self._services.order(command, sender=sender, role="agent", id=f"{effect.task_id}:{key}")
 
-    async def text(self, value: Held) -> JsonValue:
+    async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
         return await self._services.text(value)
 

@@ -16,7 +16,7 @@ from zlib import crc32
 import anyio
 from anyio import get_cancelled_exc_class
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import AttemptSucceeded, PlannedItem
 from engine.core.spec import MODEL_TYPES, AgentSpec
 from engine.core.state import State
@@ -29,10 +29,10 @@ from engine.runtimes.pending import Pending
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.work import Work
-from engine.simulation.crew import SIMULATED
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.laws.outcomes import LIE
 from engine.simulation.model_agents import SimulatedModelAgent
+from engine.simulation.teams import SIMULATED
 from engine.simulation.world import World
 
 HANG_S = 6 * 3600.0

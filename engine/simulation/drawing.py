@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from msgspec import Struct
 
 from engine.core.commands import SupervisorSpec
-from engine.core.fact import fields
+from engine.core.records import fields
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
@@ -230,7 +230,7 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
     Raises:
         ValueError: If the values that were drawn do not go together.
     """
-    from engine.simulation.crew import drawn_spec, drawn_team  # which draws its other fields by this
+    from engine.simulation.teams import drawn_spec, drawn_team  # which draws its other fields by this
 
     if cls is AgentSpec:
         return drawn_spec(draw)

@@ -22,13 +22,13 @@ from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
 from engine.simulation.agents import simulated_runtimes
-from engine.simulation.crew import each_spec, load_command
 from engine.simulation.disk import EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
 from engine.simulation.laws import LAWS, SAMPLE, When
 from engine.simulation.model_agents import modelled
 from engine.simulation.operators import considered
 from engine.simulation.plan import HOUR_MS, Decision, Past, Plan, in_words
+from engine.simulation.teams import each_spec, load_command
 from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed, StoreError
 

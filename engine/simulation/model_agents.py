@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from engine.core.commands import SupervisorSpec
-from engine.core.fact import JsonValue, changed
+from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec
 from engine.core.values import preview
 from engine.errors import BoundElsewhere, Unusable
@@ -21,9 +21,9 @@ from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.tools import tool
 from engine.runtimes.work import Work
-from engine.simulation.crew import each_spec
 from engine.simulation.models import FIRST, MISHAPS, SPARE, models_of
 from engine.simulation.playing import AT, Playing
+from engine.simulation.teams import each_spec
 
 if TYPE_CHECKING:
     from engine.simulation.world import World

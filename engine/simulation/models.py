@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec, Price
+from engine.core.records import JsonValue
 from engine.core.values import NO_USAGE, Usage
 from engine.models.costs import tokens_in, usage_at
 from engine.models.records import Call, Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps, ToolSchema

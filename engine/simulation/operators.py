@@ -24,12 +24,12 @@ from engine.core.commands import (
 from engine.core.decide import decide
 from engine.core.decision_context import DecisionContext
 from engine.core.events import CommandRefused
-from engine.core.fact import changed, names
 from engine.core.limits import Limits
 from engine.core.queries.targets import at
+from engine.core.records import changed, names
 from engine.core.state import State, Supervisor
-from engine.simulation.crew import drawn_chain, drawn_mode, drawn_options, drawn_settings
 from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of, words_for
+from engine.simulation.teams import drawn_chain, drawn_mode, drawn_options, drawn_settings
 
 LONG = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3
 CONVERSATIONS = ("main", "side")

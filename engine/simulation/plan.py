@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.core.commands import Command, SupervisorSpec
 from engine.core.events import Event
-from engine.core.fact import fields
+from engine.core.records import fields
 from engine.core.values import preview
 from engine.simulation.shadow_ledger import ShadowLedger
 

@@ -22,13 +22,13 @@ from engine.core.events import (
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import preview
-from engine.simulation.crew import drawn_team, load_command, simulated
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import live_through
 from engine.simulation.model_agents import with_models
 from engine.simulation.operators import acts
 from engine.simulation.plan import Past, Plan, drawn
 from engine.simulation.shrinking import shortest
+from engine.simulation.teams import drawn_team, load_command, simulated
 
 REMOVED = "was removed and no other agent"
 OVER_TIME = "took longer than its time limit"

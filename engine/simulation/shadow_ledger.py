@@ -13,7 +13,7 @@ from engine.core.commands import Command
 from engine.core.events import AttemptCancelled, AttemptMigrated, AttemptStarted, Event, RunFinished, StateImported
 from engine.core.fold import fold
 from engine.core.state import State, TaskStatus
-from engine.core.values import Held, TextRef
+from engine.core.values import StoredValue, TextRef
 from engine.joins import Result, join
 from engine.simulation.ledger import ENDS, Ledger
 from engine.simulation.ledger.attempts import WorkLedger
@@ -88,7 +88,7 @@ class ShadowLedger(Ledger):
         """Seq of the event that is being noted."""
         return self.state.seq + 1
 
-    def text(self, value: Held) -> Any:
+    def text(self, value: StoredValue) -> Any:
         """Return what the state holds by reference."""
         return walk(self.events[value.seq - 1], value.path) if isinstance(value, TextRef) else value
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.clock import Clock, VirtualClock
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ImportState, Order
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import Signal, StateUnusable, StepFinished
 from engine.core.state import State
 from engine.core.transfer.exporting import make_document

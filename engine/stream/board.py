@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.runtimes.values import shown_input
 from engine.stream.records import Piece
 

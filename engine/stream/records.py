@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from engine.core.events import Event
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.values import Usage
 
 PieceKind: TypeAlias = Literal["text", "thought", "tool_started", "tool_ended", "dropped", "closed"]

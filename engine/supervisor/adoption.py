@@ -27,8 +27,8 @@ from engine.core.decide.matching import Described, Matching, Path
 from engine.core.decision_context import DecisionContext
 from engine.core.declared import described
 from engine.core.errors import Refused
-from engine.core.fact import changed, fact
 from engine.core.queries.targets import at, find_supervisor
+from engine.core.records import changed, fact
 from engine.core.spec import spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.team_plan import sentence

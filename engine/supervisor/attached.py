@@ -22,13 +22,13 @@ from engine.core.codec import encode_command
 from engine.core.commands import Command
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
-from engine.core.fact import JsonValue
 from engine.core.finished import summary_of
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor
 from engine.core.queries.tree import above_of
+from engine.core.records import JsonValue
 from engine.core.state import RunSummary, State
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
 from engine.folding import events_after, events_of, folded_from
 from engine.host.pending_commands import Applied
@@ -191,7 +191,7 @@ class RemoteEngine(EngineLink):
         """Return every event of a kind from the journal."""
         return await anyio.to_thread.run_sync(records_in, self._path, kind)
 
-    async def text(self, value: Held) -> JsonValue:
+    async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
         return await self._texts.resolve(value)
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from engine.core.code import is_imported, references_of
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.spec import AgentSpec
 from engine.references import Origin, is_bound, reference_of, resolve
 from engine.runtimes.base import Runtime

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from engine.core import commands
 from engine.core.discovery import choose
-from engine.core.fact import changed, names
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.queries.suiting import candidate_of
 from engine.core.queries.targets import at, find_supervisor
+from engine.core.records import changed, names
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, Within

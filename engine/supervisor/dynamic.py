@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from engine.clock import Clock
 from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Winner
-from engine.core.fact import JsonValue, changed
 from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Chain
+from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec, DiscoveryConfig, lead_spec
 from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import NotInThisVersion
 from engine.forking import ChangedStep, Fork, fork, step_named
 from engine.replaying import Replay, replay

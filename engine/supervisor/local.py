@@ -17,14 +17,14 @@ from engine.core import commands
 from engine.core.code import specs_of
 from engine.core.decide.settings import check_whole
 from engine.core.events import Event
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import RunSummary, State
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, HostStopped, NotEmpty, Unusable
-from engine.host.disk import folded
 from engine.host.host import Host
+from engine.host.journal_writer import folded
 from engine.host.pending_commands import Applied
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
@@ -144,7 +144,7 @@ class LocalEngine(EngineLink):
 
     # What the state does not hold
 
-    async def text(self, value: Held) -> JsonValue:
+    async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
         self._guard.check()
         if self._host is not None:

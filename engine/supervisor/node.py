@@ -16,13 +16,13 @@ from engine.core.decide.loading import root_declared
 from engine.core.discovery import nearest
 from engine.core.errors import BadValue, Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
 from engine.core.events import Event
-from engine.core.fact import JsonValue
 from engine.core.queries.targets import Member, Work, at, find_agent, find_any
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, RunSummary, State, Supervisor
 from engine.core.validation.records import check_arguments, checked
 from engine.core.validation.rules import shown
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.pending_commands import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
@@ -170,7 +170,7 @@ class EngineLink(ABC):
         """Return every event of a kind from the journal, the oldest first."""
 
     @abstractmethod
-    async def text(self, value: Held) -> JsonValue:
+    async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
 
     @abstractmethod

@@ -21,14 +21,14 @@ from engine.core.commands import Command, Order
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
-from engine.core.fact import JsonValue, changed
 from engine.core.fold import fold
+from engine.core.records import JsonValue, changed
 from engine.core.signals import Signal, StateReady
 from engine.core.state import RunSummary, State
 from engine.core.step import step
 from engine.core.transfer.document import bound_in, references_in, text_refs
 from engine.core.transfer.exporting import make_document
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, Defect
 from engine.folding import IMPORTS, finished_run, summary_in
 from engine.host.batch import Found, row_of
@@ -94,7 +94,7 @@ class OfflineJournal:
                 raise CommandRefusedError(event.code, event.reason)
         raise AssertionError("the core neither applied nor refused a command")
 
-    def text(self, value: Held) -> JsonValue:
+    def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds."""
         return resolved(value, lambda seq: self._rows[seq - 1].body)
 
@@ -137,7 +137,7 @@ class OfflineJournal:
 # What is in a file but not in its state. These block, for a thread, and raise StoreError.
 
 
-def text_in(path: Path, value: Held) -> JsonValue:
+def text_in(path: Path, value: StoredValue) -> JsonValue:
     """Return a value of a state, read from the journal at `path` if the state holds only a reference."""
     return resolved(value, lambda seq: body_in(path, seq))
 
@@ -166,7 +166,7 @@ def finished_in(path: Path, run_id: str) -> RunSummary | None:
 # A whole team as one value of JSON, and back
 
 
-async def complete_state_of(state: State, text: Callable[[Held], Awaitable[JsonValue]]) -> dict[str, JsonValue]:
+async def complete_state_of(state: State, text: Callable[[StoredValue], Awaitable[JsonValue]]) -> dict[str, JsonValue]:
     """Return everything that a state holds, as it is at the moment of the call, with its texts."""
     body = encode_state(state)
     copy = await anyio.to_thread.run_sync(decode_state, body)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Undo
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
 from engine.host.pending_commands import Applied

@@ -12,12 +12,12 @@ from engine.core.commands import Cancel, Pause, Reassign, Resume, RetryWork, Set
 from engine.core.decide.graphs import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
-from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
 from engine.core.queries.able import AWAY, is_able
 from engine.core.queries.participants import Cast, cast_for
 from engine.core.queries.targets import find_agent
+from engine.core.records import JsonValue
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments

@@ -7,10 +7,10 @@ from pydantic import BaseModel
 from engine.core import code
 from engine.core.code import program_of, specs_in, supervisors_in
 from engine.core.commands import SupervisorSpec
-from engine.core.fact import changed, names
 from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec
 from engine.core.options import Preempt, SupervisorOptions
+from engine.core.records import changed, names
 from engine.core.spec import AgentSpec, Circuit, Pool, Restart, lead_spec
 from engine.teamfile.meaning import agents_of, type_of
 from engine.teamfile.policies import AmountsBlock, policy_of

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from engine.core.approval import check_approval
 from engine.core.code import PROGRAM_TYPES
 from engine.core.errors import BadValue, Refused
-from engine.core.fact import JsonValue
 from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
+from engine.core.records import JsonValue
 from engine.core.spec import MODEL_TYPES, Pool
 from engine.core.strategies import check_settings
 from engine.errors import Unusable

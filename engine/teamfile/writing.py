@@ -13,9 +13,9 @@ import msgspec
 import yaml
 from pydantic import ValidationError
 
-from engine.core.fact import names
 from engine.core.limits import WARN_AT, Limits
 from engine.core.policies.records import Policy, Retry
+from engine.core.records import names
 from engine.core.spec import MODEL_TYPES, AgentSpec, Pool
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import plain_value

@@ -77,7 +77,7 @@ class Measured(QuarterdeckApp):
         for _ in range(count):
             await self._pass_time(store)
             began_s = time.process_time()
-            self.glimpse = self._look()
+            self.view = self._look()
             self.show()
             self.sum_up(self._now_ms)
             await asyncio.sleep(PAINTED_S)

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 
 from engine.core.commands import Submit
-from engine.core.fact import JsonValue
 from engine.core.options import SupervisorOptions
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.host import Host
 from engine.models.records import Call, Chunk, ModelAnswer, ModelRequest, Sleeps

@@ -22,10 +22,10 @@ from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSuper
 from engine.archive.reading import read_state
 from engine.clock import VirtualClock
 from engine.core.declared import described
-from engine.core.fact import changed, names
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed, names
 from engine.core.transfer.document import read_document, references_in
-from engine.simulation.crew import OF_CODE, drawn_mode, drawn_options, drawn_spec
+from engine.simulation.teams import OF_CODE, drawn_mode, drawn_options, drawn_spec
 from tests.patience import PATIENCE_S
 
 T = TypeVar("T")

@@ -39,7 +39,7 @@ class Journey:
         await self.until(lambda: isinstance(self.app.screen, Frame) and self.app.feed.looked and self._is_read())
 
     def _is_read(self) -> bool:
-        return not self.app.feed.behind and not self.app.glimpse.situation.opening
+        return not self.app.feed.behind and not self.app.view.situation.opening
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Let the app work until something is so."""
@@ -52,7 +52,7 @@ class Journey:
         """Let what was asked for come, and be drawn."""
         await self._pilot.pause(0)
         await self.app.workers.wait_for_complete()
-        self._do(lambda: setattr(self.app, "glimpse", self.app._look()))
+        self._do(lambda: setattr(self.app, "view", self.app._look()))
         self._do(self.app.show)
         await self._pilot.pause(0)  # without it waits until the process idles, which its threads do not
         await self.until(self._is_drawn)

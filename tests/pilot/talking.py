@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from engine.core.commands import Submit
-from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Retry
+from engine.core.records import JsonValue
 from engine.core.signals import ModelErred, PersonAsked, PersonKind
 from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS

@@ -59,7 +59,7 @@ async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_pa
 async def test_where_little_may_move_all_of_it_does_so_with_the_second_and_nothing_is_bold(tmp_path: Path) -> None:
     async with opened(tmp_path, settings=Settings(motion="reduced")) as hand:
         assert hand.app.animation_level == "none"
-        looked = hand.app.glimpse
+        looked = hand.app.view
         bright = hand.table.tone("fresh").color
 
         def done() -> None:
@@ -69,10 +69,10 @@ async def test_where_little_may_move_all_of_it_does_so_with_the_second_and_nothi
         done()
         hand.clock[0] += 100
         hand.app.flush()
-        assert hand.app.glimpse is looked
+        assert hand.app.view is looked
         hand.clock[0] += 1_000
         hand.app.flush()
-        assert hand.app.glimpse is not looked
+        assert hand.app.view is not looked
         styles = [segment.style for y in range(hand.table.size.height) for segment in hand.table.render_line(y)]
         assert all(style is None or style.color != bright for style in styles)
 
@@ -113,9 +113,9 @@ async def test_a_team_with_a_hostile_name_puts_nothing_into_the_terminal() -> No
 
 async def test_who_needs_a_person_is_counted_for_the_title(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        needs = len(hand.app.glimpse.counts.needs_person)
+        needs = len(hand.app.view.counts.needs_person)
         agent = next(one for one in hand.work.state.agents.values() if one.error is None)
         hand.work.say(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="no"))
         hand.clock[0] += 1_000
         hand.app.flush()
-        assert len(hand.app.glimpse.counts.needs_person) == needs + 1
+        assert len(hand.app.view.counts.needs_person) == needs + 1

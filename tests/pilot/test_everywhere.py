@@ -46,7 +46,7 @@ async def walked(app: QuarterdeckApp, *, seq: int | None = None) -> Seen:
         await journey.begin()
         if seq is not None:
             app.goto_seq(seq)
-            await journey.until(lambda: app.in_past and app.glimpse.state.seq == seq)
+            await journey.until(lambda: app.in_past and app.view.state.seq == seq)
         await journey.every_place()
         await journey.every_page()
     assert app.return_code in (None, 0)

@@ -46,14 +46,14 @@ def test_a_feed_folds_to_the_state_that_was_decided_on(tmp_path: Path, work: Wor
 def test_nothing_of_long_ago_is_shown_while_a_file_is_opened(tmp_path: Path, work: World) -> None:
     feed = Feed(written(tmp_path / "team.db", work))
     app = QuarterdeckApp(feed.path, feed=feed)
-    assert (app.glimpse.situation.opening, len(app.glimpse.state.agents)) == (True, 0)
+    assert (app.view.situation.opening, len(app.view.state.agents)) == (True, 0)
     feed.start()
     seen = []
 
     def opened() -> bool:
-        glimpse = app._look()
-        seen.append((glimpse.situation.opening, glimpse.state.seq))
-        return not glimpse.situation.opening
+        view = app._look()
+        seen.append((view.situation.opening, view.state.seq))
+        return not view.situation.opening
 
     advanced(feed, opened)
     feed.stop()
@@ -167,7 +167,7 @@ async def test_no_engine_is_started_on_a_file_that_is_gone(app: QuarterdeckApp) 
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.feed.looked)
         app.path.unlink()
-        await until(pilot, lambda: app.glimpse.situation.trouble)
+        await until(pilot, lambda: app.view.situation.trouble)
         await pilot.press("E")
         await pilot.pause()
 

@@ -12,7 +12,7 @@ from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
 from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.task import TaskScreen
-from dashboard.views.header import Glimpse
+from dashboard.views.header import ViewState
 from store import Reader, Record
 from tests.pilot.engines import until
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
@@ -29,10 +29,10 @@ class SlowPage(TaskScreen):
         super().__init__(task_id)
         self.begun, self.go_on = threading.Event(), threading.Event()
 
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+    def records(self, reader: Reader, view: ViewState) -> list[Record]:
         self.begun.set()
         assert self.go_on.wait(READ_WITHIN_S)
-        return super().records(reader, glimpse)
+        return super().records(reader, view)
 
 
 def asking(folder: Path) -> QuarterdeckApp:

@@ -26,7 +26,7 @@ BEGUN = 15
 
 
 def arrived(app: QuarterdeckApp, seq: int) -> Callable[[], bool]:
-    return lambda: app.in_past and app.glimpse.past is not None and app.glimpse.state.seq == seq
+    return lambda: app.in_past and app.view.past is not None and app.view.state.seq == seq
 
 
 async def went_back(hand: Hand, seq: int = AT) -> None:
@@ -40,15 +40,15 @@ async def test_a_moment_of_the_past_is_the_state_after_its_event_and_says_so(tmp
         fold(then, hand.work.journal[:AT])
         await went_back(hand)
 
-        glimpse = hand.app.glimpse
-        assert {task.id: task.status for task in glimpse.state.tasks.values()} == {
+        view = hand.app.view
+        assert {task.id: task.status for task in view.state.tasks.values()} == {
             task.id: task.status for task in then.tasks.values()
         }
-        assert glimpse.now_ms == then.at_ms
-        assert not glimpse.live
-        assert glimpse.situation.engine is None
-        assert glimpse.banner is None
-        assert glimpse.recent[-1].seq == AT
+        assert view.now_ms == then.at_ms
+        assert not view.live
+        assert view.situation.engine is None
+        assert view.banner is None
+        assert view.recent[-1].seq == AT
         assert hand.app.screen.has_class("-past")
         text = hand.app.screen.query_one(Scrubber).text
         assert "PAST" in text
@@ -75,18 +75,18 @@ async def test_keys_go_by_marks_events_and_minutes_and_back_to_live(tmp_path: Pa
         assert hand.said == ALREADY_LIVE
         await hand.press("left_square_bracket")
         await until(hand.pilot, lambda: hand.app.in_past)
-        mark = hand.app.glimpse.state.seq
+        mark = hand.app.view.state.seq
         assert mark < last
         await hand.press("comma")
         await until(hand.pilot, arrived(hand.app, mark - 1))
         await hand.press("full_stop", "full_stop")
         await until(hand.pilot, arrived(hand.app, mark + 1))
-        before_ms = hand.app.glimpse.now_ms
+        before_ms = hand.app.view.now_ms
         await hand.press("left_curly_bracket")
-        await until(hand.pilot, lambda: hand.app.glimpse.now_ms == before_ms - 60_000)
+        await until(hand.pilot, lambda: hand.app.view.now_ms == before_ms - 60_000)
         await hand.press("L")
         assert not hand.app.in_past
-        assert hand.app.glimpse.state.seq == last
+        assert hand.app.view.state.seq == last
 
 
 async def test_where_no_mark_is_left_that_is_said(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_where_no_mark_is_left_that_is_said(tmp_path: Path) -> None:
         await went_back(hand, 1)
         await hand.press("left_square_bracket")
         await until(hand.pilot, lambda: hand.said == "no mark before this moment")
-        assert hand.app.glimpse.state.seq == 1
+        assert hand.app.view.state.seq == 1
 
 
 async def test_nothing_can_be_changed_in_the_past_and_it_says_what_to_do(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_page_that_is_open_tells_only_what_had_happened_by_then(tmp_path
         await until(hand.pilot, lambda: bool(page.events))  # type: ignore[attr-defined]
         await went_back(hand, 40)
         await hand.press()
-        assert all(event.at_ms <= hand.app.glimpse.now_ms for event in page.events)  # type: ignore[attr-defined]
+        assert all(event.at_ms <= hand.app.view.now_ms for event in page.events)  # type: ignore[attr-defined]
 
 
 async def test_a_click_on_the_bar_goes_there_and_dragging_goes_on(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_a_click_on_the_bar_goes_there_and_dragging_goes_on(tmp_path: Path
         await hand.pilot.mouse_up(Scrubber, offset=(119, 1))
         await hand.pilot.hover(Scrubber, offset=(7, 1))
         await hand.press()
-        assert hand.app.glimpse.state.seq == hand.work.state.seq
+        assert hand.app.view.state.seq == hand.work.state.seq
 
 
 async def test_it_stands_still_until_it_plays_and_ends_live(tmp_path: Path) -> None:
@@ -155,36 +155,36 @@ async def test_it_stands_still_until_it_plays_and_ends_live(tmp_path: Path) -> N
         await went_back(hand)
         hand.clock[0] += 3_000
         await hand.press()
-        assert hand.app.glimpse.state.seq == AT
+        assert hand.app.view.state.seq == AT
         await hand.press("right_parenthesis", "right_parenthesis", "p")
-        assert hand.app.glimpse.past is not None
-        assert hand.app.glimpse.past.speed == 4
+        assert hand.app.view.past is not None
+        assert hand.app.view.past.speed == 4
 
         def plays() -> bool:
             hand.clock[0] += 500
             return not hand.app.in_past
 
         await until(hand.pilot, plays)
-        assert hand.app.glimpse.state.seq == hand.work.state.seq
+        assert hand.app.view.state.seq == hand.work.state.seq
 
 
 async def test_while_it_plays_time_goes_on_between_events_and_stands_still_when_stopped(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await went_back(hand)
-        begun_ms = hand.app.glimpse.now_ms
+        begun_ms = hand.app.view.now_ms
         await hand.press("p")
 
         def plays() -> bool:
             hand.clock[0] += 50
-            return hand.app.glimpse.now_ms > begun_ms
+            return hand.app.view.now_ms > begun_ms
 
         await until(hand.pilot, plays)
         await hand.press("p")
-        stopped_ms = hand.app.glimpse.now_ms
+        stopped_ms = hand.app.view.now_ms
         hand.clock[0] += 5_000
         await hand.press()
-        assert hand.app.glimpse.past is not None
-        assert hand.app.glimpse.now_ms == stopped_ms
+        assert hand.app.view.past is not None
+        assert hand.app.view.now_ms == stopped_ms
 
 
 async def test_freeze_stands_still_at_the_newest_event_and_lets_go_again(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ async def test_fork_makes_a_paused_team_of_that_moment_in_a_new_file(tmp_path: P
         assert f"9, then enter on {target.name} opens it" in hand.said
         made = folded(target)
         assert all(run.paused for run in made.runs.values())
-        assert set(made.agents) == set(hand.app.glimpse.state.agents)
+        assert set(made.agents) == set(hand.app.view.state.agents)
         with Reader(tmp_path / "team.db") as reader:
             assert reader.last_seq() == hand.work.state.seq
 

@@ -37,7 +37,7 @@ async def test_a_snapshot_is_a_moment_to_go_back_to_and_the_newest_row_comes_bac
         facts = hand.app.screen.query_one("#facts", Lines).text
         assert f"{hand.work.state.seq} events, 1 snapshot" in facts
         await hand.press("j", "enter")
-        await until(hand.pilot, lambda: hand.app.in_past and hand.app.glimpse.state.seq == AT)
+        await until(hand.pilot, lambda: hand.app.in_past and hand.app.view.state.seq == AT)
         hand.table.select("newest")
         await hand.press("enter")
         assert not hand.app.in_past

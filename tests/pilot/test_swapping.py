@@ -115,7 +115,7 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
         return are_at(number) and "rolled back 2 agents" in told(app)
 
     async with app.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: len(app.glimpse.state.agents) == 3)
+        await until(pilot, lambda: len(app.view.state.agents) == 3)
         await pilot.press("colon", *"swap reader counter --with painter", "enter")
         await until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.has_begun)
         await pilot.press("enter")
@@ -129,7 +129,7 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
 async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
     app = QuarterdeckApp(tmp_path / "team.db")
     async with app.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: len(app.glimpse.state.agents) == 3)
+        await until(pilot, lambda: len(app.view.state.agents) == 3)
         await pilot.press("u")
         assert told(app).startswith("nothing to undo")
         await pilot.press("j", "h")

@@ -92,7 +92,7 @@ async def test_idle_time_is_unfolded_by_a_key(tmp_path: Path) -> None:
 async def test_b_goes_back_to_the_moment_under_the_cursor(tmp_path: Path) -> None:
     async with timeline_on(tmp_path, audit()) as (pilot, screen):
         await press(pilot, *["left"] * 80, "b")
-        past = pilot.app.glimpse.past  # type: ignore[attr-defined]
+        past = pilot.app.view.past  # type: ignore[attr-defined]
         assert past is not None
         assert past.seq < len(screen.deck.feed.recent)
         assert "PAST" in "".join(

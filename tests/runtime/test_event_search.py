@@ -14,7 +14,7 @@ from dashboard.views.event_filter import OfEvent
 from dashboard.views.filters import filter_of, filter_typed
 from dashboard.views.names import Names
 from engine.core.state import State
-from engine.simulation.crew import drawn_team
+from engine.simulation.teams import drawn_team
 from store import Reader
 from tests.chance import random_turn
 from tests.databases import write_database

@@ -8,8 +8,8 @@ import pytest
 from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, NotInThisVersion
 from engine.archive.reading import complete_state
 from engine.core.codec import encode_state
-from engine.core.fact import changed
 from engine.core.legality import assert_legal
+from engine.core.records import changed
 from engine.core.transfer.document import text_refs
 from engine.core.transfer.exporting import make_document
 from engine.folding import folded, folded_at

@@ -15,7 +15,7 @@ from engine.core.signals import AgentUsable
 from engine.core.spec import AgentSpec, Retry
 from engine.errors import DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
-from engine.host.disk import BANNER
+from engine.host.journal_writer import BANNER
 from store import Deposed, StoreError
 from store.opening import Store, open_store
 from tests.runtime import crew_for_recovery as crew

@@ -8,10 +8,10 @@ from msgspec import structs
 
 from engine.clock import VirtualClock
 from engine.core.commands import Answer, SwapAgent
-from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.options import SupervisorOptions
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from tests.runtime.engines import Engines
 

@@ -9,9 +9,9 @@ import pytest
 
 from engine import AgentSpec
 from engine.core.commands import AddAgent, Pause, RemoveMember, SwapAgent
-from engine.core.fact import changed
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.models.records import ModelRequest
 from tests.runtime.engines import Engine, Engines, running
 from tests.runtime.noting import REQUESTS

@@ -12,7 +12,7 @@ import pytest
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Answer, Cancel
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.spec import AgentSpec, Retry
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, soon

@@ -8,9 +8,9 @@ import pytest
 from engine import AgentSpec
 from engine.clock import VirtualClock
 from engine.core.commands import Answer
-from engine.core.fact import changed
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.runtimes.tools import tool
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker

@@ -11,7 +11,7 @@ import pytest
 
 from engine import AgentSpec, ToolError, ToolTimeout, tool
 from engine.core.commands import Cancel
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import Attempt, State
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code

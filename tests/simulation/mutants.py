@@ -20,9 +20,9 @@ from engine.archive import ImportRefused
 from engine.archive.reading import read_state
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Submit
-from engine.core.fact import names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
+from engine.core.records import names
 from engine.core.state import Agent, Escalation, Insight, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
 from engine.core.transfer.document import read_document
 from engine.core.transfer.exporting import make_document

@@ -10,10 +10,10 @@ from engine.archive.cutting import Part, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Answer, Pause, Resume, Submit
-from engine.core.fact import names
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.queries.tree import below_of
+from engine.core.records import names
 from engine.core.signals import ArchiveChecked, EngineBegan, PartRead, StateReady
 from engine.core.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, Retry
 from engine.core.state import (

@@ -13,10 +13,10 @@ from engine.core.decide.scratch import scratch_of
 from engine.core.decision_context import DecisionContext
 from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
-from engine.core.fact import fields
 from engine.core.fold import FOLD, fold
 from engine.core.legality import assert_legal
 from engine.core.queries.tree import above_of
+from engine.core.records import fields
 from engine.core.shared import EMPTY
 from engine.core.state import State, Task
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds

@@ -13,7 +13,7 @@ from engine.core.fold import fold
 from engine.core.queries.tree import inherited
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
-from engine.simulation.crew import drawn_team
+from engine.simulation.teams import drawn_team
 from tests.chance import mend, randoms, worlds
 from tests.depth import examples
 from tests.world import World, load

@@ -17,13 +17,13 @@ from engine.core.events import StepRecorded
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import State
 from engine.simulation.agents import MISHAPS
-from engine.simulation.crew import SIMULATED, simulated
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import live_through
 from engine.simulation.laws import INVARIANTS
 from engine.simulation.operators import acts, drawn_command
 from engine.simulation.plan import drawn
 from engine.simulation.report import plan_of, simulate
+from engine.simulation.teams import SIMULATED, simulated
 from engine.teamfile import read_team
 
 ROOT = Path(__file__).resolve().parents[2]

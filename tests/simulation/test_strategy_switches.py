@@ -10,10 +10,10 @@ from engine.core.commands import SwitchStrategy
 from engine.core.decide.strategy import switched
 from engine.core.errors import Refused
 from engine.core.events import StrategySwitched
-from engine.core.fact import changed
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.core.state import RunStatus, State, TaskStatus
 from engine.core.strategies import BUILT_IN
 from tests.story import ended, found, only, submitted

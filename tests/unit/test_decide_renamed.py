@@ -3,7 +3,7 @@
 from engine.core.commands import ChangeSupervisor, Move, SupervisorSpec, SwapAgent
 from engine.core.decide.loading import plan_of
 from engine.core.decision_context import DecisionContext
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.spec import AgentSpec
 from tests.world import World, agent, load, team_world
 

@@ -20,8 +20,8 @@ from engine.core.commands import (
 )
 from engine.core.effects import DropRuntimes, StopLoop
 from engine.core.events import CommandApplied
-from engine.core.fact import changed
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.core.signals import AgentUnusable
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus

@@ -14,8 +14,8 @@ from engine.core.codec import decode_events, decode_state, encode_event, encode_
 from engine.core.commands import Submit
 from engine.core.errors import CorruptJournal
 from engine.core.events import AttemptDone, AttemptFailed, ChildPlan, CommandApplied, Delegated, Event
-from engine.core.fact import Entity, fields
 from engine.core.limits import Limits
+from engine.core.records import Entity, fields
 from engine.core.shared import EMPTY
 from engine.core.spec import Circuit, Retry
 from engine.core.state import State

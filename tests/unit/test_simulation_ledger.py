@@ -7,9 +7,9 @@ import pytest
 
 from engine.core.commands import Move, Pause, Reassign, Resume, SupervisorSpec
 from engine.core.events import Event
-from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
+from engine.core.records import changed
 from engine.core.signals import AgentUnusable
 from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part
 from engine.simulation.ledger.team import TeamLedger

@@ -16,11 +16,11 @@ from engine.core.commands import (
     SupervisorSpec,
 )
 from engine.core.events import ItemReturned
-from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.queries.queues import is_shared
+from engine.core.records import changed
 from engine.core.signals import AgentUnusable, TextRead
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import RunStatus

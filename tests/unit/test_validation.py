@@ -18,11 +18,11 @@ from engine.core.codec import decode_command, decode_events, encode_command, enc
 from engine.core.commands import COMMANDS, AddAgent, AddSupervisor, ChangeSupervisor, Command, Submit, SupervisorSpec
 from engine.core.errors import BadValue
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.fact import changed, names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import Optimize, Preempt, SupervisorOptions
+from engine.core.records import changed, names
 from engine.core.signals import EngineBegan
 from engine.core.spec import AgentSpec, Circuit, DiscoveryConfig, Escalate, Fail, Failover, Pool, Restart, Retry, Skip
 from engine.core.state import State

@@ -20,8 +20,8 @@ from engine.core.commands import (
 )
 from engine.core.decide import escalations, failing
 from engine.core.events import CommandApplied
-from engine.core.fact import names
 from engine.core.options import SupervisorOptions
+from engine.core.records import names
 from engine.core.spec import AgentSpec, Escalate
 from engine.core.strategies import STRATEGIES
 from tests.story import attempt, member, submitted, task_of

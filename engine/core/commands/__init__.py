@@ -41,7 +41,7 @@ from engine.core.commands.team import (
     UnregisterSpec,
     Winner,
 )
-from engine.core.fact import fact
+from engine.core.records import fact
 
 Command: TypeAlias = (
     Submit

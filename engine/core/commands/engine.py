@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from engine.core.fact import fact
+from engine.core.records import fact
 from engine.core.validation.rules import Within
 
 

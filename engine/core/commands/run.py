@@ -5,9 +5,9 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.commands.team import Target
-from engine.core.fact import JsonValue, fact
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
+from engine.core.records import JsonValue, fact
 from engine.core.spec import Aggregation
 from engine.core.validation.bounds import Label, Message, Name, Priority, Seconds
 

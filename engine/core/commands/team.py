@@ -4,8 +4,8 @@ from typing import Annotated, Literal, TypeAlias, Union
 
 from msgspec import field
 
-from engine.core.fact import fact
 from engine.core.options import SupervisorOptions
+from engine.core.records import fact
 from engine.core.spec import AgentSpec, Aggregation
 from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
 from engine.core.validation.records import Written

@@ -36,16 +36,16 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.excerpts import args_of
-from engine.core.fact import changed
 from engine.core.followups import FollowUp
 from engine.core.limits import deadlines, enforcement
-from engine.core.outcomes import Applied, stamped
+from engine.core.outcomes import Decided, stamped
 from engine.core.queries.undoing import as_command, as_json, inverse_of
+from engine.core.records import changed
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.core.validation.records import checked
 
-ON_COMMAND: dict[type, Callable[[State, Any, DecisionContext], Applied]] = {
+ON_COMMAND: dict[type, Callable[[State, Any, DecisionContext], Decided]] = {
     commands.Submit: run.submit,
     commands.Cancel: run.cancel,
     commands.Abort: run.abort,
@@ -146,7 +146,7 @@ escalations.ON_ANSWER["permission"] = asking.permitted
 ON_STOPPED["limit"] = enforcement.set_aside
 
 
-def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Applied:
+def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Decided:
     """Carry out the inverse of a command."""
     command_id, found = undoing.undone(state, command)
     inverse = as_command(found.inverse)
@@ -166,7 +166,7 @@ def decide(state: State, message: Order | Signal | FollowUp, ctx: DecisionContex
     return stamped(state, ON_MESSAGE[type(message)](state, message, ctx), ctx.now_ms)
 
 
-def carry_out(state: State, command: Command, ctx: DecisionContext) -> Applied:
+def carry_out(state: State, command: Command, ctx: DecisionContext) -> Decided:
     """Return what a command does; `state` is left as it was.
 
     Raises:

@@ -12,9 +12,9 @@ from engine.core.decide.escalations import REPLY, answered
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, GrantGiven, GrantRevoked, QuestionWithdrawn
-from engine.core.fact import JsonValue
 from engine.core.followups import ActOnAnswer
-from engine.core.outcomes import Applied, Mint, ask
+from engine.core.outcomes import Decided, Mint, ask
+from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked
 from engine.core.state import Agent, Grant, State
 
@@ -110,13 +110,13 @@ def granted(state: State, agent_id: str, generation: int, tool: str) -> Grant | 
     return next((one for one in state.grants.values() if (one.agent_id, one.generation, one.tool) == wanted), None)
 
 
-def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> Applied:
+def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> Decided:
     """Take a grant back."""
     found = state.grants.get(command.grant.removeprefix("@"))
     if found is None:
         raise Refused(f"there is no grant {command.grant!r}; there are: {', '.join(state.grants) or 'none'}")
     name = state.agents[found.agent_id].name
-    return Applied(
+    return Decided(
         events=[GrantRevoked(grant_id=found.id, agent_id=found.agent_id, tool=found.tool)],
         summary=f"a person is asked again when {name} calls {found.tool}",
         result={"grant_id": found.id, "agent_id": found.agent_id, "tool": found.tool},

@@ -25,12 +25,12 @@ from engine.core.events import (
     StepRecorded,
     ThreadReturned,
 )
-from engine.core.fact import JsonValue, changed
 from engine.core.limits.enforcement import too_little
 from engine.core.outcomes import Mint, of_attempt
 from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.tree import above_of, cause_of, halted, is_cancelled
+from engine.core.records import JsonValue, changed
 from engine.core.signals import (
     AskGivenUp,
     AttemptErred,

@@ -10,7 +10,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import EngineStarted, EngineStopped, Event
 from engine.core.limits import deadlines, enforcement
-from engine.core.outcomes import Applied
+from engine.core.outcomes import Decided
 from engine.core.queries.able import bound_elsewhere
 from engine.core.signals import EngineBegan, EngineEnds, TimerDue
 from engine.core.state import State, Timer
@@ -41,25 +41,25 @@ def engine_ends(state: State, signal: EngineEnds, ctx: DecisionContext) -> list[
     return [EngineStopped(reason=signal.reason)]
 
 
-def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Applied:
+def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Decided:
     """End the engine; open runs are suspended."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to stop has ended already; this is another")
     stopped = EngineStopped(reason="stopped by command", final=True)
-    return Applied(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
+    return Decided(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
 
 
-def hand_over(state: State, command: HandOver, ctx: DecisionContext) -> Applied:
+def hand_over(state: State, command: HandOver, ctx: DecisionContext) -> Decided:
     """End the engine for another to go on; the shell has looked for one, and let attempts come to their next step."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to hand over has ended already; this is another")
     stopped = EngineStopped(reason="handed over")
-    return Applied(events=[stopped], summary="handed over", result={"suspended": len(state.runs)})
+    return Decided(events=[stopped], summary="handed over", result={"suspended": len(state.runs)})
 
 
-def ping(state: State, command: Ping, ctx: DecisionContext) -> Applied:
+def ping(state: State, command: Ping, ctx: DecisionContext) -> Decided:
     """Answer."""
-    return Applied(events=[], summary="the engine answers")
+    return Decided(events=[], summary="the engine answers")
 
 
 OnTimer: TypeAlias = Callable[[State, Timer, DecisionContext], list[Event]]

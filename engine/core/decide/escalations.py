@@ -13,11 +13,11 @@ from engine.core.decide.attempts import live
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
-from engine.core.fact import JsonValue
 from engine.core.followups import ActOnAnswer, AskDoubt
-from engine.core.outcomes import Applied, ask, of_attempt
+from engine.core.outcomes import Decided, ask, of_attempt
 from engine.core.queries.questions import alike, find_question
 from engine.core.queries.tree import is_cancelled
+from engine.core.records import JsonValue
 from engine.core.signals import ToolBegan, ToolRaised
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 
@@ -29,14 +29,14 @@ ON_ANSWER: dict[str, OnAnswer] = {}
 """What follows from an answer, by the kind of the question; each subject adds its own when `decide` is put together."""
 
 
-def answer(state: State, command: Answer, ctx: DecisionContext) -> Applied:
+def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
     """Give a question, and those that are alike or named besides, the same answer."""
     found = find_question(state, command.escalation)
     asked = {one.id: one for one in (found, *(find_question(state, target) for target in command.also))}
     if command.alike:
         asked |= {one.id: one for one in alike(state, found)}
     events = [_answered(one, command) for one in asked.values()]
-    return Applied(
+    return Decided(
         events=[*events],
         summary=f"answered {', '.join(asked)}: {events[0].answer}",
         result={"escalation_id": found.id, "subject": found.subject, "answered": [*asked]},

@@ -20,7 +20,7 @@ from engine.core.queries.targets import member_name
 from engine.core.queries.tree import is_cancelled
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring
-from engine.core.values import Held, TextRef
+from engine.core.values import StoredValue, TextRef
 
 
 def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
@@ -156,7 +156,7 @@ def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
     )
 
 
-def _item(state: State, check: Task, followup: GrowGroup, number: int) -> Held:
+def _item(state: State, check: Task, followup: GrowGroup, number: int) -> StoredValue:
     """Return where an item stands: in the output that was looked at, or in the verdict where that was a text."""
     said = followup.verdict if isinstance(followup.verdict, dict) else {}
     if "list" in said:

@@ -16,8 +16,8 @@ from engine.core.events import (
     StateImported,
     SummariesImported,
 )
-from engine.core.fact import changed
-from engine.core.outcomes import Applied
+from engine.core.outcomes import Decided
+from engine.core.records import changed
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
 from engine.core.transfer.importing import compact, raise_ids
@@ -26,7 +26,7 @@ KINDS = ("agents", "supervisors", "runs", "tasks")
 """What is counted for who asked."""
 
 
-def import_state(state: State, command: ImportState, ctx: DecisionContext) -> Applied:
+def import_state(state: State, command: ImportState, ctx: DecisionContext) -> Decided:
     """Refuse an order that reached the core without its archive: the shell reads archives first."""
     raise Refused("this engine cannot read archives here; import into a database with: quarterdeck import")
 

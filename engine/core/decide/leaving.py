@@ -19,7 +19,7 @@ from engine.core.events import (
     TaskSkipped,
 )
 from engine.core.followups import CheckLeaving, Requeue
-from engine.core.outcomes import Applied
+from engine.core.outcomes import Decided
 from engine.core.queries.placement import left_behind, stand_ins
 from engine.core.queries.queues import is_of_few, own_queue
 from engine.core.queries.targets import find_member
@@ -138,7 +138,7 @@ def requeued(task: Task, queue: str, reason: str) -> Event:
     return TaskRequeued(task_id=task.id, queue=queue, reason=reason)
 
 
-def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> Applied:
+def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> Decided:
     """Begin to remove an agent, or remove a supervisor that has nothing under it."""
     agent = find_member(state, command.target)
     if isinstance(agent, Supervisor):
@@ -157,10 +157,10 @@ def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> 
     scratch.take([AgentRemoving(agent_id=agent.id, mode=mode)])
     for task in waiting if mode != "drain" else ():
         scratch.take([_away_from(scratch.state, scratch.state.tasks[task.id], agent)])
-    return Applied(events=scratch.events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
+    return Decided(events=scratch.events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
 
 
-def _remove_supervisor(state: State, supervisor: Supervisor) -> Applied:
+def _remove_supervisor(state: State, supervisor: Supervisor) -> Decided:
     if supervisor.members:
         members = counted(len(supervisor.members), "member")
         raise Refused(f"supervisor {supervisor.name!r} has {members}; remove them first")
@@ -169,7 +169,7 @@ def _remove_supervisor(state: State, supervisor: Supervisor) -> Applied:
     if supervisor.parent_id is None and len(state.roots) == 1:
         raise Refused(f"supervisor {supervisor.name!r} is the only root; a team needs one")
     event = SupervisorRemoved(supervisor_id=supervisor.id)
-    return Applied(events=[event], summary=f"removed supervisor {supervisor.name}")
+    return Decided(events=[event], summary=f"removed supervisor {supervisor.name}")
 
 
 def _away_from(state: State, task: Task, agent: Agent) -> Event:

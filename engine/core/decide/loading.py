@@ -27,10 +27,10 @@ from engine.core.events import (
     SupervisorLeaving,
     TeamLoaded,
 )
-from engine.core.fact import JsonValue, changed
-from engine.core.outcomes import Applied, Mint
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.targets import find_supervisor
 from engine.core.queries.tree import DEEPEST, depth_of, height_of, warning_of
+from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
@@ -57,7 +57,7 @@ _MODES = {
 """What a mode means for agents that are swapped, and for those that are removed."""
 
 
-def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Applied:
+def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
     """Make the team of a file; where one is there already, add what is new and change what differs."""
     merge, root = _loading(state, command, ctx)
     is_new = root.id not in state.supervisors
@@ -74,7 +74,7 @@ def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Applied:
     besides = () if is_new else _BESIDES
     told: dict[str, JsonValue] = {name: count for name, count in counts.items() if name in besides}
     return with_warning(
-        Applied(
+        Decided(
             events=events + merge.events,
             summary=f"loaded team {command.team.name}: {what}",
             result={"agents_added": new, "agents_swapped": swapped, **told, **_conflicts(merge)},
@@ -124,10 +124,10 @@ def root_declared(state: State, name: str) -> Supervisor | None:
     return next((one for one in named if one.parent_id is None), next(moved, None))
 
 
-def declare(state: State, command: Declare, ctx: DecisionContext) -> Applied:
+def declare(state: State, command: Declare, ctx: DecisionContext) -> Decided:
     """Make a member like a program declares it again; what was changed since is said in `conflicts`."""
     merge = declaring(state, command, ctx)
-    return Applied(
+    return Decided(
         events=merge.events,
         summary=f"declared {command.member.name}: {_told(_counts(merge.events)) or 'nothing to change'}",
         result={"id": next(iter(merge.ids.values()), None), **_conflicts(merge)},
@@ -156,7 +156,7 @@ def declaring(state: State, command: Declare, ctx: DecisionContext) -> Merge:
     return merge
 
 
-def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -> Applied:
+def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -> Decided:
     """Add a supervisor with everything under it."""
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
     events = trusted(state, named_in(command), ctx)
@@ -171,12 +171,12 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -
     made = added(command.team, parent.id if parent else None, ctx, Mint(state), declared=command.declared)
     top = next(event.supervisor_id for event in made if isinstance(event, SupervisorAdded))
     return with_warning(
-        Applied(events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}),
+        Decided(events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}),
         warning_of(state, depth),
     )
 
 
-def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> Applied:
+def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> Decided:
     """Make what is under a supervisor like a description; its own name stays."""
     supervisor = find_supervisor(state, command.supervisor)
     if command.mode not in _MODES:
@@ -190,7 +190,7 @@ def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> Ap
     if not counts:
         raise Refused(f"supervisor {supervisor.name!r} is like that already; nothing to replace")
     return with_warning(
-        Applied(
+        Decided(
             events=merge.events,
             summary=f"replaced the team of {supervisor.name}: {_told(counts)}",
             result={"supervisor_id": supervisor.id, **{name: counts.get(name, 0) for name in _COUNTED.values()}},

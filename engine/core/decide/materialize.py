@@ -7,20 +7,20 @@ from msgspec import field
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import NodePlan, QueueMade
-from engine.core.fact import changed, fact
 from engine.core.outcomes import Mint
 from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.participants import members_in
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.queues import FEW, able_queue, shared_queue, takers
 from engine.core.queries.targets import member_name
+from engine.core.records import changed, fact
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Growth, Made, Nodes, Verdict, Wiring
-from engine.core.values import Held
+from engine.core.values import StoredValue
 
-ItemOf = Callable[[int], Held]
+ItemOf = Callable[[int], StoredValue]
 
 
 @fact
@@ -97,7 +97,7 @@ def drawn(
     places = _Places(state, supervisor, called or {})
     dropped = set(wiring.dropped)
     plans = {key: node_plan(state, mint("t"), one) for key, one in wanted.items() if key not in dropped}
-    items: dict[str, Held] = {}
+    items: dict[str, StoredValue] = {}
     for made in wiring.added:
         plans[made.key] = _made(state, supervisor, made, mint("t"), places)
         if item_of is not None and made.item is not None:

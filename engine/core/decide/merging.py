@@ -30,12 +30,12 @@ from engine.core.events import (
     SupervisorAdded,
 )
 from engine.core.events.hierarchy import Declared
-from engine.core.fact import changed, fact
 from engine.core.outcomes import Mint
 from engine.core.queries.placement import able_queues_for
 from engine.core.queries.queues import is_of_few
 from engine.core.queries.targets import at, member_name, member_with
 from engine.core.queries.tree import DEEPEST, agents_of, below_of, depth_of, parent_of
+from engine.core.records import changed, fact
 from engine.core.spec import AgentSpec, digest, spec_hash
 from engine.core.state import NO_CODE, Agent, Declaration, State, Supervisor
 from engine.core.team_plan import Difference

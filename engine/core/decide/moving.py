@@ -5,7 +5,7 @@ from engine.core.decide.team import must, name_is_free
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, MemberMoved, MembersOrdered, QueueMade, TaskRequeued
-from engine.core.outcomes import Applied
+from engine.core.outcomes import Decided
 from engine.core.queries.placement import able_agents, able_queues_for
 from engine.core.queries.queues import able_queue, is_of_few
 from engine.core.queries.targets import find_member, find_supervisor
@@ -13,7 +13,7 @@ from engine.core.queries.tree import DEEPEST, above_of, below_of, depth_of, heig
 from engine.core.state import Agent, State, Supervisor
 
 
-def move(state: State, command: Move, ctx: DecisionContext) -> Applied:
+def move(state: State, command: Move, ctx: DecisionContext) -> Decided:
     """Move a member, whole; what it is at goes on."""
     member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
     if isinstance(member, Agent):
@@ -24,7 +24,7 @@ def move(state: State, command: Move, ctx: DecisionContext) -> Applied:
         events.append(MembersOrdered(supervisor_id=parent.id, members=members))
     depth = depth_of(state, parent) + (0 if isinstance(member, Agent) else height_of(state, member))
     return with_warning(
-        Applied(
+        Decided(
             events=events,
             summary=f"moved {member.name} under {parent.name}",
             result={"id": member.id, "parent_id": parent.id},
@@ -44,14 +44,14 @@ def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: Dec
     return _supervisor_moved(state, member, parent)
 
 
-def with_warning(applied: Applied, warning: str | None) -> Applied:
-    """Return what was applied, with a warning where there is one."""
+def with_warning(decided: Decided, warning: str | None) -> Decided:
+    """Return the decision, with a warning where there is one."""
     if warning is None:
-        return applied
-    return Applied(
-        events=applied.events,
-        summary=f"{applied.summary}; {warning}",
-        result=applied.result | {"warning": warning},
+        return decided
+    return Decided(
+        events=decided.events,
+        summary=f"{decided.summary}; {warning}",
+        result=decided.result | {"warning": warning},
     )
 
 

@@ -4,13 +4,13 @@ from engine.core.decide.graphs import groups_in
 from engine.core.decide.materialize import drawn, wired
 from engine.core.errors import Refused
 from engine.core.events import GroupChange, NodePlan
-from engine.core.fact import JsonValue, changed, fact
 from engine.core.fold.completion import lets_pass
 from engine.core.outcomes import Mint
 from engine.core.queries.conversation import worked_before
 from engine.core.queries.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
 from engine.core.queries.plans import plans_of
 from engine.core.queries.targets import member_name
+from engine.core.records import JsonValue, changed, fact
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import settings_for
 from engine.core.strategies.wiring import Nodes, Wiring

@@ -20,24 +20,24 @@ from engine.core.events import (
     TaskReassigned,
     TaskReopened,
 )
-from engine.core.fact import changed
 from engine.core.followups import FollowRun, PlanGroup
 from engine.core.limits.deadlines import deadline_for
 from engine.core.limits.enforcement import why_exhausted
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.outcomes import Applied, Mint
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.able import why_not_able
 from engine.core.queries.participants import cast_for, check_category, members_in
 from engine.core.queries.queues import own_queue
 from engine.core.queries.reach import tasks_at
 from engine.core.queries.targets import at, find_agent, find_any, find_supervisor, find_task, find_work, member_name
 from engine.core.queries.tree import below, is_cancelled
+from engine.core.records import changed
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.strategies import check_settings
 from engine.core.values import TextRef
 
 
-def submit(state: State, command: Submit, ctx: DecisionContext) -> Applied:
+def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
     """Open a run; refused where nobody could work on it."""
     supervisor = find_supervisor(state, command.supervisor)
     request = command.request
@@ -71,12 +71,12 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Applied:
         after=still_open(state, command.after, ctx),
         conversation=command.conversation,
     )
-    return Applied(
+    return Decided(
         events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
     )
 
 
-def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Applied:
+def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Decided:
     """Stop a run, a task or an agent's work, with all below it, at the next steps; finished work stays."""
     found = _stoppable(state, command.target)
     if isinstance(found, Run) and found.cancelling:
@@ -86,7 +86,7 @@ def cancel(state: State, command: Cancel, ctx: DecisionContext) -> Applied:
     return _stopped(found, [stop(state, one, command.reason, grace_ms=grace_ms) for one in subjects], "cancelled")
 
 
-def abort(state: State, command: Abort, ctx: DecisionContext) -> Applied:
+def abort(state: State, command: Abort, ctx: DecisionContext) -> Decided:
     """Stop a run, a task or an agent's work at once, also what is being cancelled already."""
     found = _stoppable(state, command.target)
     subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
@@ -110,18 +110,18 @@ def _stoppable(state: State, target: str) -> Run | Task | Agent:
     return found
 
 
-def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str) -> Applied:
+def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str) -> Decided:
     cancelled, stopping = sum(len(one.cancelled) for one in events), sum(len(one.stopping) for one in events)
     kinds: dict[type, str] = {Run: f"run {found.id}", Task: f"task {found.id}"}
     what = f"the work of {found.name}" if isinstance(found, Agent) else kinds[type(found)]
-    return Applied(
+    return Decided(
         events=[*events],
         summary=f"{did} {what}: {cancelled} not started, {stopping} {'stopped' if did == 'aborted' else 'stopping'}",
         result={"cancelled": cancelled, "stopping": stopping},
     )
 
 
-def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Applied:
+def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decided:
     """Try a task again now, or submit the request of a finished run again."""
     task = find_work(state, command.target)
     if isinstance(task, RunSummary):
@@ -129,7 +129,7 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Applie
     if isinstance(task, Run):
         raise Refused(f"run {task.id} is still open; retry one of its failed tasks, or cancel it first")
     if task.status is TaskStatus.RETRYING:
-        return Applied(events=[RetryDue(task_id=task.id)], summary=f"retrying {task.id} now")
+        return Decided(events=[RetryDue(task_id=task.id)], summary=f"retrying {task.id} now")
     if task.status is not TaskStatus.FAILED:
         raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
     parent = state.tasks.get(task.parent_id or "")
@@ -146,10 +146,10 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Applie
     if gone:
         raise Refused(f"everybody who could do task {gone[0]} is removed; submit the request again instead")
     event = TaskReopened(task_id=task.id, reopened=reopened)
-    return Applied(events=[event], summary=f"retrying {task.id}")
+    return Decided(events=[event], summary=f"retrying {task.id}")
 
 
-def _again(state: State, summary: RunSummary, ctx: DecisionContext) -> Applied:
+def _again(state: State, summary: RunSummary, ctx: DecisionContext) -> Decided:
     if isinstance(summary.request, TextRef):
         raise Refused(f"the request of {summary.id} is long; submit it again with: quarterdeck run")
     supervisor = at(summary.supervisor_id) if summary.supervisor_id in state.supervisors else None
@@ -228,7 +228,7 @@ def _ended(status: RunStatus) -> str:
     return "failed" if status is RunStatus.FAILED else f"was {status.value}"
 
 
-def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> Applied:
+def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> Decided:
     """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
     priority = command.priority
     subject = _found(state, command.target)
@@ -244,7 +244,7 @@ def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> Ap
     event = PrioritySet(run_id=run_id, task_id=task_id, priority=priority, previous=subject.priority)
     at_work = sum(task.attempt is not None for task in work)
     waiting = len(work) - at_work
-    return Applied(
+    return Decided(
         events=[event],
         summary=f"{what} has priority {priority}, before {subject.priority}: {waiting} not begun, {at_work} at work",
         result={"priority": priority, "previous": subject.priority, "waiting": waiting, "at_work": at_work},
@@ -260,7 +260,7 @@ def _found(state: State, target: str) -> Run | Task:
     return found
 
 
-def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Applied:
+def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Decided:
     """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
     task = find_task(state, command.task)
     agent = find_agent(state, command.agent)
@@ -275,7 +275,7 @@ def reassign(state: State, command: Reassign, ctx: DecisionContext) -> Applied:
         stopping=attempt.number if attempt is not None else None,
         now=command.now and attempt is not None,
     )
-    return Applied(
+    return Decided(
         events=[event],
         summary=f"gave {task.id} to {agent.name}{_when(event)}",
         result={"task_id": task.id, "agent_id": agent.id, "stopping": attempt is not None},

@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeVar
 from engine.core.decision_context import DecisionContext
 from engine.core.declared import as_json
 from engine.core.events import Event
-from engine.core.fact import Entity, Tally, names
 from engine.core.fold import apply
 from engine.core.outcomes import stamped
 from engine.core.queries.targets import member_with
 from engine.core.queries.tree import above_of, parent_of
+from engine.core.records import Entity, Tally, names
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.team_plan import Change, ChangeKind, Difference

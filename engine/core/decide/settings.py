@@ -15,11 +15,11 @@ from engine.core.declared import OPTIONS, OWN
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
-from engine.core.fact import changed
 from engine.core.options import SupervisorOptions
-from engine.core.outcomes import Applied
+from engine.core.outcomes import Decided
 from engine.core.queries.targets import find_supervisor, member_name
 from engine.core.queries.tree import below_of, height_of
+from engine.core.records import changed
 from engine.core.state import State, Supervisor
 from engine.core.strategies import check_settings, strategy_named
 
@@ -27,7 +27,7 @@ SETTINGS = (*OWN, "options")
 """Fields that a supervisor and its description both have, besides the strategy and its aggregation."""
 
 
-def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionContext) -> Applied:
+def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionContext) -> Decided:
     """Change settings; what the command leaves out stays."""
     supervisor = find_supervisor(state, command.supervisor)
     wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
@@ -42,7 +42,7 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionCont
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
     may_stay_so_deep(state, supervisor, event.options)
-    return Applied(
+    return Decided(
         events=[*trust, event],
         summary=f"changed {supervisor.name}: {', '.join(event.fields)}",
         result={"supervisor_id": supervisor.id, "fields": list(event.fields)},

@@ -4,14 +4,14 @@ from engine.core.commands import Steer
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Steered
-from engine.core.outcomes import Applied, Mint
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.reach import reached
 from engine.core.queries.tree import is_cancelled, tasks_of
 from engine.core.state import State, Task
 from engine.core.values import counted
 
 
-def steer(state: State, command: Steer, ctx: DecisionContext) -> Applied:
+def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     """Keep a message for each conversation that it reaches, until the next turn of that takes it."""
     if not command.text.strip():
         raise Refused("the message is empty; say what is to be different")
@@ -28,7 +28,7 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Applied:
     )
     at_work = sum(task.attempt is not None for task in tasks)
     heard = "models are cut short for it" if command.now else "each hears it at its next turn"
-    return Applied(
+    return Decided(
         events=[event],
         summary=f"said to {counted(len(tasks), 'task')}, {at_work} of them at work; {heard}",
         result={"steer_id": event.steer_id, "tasks": [*event.tasks], "at_work": at_work},

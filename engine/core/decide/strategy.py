@@ -13,18 +13,18 @@ from engine.core.decide.settings import change_supervisor
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CoordinationTuned, Event, StrategySwitched
-from engine.core.fact import JsonValue, changed
 from engine.core.followups import Tune
 from engine.core.options import Balance, SupervisorOptions
-from engine.core.outcomes import Applied, Mint
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.targets import at, find_supervisor, member_name
 from engine.core.queries.tree import is_cancelled
+from engine.core.records import JsonValue, changed
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
 
 
-def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext) -> Applied:
+def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext) -> Decided:
     """Validate the whole change, then say it as one event."""
     event = switched(state, command)
     name = state.supervisors[event.supervisor_id].name
@@ -32,7 +32,7 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext)
     planned = sum(len(change.after) for change in event.groups)
     events: list[Event] = [event]
     where = f" in {event.run_id}" if event.run_id is not None else ""
-    return Applied(
+    return Decided(
         events=events,
         summary=f"switched {name} from {event.previous} to {event.mode}{where}"
         if event.mode != event.previous

@@ -18,7 +18,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import AgentBroke, AgentMended, AgentSwapped, Event, SwapDrained, SwapHurried, SwapRolledBack
 from engine.core.followups import ActOnAnswer, CheckGeneration, StopLeftOver
-from engine.core.outcomes import Applied, ask
+from engine.core.outcomes import Decided, ask
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.targets import find_agent
 from engine.core.signals import AgentUnusable, AgentUsable
@@ -31,12 +31,12 @@ MANY = 3
 """How many tasks a refusal names."""
 
 
-def swap_agent(state: State, command: SwapAgent, ctx: DecisionContext) -> Applied:
+def swap_agent(state: State, command: SwapAgent, ctx: DecisionContext) -> Decided:
     """Give an agent another spec."""
     return _swap(state, command, find_agent(state, command.agent), ctx)
 
 
-def swap_agents(state: State, command: SwapAgents, ctx: DecisionContext) -> Applied:
+def swap_agents(state: State, command: SwapAgents, ctx: DecisionContext) -> Decided:
     """Give several agents other specs: all of them, or none."""
     return _each(state, [(one.agent, one) for one in command.swaps], _swap, ctx, did="swapped")
 
@@ -47,11 +47,11 @@ Change = TypeVar("Change")
 def _each(
     state: State,
     changes: Sequence[tuple[str, Change]],
-    decide_one: Callable[[State, Change, Agent, DecisionContext], Applied],
+    decide_one: Callable[[State, Change, Agent, DecisionContext], Decided],
     ctx: DecisionContext,
     *,
     did: str,
-) -> Applied:
+) -> Decided:
     """Change several agents, each decided on the state after the ones before it: all of them, or none."""
     if not changes:
         raise Refused("no agent is named; name at least one")
@@ -63,14 +63,14 @@ def _each(
     for (_, change), agent in zip(changes, agents, strict=True):
         done.append(decide_one(scratch.state, change, scratch.state.agents[agent.id], ctx))
         scratch.take(done[-1].events)
-    return Applied(
+    return Decided(
         events=scratch.events,
         summary=f"{did} {counted(len(done), 'agent')}",
         result={"agents": [dict(one.result) for one in done]},
     )
 
 
-def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Applied:
+def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
     mode = swap_mode(command.mode)
     spec = wanted(state, command.spec, command.registered)
     why_not = next(iter(refusals(state, agent)), None)
@@ -92,7 +92,7 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) 
         rollback_tasks=command.rollback_tasks,
     )
     still = len(agent.running) + len(agent.parked)
-    return Applied(
+    return Decided(
         events=[*events, event, *left_behind(state, agent, event.queues)],
         summary=f"swapped {agent.name} to g{event.generation}",
         result={
@@ -164,17 +164,17 @@ def swapped_to(
     )
 
 
-def roll_back(state: State, command: Rollback, ctx: DecisionContext) -> Applied:
+def roll_back(state: State, command: Rollback, ctx: DecisionContext) -> Decided:
     """Give an agent the spec of the generation before, also while that still works."""
     return _rollback(state, command, find_agent(state, command.agent), ctx)
 
 
-def roll_back_agents(state: State, command: RollbackAgents, ctx: DecisionContext) -> Applied:
+def roll_back_agents(state: State, command: RollbackAgents, ctx: DecisionContext) -> Decided:
     """Give several agents the specs of their generations before: all of them, or none."""
     return _each(state, [(one.agent, one) for one in command.rollbacks], _rollback, ctx, did="rolled back")
 
 
-def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContext) -> Applied:
+def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContext) -> Decided:
     mode = swap_mode(command.mode)
     if command.generation not in (None, agent.generation):
         raise Refused(f"{agent.name} is g{agent.generation} by now, not g{command.generation}; look at it first")
@@ -188,7 +188,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
             "then are not kept; put them back, then: quarterdeck up TEAM"
         )
     event = rolled_back(state, agent, mode=mode, why="asked for")
-    return Applied(
+    return Decided(
         events=[event, *left_behind(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_with_code(state, agent, event)}",
         result={

@@ -37,19 +37,19 @@ from engine.core.events import (
     SupervisorPaused,
     SupervisorResumed,
 )
-from engine.core.fact import JsonValue, changed
 from engine.core.fold.slots import must_grow, waiting_for
 from engine.core.followups import LookAtPool
-from engine.core.outcomes import Applied, Mint
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.queues import own_queue
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
 from engine.core.queries.tree import above_of
+from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
 
 
-def add_agent(state: State, command: AddAgent, ctx: DecisionContext) -> Applied:
+def add_agent(state: State, command: AddAgent, ctx: DecisionContext) -> Decided:
     """Add one agent, from a spec or from the registry."""
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
@@ -76,47 +76,47 @@ def add_agent(state: State, command: AddAgent, ctx: DecisionContext) -> Applied:
     result: dict[str, JsonValue] = (
         {"agent_id": agent_id} if gone is None else {"agent_id": agent_id, "evicted": gone.id}
     )
-    return Applied(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
+    return Decided(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
 
 
-def register_spec(state: State, command: RegisterSpec, ctx: DecisionContext) -> Applied:
+def register_spec(state: State, command: RegisterSpec, ctx: DecisionContext) -> Decided:
     """Put a spec into the registry."""
     events = trust(state, [command.spec], ctx)
     events.append(SpecRegistered(spec=command.spec))
-    return Applied(events=events, summary=f"registered {command.spec.name}")
+    return Decided(events=events, summary=f"registered {command.spec.name}")
 
 
-def unregister_spec(state: State, command: UnregisterSpec, ctx: DecisionContext) -> Applied:
+def unregister_spec(state: State, command: UnregisterSpec, ctx: DecisionContext) -> Decided:
     """Take a name out of the registry."""
     find_spec(state, command.name)
-    return Applied(events=[SpecUnregistered(name=command.name)], summary=f"unregistered {command.name}")
+    return Decided(events=[SpecUnregistered(name=command.name)], summary=f"unregistered {command.name}")
 
 
-def pause(state: State, command: Pause, ctx: DecisionContext) -> Applied:
+def pause(state: State, command: Pause, ctx: DecisionContext) -> Decided:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
         must(not found.paused, f"run {found.id} is paused already")
-        return Applied(events=[RunPaused(run_id=found.id)], summary=f"paused run {found.id}")
+        return Decided(events=[RunPaused(run_id=found.id)], summary=f"paused run {found.id}")
     must(not found.paused, f"{found.name} is paused already")
     if isinstance(found, Agent):
-        return Applied(events=[AgentPaused(agent_id=found.id)], summary=f"paused {found.name}")
-    return Applied(events=[SupervisorPaused(supervisor_id=found.id)], summary=f"paused {found.name}")
+        return Decided(events=[AgentPaused(agent_id=found.id)], summary=f"paused {found.name}")
+    return Decided(events=[SupervisorPaused(supervisor_id=found.id)], summary=f"paused {found.name}")
 
 
-def resume(state: State, command: Resume, ctx: DecisionContext) -> Applied:
+def resume(state: State, command: Resume, ctx: DecisionContext) -> Decided:
     """Resume what was paused, and try again what failed."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
         must(found.paused, f"run {found.id} is not paused")
-        return Applied(events=[RunResumed(run_id=found.id)], summary=f"resumed run {found.id}")
+        return Decided(events=[RunResumed(run_id=found.id)], summary=f"resumed run {found.id}")
     events = mended(found)
     must(found.paused or bool(events), f"{found.name} is not paused")
     if found.paused and isinstance(found, Agent):
         events.append(AgentResumed(agent_id=found.id))
     elif found.paused:
         events.append(SupervisorResumed(supervisor_id=found.id))
-    return Applied(events=events, summary=f"resumed {found.name}")
+    return Decided(events=events, summary=f"resumed {found.name}")
 
 
 def _pausable(state: State, target: str) -> Agent | Supervisor | Run:
@@ -190,7 +190,7 @@ def _needs(state: State, key: str, agent: Agent) -> bool:
     return state.queues[key].agents == [agent.id]
 
 
-def change_capabilities(state: State, command: ChangeCapabilities, ctx: DecisionContext) -> Applied:
+def change_capabilities(state: State, command: ChangeCapabilities, ctx: DecisionContext) -> Decided:
     """Give an agent other specialties; the tasks that it takes by capability follow."""
     agent = find_agent(state, command.agent)
     if agent.removing is not None:
@@ -218,7 +218,7 @@ def change_capabilities(state: State, command: ChangeCapabilities, ctx: Decision
         queues=able_queues_for(state, agent.supervisor_id, new, agent.name),
     )
     said = " ".join([*(f"+{word}" for word in added), *(f"-{word}" for word in removed)])
-    return Applied(
+    return Decided(
         events=[event, *left_behind(state, agent, event.queues)],
         summary=f"{agent.name}: {said}",
         result={"agent_id": agent.id, "specialties": list(new.specialties)},

@@ -3,7 +3,7 @@
 from engine.core.commands import Undo
 from engine.core.errors import Refused
 from engine.core.events import CommandUndone
-from engine.core.outcomes import Applied
+from engine.core.outcomes import Decided
 from engine.core.queries.undoing import as_command, left_by
 from engine.core.state import State, Undoable
 
@@ -41,10 +41,10 @@ def _why_not(state: State, command_id: str) -> str:
     return f"command {command_id} cannot be undone, or was already; {KINDS} can be"
 
 
-def undo_event(command_id: str, found: Undoable, applied: Applied) -> Applied:
+def undo_event(command_id: str, found: Undoable, decided: Decided) -> Decided:
     """Return what taking a command back does."""
-    return Applied(
-        events=[*applied.events, CommandUndone(command_id=command_id, command=found.command)],
-        summary=f"undid {found.command}: {applied.summary}",
-        result=applied.result | {"undone": command_id},
+    return Decided(
+        events=[*decided.events, CommandUndone(command_id=command_id, command=found.command)],
+        summary=f"undid {found.command}: {decided.summary}",
+        result=decided.result | {"undone": command_id},
     )

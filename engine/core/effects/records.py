@@ -6,9 +6,9 @@ from msgspec import field
 
 from engine.core.check import Check, Joining
 from engine.core.entities.memory import Exchange
-from engine.core.fact import fact
+from engine.core.records import fact
 from engine.core.spec import AgentSpec
-from engine.core.values import Held
+from engine.core.values import StoredValue
 
 
 @fact
@@ -19,7 +19,7 @@ class Input:
     agent: str
     """Name of the member that made it."""
     title: str
-    output: Held
+    output: StoredValue
 
 
 @fact
@@ -30,7 +30,7 @@ class Look:
     agent: str
     title: str
     status: str
-    output: Held
+    output: StoredValue
     error: str | None
 
 
@@ -47,12 +47,12 @@ class StartAttempt:
     spec: str
     """Content hash."""
     title: str
-    request: Held
-    input: Held
+    request: StoredValue
+    input: StoredValue
     takes: Literal["request", "previous", "context"]
     inputs: list[Input]
     """Outputs of the tasks before it in its graph, in order."""
-    steps: dict[str, Held]
+    steps: dict[str, StoredValue]
     """Steps that earlier attempts finished."""
     conversation: list[Exchange] = field(default_factory=list)
     """The runs before its own that it remembers, the oldest first."""
@@ -81,7 +81,7 @@ class CallAnswer:
 
     task_id: str
     ok: bool
-    output: Held
+    output: StoredValue
     error: str | None
 
 
@@ -152,7 +152,7 @@ class ReadText:
     """Read the text of a group's request and report `TextRead`."""
 
     task_id: str
-    input: Held
+    input: StoredValue
 
 
 @fact

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import field
 
-from engine.core.fact import JsonValue, entity
+from engine.core.records import JsonValue, entity
 
 
 @entity

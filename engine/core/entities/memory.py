@@ -3,8 +3,8 @@
 from msgspec import field
 
 from engine.core.entities.work import RunStatus, Utterance
-from engine.core.fact import entity
-from engine.core.values import Held, Usage
+from engine.core.records import entity
+from engine.core.values import StoredValue, Usage
 
 EXCHANGES = 50
 """How many finished runs of its conversation a new run remembers."""
@@ -37,7 +37,7 @@ class Insight:
     id: str
     agent_id: str
     """Whose."""
-    text: Held
+    text: StoredValue
     tags: list[str] = field(default_factory=list)
     importance: float
     """From 0 to 1; of too many the least important go, the oldest of these first."""
@@ -50,8 +50,8 @@ class Exchange:
 
     run_id: str
     status: RunStatus
-    request: Held = None
-    output: Held = None
+    request: StoredValue = None
+    output: StoredValue = None
     error: str | None = None
     said: list[Utterance] = field(default_factory=list)
     """What the model that answered said and heard between request and output; empty where no model did, or where it is

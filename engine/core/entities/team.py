@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from engine.core.entities.memory import Conversation, TrackRecord
-from engine.core.fact import entity
 from engine.core.options import Balance, SupervisorOptions
+from engine.core.records import entity
 from engine.core.spec import Aggregation
 from engine.core.values import Usage
 

@@ -7,12 +7,12 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
-from engine.core.fact import JsonValue, entity
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.records import JsonValue, entity
 from engine.core.shared import EMPTY
 from engine.core.spec import FailurePolicy
-from engine.core.values import Held, Usage
+from engine.core.values import StoredValue, Usage
 
 
 class TaskStatus(StrEnum):
@@ -70,7 +70,7 @@ class Utterance:
 
     role: Literal["user", "assistant", "tool", "summary"]
     """`summary`: what was said before it, in short."""
-    content: Held = None
+    content: StoredValue = None
     """Of an assistant or a summary, the output of its step; of a tool, the result."""
     call_id: str = ""
     """Of a tool: the call that it answers."""
@@ -157,7 +157,7 @@ class Task:
     passed_by: bool = False
     """It was skipped because its branch was not taken, which does not skip what comes after other branches too."""
     status: TaskStatus = TaskStatus.WAITING
-    input: Held = None
+    input: StoredValue = None
     takes: Takes = "request"
     """Its text: the input of its graph; the output before it; the input and all outputs before it; its own input."""
     after: Sequence[str] = ()
@@ -212,7 +212,7 @@ class Task:
     retry_at_ms: int | None = None
     agent_id: str | None = None
     """The last agent that worked on it."""
-    steps: Mapping[str, Held] = EMPTY
+    steps: Mapping[str, StoredValue] = EMPTY
     """Outputs of finished steps by their key, never run again."""
     calling: Mapping[str, str] = EMPTY
     """Tools that it has begun to call and must not call twice, by their step's key, while no end is recorded."""
@@ -245,7 +245,7 @@ class Task:
     """The call that asked for it, of its parent or of `asked_by`."""
     asked_by: str | None = None
     """The task whose attempt asked for it, where a switch of the strategy has made it a node of a graph."""
-    output: Held = None
+    output: StoredValue = None
     said: Sequence[Utterance] = ()
     """What the model that did it said and heard after the request, where its run has a conversation."""
     error: str | None = None
@@ -270,7 +270,7 @@ class Run:
 
     id: str
     supervisor_id: str
-    request: Held
+    request: StoredValue
     title: str
     root_id: str
     """The group task that stands for the whole request."""
@@ -342,9 +342,9 @@ class RunSummary:
     id: str
     supervisor_id: str
     title: str
-    request: Held
+    request: StoredValue
     status: RunStatus
-    output: Held
+    output: StoredValue
     error: str | None
     strategy: str
     tasks: int

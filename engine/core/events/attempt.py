@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.fact import JsonValue, fact
+from engine.core.records import JsonValue, fact
 from engine.core.state import ParkedFor
 from engine.core.values import Usage
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Raw, field
 
-from engine.core.fact import JsonValue, fact
+from engine.core.records import JsonValue, fact
 
 
 @fact

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Literal
 
-from engine.core.fact import fact
+from engine.core.records import fact
 
 
 @fact

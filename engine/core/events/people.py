@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from engine.core.fact import fact
+from engine.core.records import fact
 
 
 @fact

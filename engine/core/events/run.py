@@ -6,12 +6,12 @@ from msgspec import field
 
 from engine.core.check import Takes
 from engine.core.events.task import NodePlan
-from engine.core.fact import JsonValue, fact
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.records import JsonValue, fact
 from engine.core.spec import Aggregation, FailurePolicy
 from engine.core.state import RunStatus
-from engine.core.values import Held, Usage
+from engine.core.values import StoredValue, Usage
 
 
 @fact
@@ -133,7 +133,7 @@ class RunFigures:
 
     supervisor_id: str
     title: str
-    request: Held
+    request: StoredValue
     strategy: str
     tasks: int
     done: int
@@ -152,7 +152,7 @@ class RunFinished:
     at_ms: int = 0
     run_id: str
     status: RunStatus
-    output: Held
+    output: StoredValue
     figures: RunFigures
     error: str | None = None
     following: list[str] = field(default_factory=list)

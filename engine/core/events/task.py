@@ -5,9 +5,9 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
-from engine.core.fact import JsonValue, fact
+from engine.core.records import JsonValue, fact
 from engine.core.state import CallKind, TaskStatus
-from engine.core.values import Held
+from engine.core.values import StoredValue
 
 
 @fact
@@ -32,7 +32,7 @@ class NodePlan:
     sees: list[str] | None = None
     need: int | None = None
     tolerated: bool = False
-    input: Held = None
+    input: StoredValue = None
     """Its own item, where it takes that."""
 
 
@@ -89,7 +89,7 @@ class GroupEnded:
     run_id: str = ""
     task_id: str
     status: TaskStatus
-    output: Held
+    output: StoredValue
     error: str | None = None
 
 

@@ -4,8 +4,8 @@ from typing import Literal
 
 from msgspec import field
 
-from engine.core.fact import fact
 from engine.core.options import SupervisorOptions
+from engine.core.records import fact
 from engine.core.spec import AgentSpec, Aggregation
 from engine.core.state import SwapMode
 from engine.core.values import Usage

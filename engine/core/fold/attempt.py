@@ -37,7 +37,7 @@ from engine.core.queries.queues import back_queue
 from engine.core.queries.tree import why_cancelled
 from engine.core.shared import drop, put
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
-from engine.core.values import held
+from engine.core.values import stored_value
 
 _DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
 
@@ -138,7 +138,7 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
 
 def _step_recorded(state: State, event: StepRecorded) -> None:
     task = state.tasks[event.task_id]
-    task.steps = put(task.steps, event.key, held(event.output, state.seq, "output"))
+    task.steps = put(task.steps, event.key, stored_value(event.output, state.seq, "output"))
     task.calling = drop(task.calling, event.key)
     for steer_id in event.steers:
         task.steers = drop(task.steers, steer_id)
@@ -208,7 +208,7 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
     charge(state, task, agent, event.usage)
-    task.output = held(event.output, state.seq, "output")
+    task.output = stored_value(event.output, state.seq, "output")
     if event.said or task.said:
         task.said = utterances(state, task, event.said)
     end(state, task, _DONE)
@@ -245,7 +245,7 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
             begin_again(state, task, event.attempt)
         return
     if event.partial is not None:
-        task.output = held(event.partial, state.seq, "partial")
+        task.output = stored_value(event.partial, state.seq, "partial")
     status = TaskStatus.CANCELLED if event.limit is None else TaskStatus.FAILED
     end(state, task, status, error=event.limit or why_cancelled(state, task))
 
@@ -255,7 +255,7 @@ def _attempt_set_aside(state: State, event: AttemptSetAside) -> None:
     agent = _close(state, task, stuck=event.stuck)
     charge(state, task, agent, event.usage)
     if event.partial is not None:
-        task.output = held(event.partial, state.seq, "partial")
+        task.output = stored_value(event.partial, state.seq, "partial")
     task.status = _WAITING
     enqueue(state, task, again=True)
 

@@ -15,7 +15,7 @@ from engine.core.state import (
     Task,
     Utterance,
 )
-from engine.core.values import Held, held
+from engine.core.values import StoredValue, stored_value
 
 
 def join(state: State, run: Run) -> None:
@@ -65,9 +65,9 @@ def utterances(state: State, task: Task, said: Sequence[Said]) -> list[Utterance
     ]
 
 
-def _content(state: State, task: Task, said: Said, place: int) -> Held:
+def _content(state: State, task: Task, said: Said, place: int) -> StoredValue:
     if not said.key:
-        return held(said.text, state.seq, "said", place, "text")
+        return stored_value(said.text, state.seq, "said", place, "text")
     call = task.calls.get(said.key)
     if said.key in task.steps or call is None:
         return task.steps.get(said.key)

@@ -13,7 +13,7 @@ from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
 from engine.core.shared import drop, put
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
-from engine.core.values import held
+from engine.core.values import stored_value
 
 
 def doubt(state: State, task: Task) -> None:
@@ -71,11 +71,11 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> None:
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
         said, path = (event.answer, "answer") if event.output is None else (event.output, "output")
-        task.steps = put(task.steps, str(event.detail["key"]), held(said, state.seq, path))
+        task.steps = put(task.steps, str(event.detail["key"]), stored_value(said, state.seq, path))
     elif task is not None and event.answer == "use":
-        task.output = held(event.output, state.seq, "output")
+        task.output = stored_value(event.output, state.seq, "output")
     elif task is not None and event.kind == "doubt" and event.answer == "ran":
-        task.steps = put(task.steps, str(event.detail["key"]), held(event.output, state.seq, "output"))
+        task.steps = put(task.steps, str(event.detail["key"]), stored_value(event.output, state.seq, "output"))
 
 
 def _question_withdrawn(state: State, event: QuestionWithdrawn) -> None:

@@ -10,7 +10,6 @@ from engine.core.events import (
     SupervisorChanged,
     SupervisorLeaving,
 )
-from engine.core.fact import changed
 from engine.core.fold.accounting import note_supervisor
 from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
 from engine.core.fold.queues import serve
@@ -19,6 +18,7 @@ from engine.core.fold.team import forget_unused_specs, learn
 from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue, own_queue
 from engine.core.queries.tree import above_of, agents_in, below_of
+from engine.core.records import changed
 from engine.core.shared import put
 from engine.core.state import State, Supervisor, Tuning
 

@@ -3,7 +3,7 @@
 from engine.core.events import PartRecorded, Remembered
 from engine.core.fold.timers import Handlers, note
 from engine.core.state import INSIGHTS, PARTS, Agent, Insight, State
-from engine.core.values import held
+from engine.core.values import stored_value
 
 
 def _remembered(state: State, event: Remembered) -> None:
@@ -17,7 +17,7 @@ def _remembered(state: State, event: Remembered) -> None:
     state.insights[event.insight_id] = Insight(
         id=event.insight_id,
         agent_id=agent.id,
-        text=held(event.text, state.seq, "text"),
+        text=stored_value(event.text, state.seq, "text"),
         tags=list(event.tags),
         importance=event.importance,
         at_ms=event.at_ms,

@@ -10,7 +10,6 @@ from engine.core.events import (
     RunSubmitted,
     StrategySwitched,
 )
-from engine.core.fact import changed
 from engine.core.finished import summary_of
 from engine.core.fold import conversation
 from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
@@ -21,14 +20,15 @@ from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, Handlers, drop_all, note
 from engine.core.queries.tree import below
+from engine.core.records import changed
 from engine.core.shared import EMPTY, extend
 from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
-from engine.core.values import held, preview
+from engine.core.values import preview, stored_value
 
 
 def _run_submitted(state: State, event: RunSubmitted) -> None:
     note(state, event.run_id)
-    request = held(event.request, state.seq, "request")
+    request = stored_value(event.request, state.seq, "request")
     run = Run(
         id=event.run_id,
         supervisor_id=event.supervisor_id,

@@ -30,7 +30,7 @@ from engine.core.queries.inputs import input_of
 from engine.core.queries.queues import own_queue, turn_key
 from engine.core.shared import EMPTY, extend, put
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
-from engine.core.values import held
+from engine.core.values import stored_value
 
 
 def add_task(state: State, task: Task) -> None:
@@ -168,7 +168,7 @@ def _delegated(state: State, event: Delegated) -> None:
             title=child.title,
             queue=child.queue,
             worker_id=child.worker_id,
-            input=held(child.input, seq, "children", place, "input"),
+            input=stored_value(child.input, seq, "children", place, "input"),
             optional=child.optional,
             call_key=event.call_key,
             priority=parent.priority,

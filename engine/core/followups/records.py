@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from engine.core.fact import JsonValue, fact
+from engine.core.records import JsonValue, fact
 from engine.core.state import RunStatus
 
 

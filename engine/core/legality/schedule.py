@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.core.scheduler import Schedule
-from engine.core.scheduler.lines import Ranking
+from engine.core.scheduler.ready_queues import Ranking
 from engine.core.state import State
 
 

@@ -7,13 +7,13 @@ from engine.core.commands import SetDeadline
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
-from engine.core.fact import fact
 from engine.core.fold.accounting import deadline_above
 from engine.core.limits import WARN_AT, Limits
 from engine.core.options import GRACE_S
-from engine.core.outcomes import Applied
+from engine.core.outcomes import Decided
 from engine.core.queries.targets import find_work
 from engine.core.queries.tree import above_of, halted, inherited
+from engine.core.records import fact
 from engine.core.state import Run, RunSummary, State, Supervisor, Task, Timer
 
 
@@ -67,7 +67,7 @@ def _warn_at(state: State, supervisor: Supervisor, limits: Limits | None) -> flo
     return WARN_AT if said is None else said.warn_at
 
 
-def set_deadline(state: State, command: SetDeadline, ctx: DecisionContext) -> Applied:
+def set_deadline(state: State, command: SetDeadline, ctx: DecisionContext) -> Decided:
     """Change by when a run or a task has to have ended; never later than that of what it is part of."""
     found = find_work(state, command.target)
     if isinstance(found, RunSummary):
@@ -83,7 +83,7 @@ def set_deadline(state: State, command: SetDeadline, ctx: DecisionContext) -> Ap
     return _set_for_run(state, run, wanted_s, ctx)
 
 
-def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: DecisionContext) -> Applied:
+def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: DecisionContext) -> Decided:
     if run.cancelling or state.tasks[run.root_id].ended:
         raise Refused(f"run {run.id} is being stopped already; it needs no deadline")
     supervisor = state.supervisors.get(run.supervisor_id)
@@ -103,7 +103,7 @@ def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: DecisionCo
     return _applied(run.id, None, deadline, f"run {run.id}")
 
 
-def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: DecisionContext) -> Applied:
+def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: DecisionContext) -> Decided:
     if task.ended:
         raise Refused(f"task {task.id} has ended already ({task.status.value}); it needs no deadline")
     if task.cancelling or state.runs[task.run_id].cancelling:
@@ -119,7 +119,7 @@ def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: Decisio
     return _applied(task.run_id, task.id, deadline, f"task {task.id}")
 
 
-def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: str) -> Applied:
+def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: str) -> Decided:
     event = DeadlineSet(
         run_id=run_id,
         task_id=task_id,
@@ -128,7 +128,7 @@ def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: 
         warn_ms=None if deadline is None else deadline.warn_ms,
     )
     said = "has no deadline of its own" if deadline is None else f"has to have ended in {seconds(deadline.after_ms)}"
-    return Applied(events=[event], summary=f"{what} {said}", result={"deadline_ms": event.deadline_ms})
+    return Decided(events=[event], summary=f"{what} {said}", result={"deadline_ms": event.deadline_ms})
 
 
 def seconds(time_ms: int) -> str:

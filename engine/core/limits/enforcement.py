@@ -18,7 +18,6 @@ from engine.core.events import (
     TaskFailed,
     TaskRequeued,
 )
-from engine.core.fact import fact
 from engine.core.followups import ActOnAnswer, CheckBudget
 from engine.core.limits.budget import (
     AMOUNTS,
@@ -35,6 +34,7 @@ from engine.core.outcomes import ask, of_attempt
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
+from engine.core.records import fact
 from engine.core.signals import AttemptStopped, BudgetShort
 from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Timer, timer_id
 

@@ -11,9 +11,9 @@ its own in the state, and every chain ends.
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from engine.core.fact import changed, fact
 from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
 from engine.core.queries.tree import inherited
+from engine.core.records import changed, fact
 from engine.core.state import Agent, State, Task
 from engine.core.validation.bounds import DAY_S
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from engine.core.fact import JsonValue, fact, names
 from engine.core.queries.tree import above_of
+from engine.core.records import JsonValue, fact, names
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 from engine.core.values import TextRef, Usage, preview

@@ -1,7 +1,7 @@
 """What a task is given to work on: outputs before it in its graph, and in the graphs around it."""
 
 from engine.core.state import State, Task, TaskStatus
-from engine.core.values import Held
+from engine.core.values import StoredValue
 
 
 def seen_by(state: State, task: Task) -> list[Task]:
@@ -33,7 +33,7 @@ def all_seen_by(state: State, task: Task) -> list[Task]:
     return found
 
 
-def input_of(state: State, group: Task) -> Held:
+def input_of(state: State, group: Task) -> StoredValue:
     """Return the input of a group: the last output before it, if it takes that and there is one."""
     before = all_seen_by(state, group) if group.takes == "previous" else []
     return before[-1].output if before else group.input

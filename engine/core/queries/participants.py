@@ -8,10 +8,10 @@ from engine.core.candidate import category_stem, profile_of
 from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import choose_category, nearest
 from engine.core.errors import NoAgentMatches, Refused
-from engine.core.fact import JsonValue, fact
 from engine.core.queries.suiting import candidate_of, chosen_for, index_of
 from engine.core.queries.targets import member_name
 from engine.core.queries.tree import agents_in, gets_work_from, teams_in
+from engine.core.records import JsonValue, fact
 from engine.core.state import Agent, State, Supervisor, Task
 from engine.core.strategies import settings_for
 from engine.core.strategies.parallel_then_synthesis import WORDS_OF_COMBINING

@@ -11,7 +11,6 @@ from engine.core.candidate import names_it, suits
 from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import Event, QueueMade
-from engine.core.fact import changed, fact
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
 from engine.core.queries.queues import (
     FEW,
@@ -25,6 +24,7 @@ from engine.core.queries.queues import (
 )
 from engine.core.queries.suiting import Fit, candidate_from, candidate_of, fit_of
 from engine.core.queries.tree import Ring, above_of, agents_in, rings, teams_in
+from engine.core.records import changed, fact
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 

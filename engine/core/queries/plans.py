@@ -6,7 +6,7 @@ that is shown whole has them below their task: `planned_by` says whose they are,
 
 from collections.abc import Iterator
 
-from engine.core.fact import fact
+from engine.core.records import fact
 from engine.core.state import State, Task
 
 

@@ -4,8 +4,8 @@ from engine.core.decide import carry_out as preview
 from engine.core.decide.loading import plan_of
 from engine.core.decide.strategy import switched
 from engine.core.decide.swapping import refusals, swap_mode
-from engine.core.fact import fact
 from engine.core.queries.targets import find_agent
+from engine.core.records import fact
 from engine.core.state import Attempt, State, SwapMode, Task
 
 __all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview", "switched"]

@@ -12,7 +12,7 @@ from engine.core.events import StepRecorded
 from engine.core.keys import stem_of
 from engine.core.queries.conversation import remembered_by
 from engine.core.state import Exchange, State, Task
-from engine.core.values import Held
+from engine.core.values import StoredValue
 
 Role: TypeAlias = Literal["part", "user", "assistant", "tool", "steer", "summary"]
 """`part`: a system prompt or the schemas of tools, whose hash stands in place of the content; `steer`: a person, as the
@@ -23,7 +23,7 @@ class Sent(NamedTuple):
     """One message."""
 
     role: Role
-    content: Held | dict[str, Any] | list[Any]
+    content: StoredValue | dict[str, Any] | list[Any]
     """Of an assistant, its recorded answer, or a text; of a summary, its recorded step, or a text."""
     name: str = ""
     """Of a tool: what was called."""

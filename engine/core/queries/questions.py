@@ -1,7 +1,7 @@
 """Questions that wait for a person: which are alike, and which of them an answer names."""
 
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import Escalation, State
 
 

@@ -7,7 +7,7 @@ supervisor above it, and what is below that, level by level; and so on, to the r
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from engine.core.fact import fact
+from engine.core.records import fact
 from engine.core.state import Agent, Run, State, Supervisor, Task, TaskStatus
 
 Node = TypeVar("Node", Supervisor, Task)

@@ -25,9 +25,9 @@ from engine.core.commands import (
     Undo,
 )
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
 from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work
 from engine.core.queries.tree import tasks_of
+from engine.core.records import JsonValue
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Literal, TypeAlias
 
-from engine.core.fact import fact
 from engine.core.queries.able import AWAY
 from engine.core.queries.queues import few_of, is_of_few, is_shared
 from engine.core.queries.tree import above_of
+from engine.core.records import fact
 from engine.core.scheduler import Schedule
 from engine.core.scheduler.free import full_of_processes
 from engine.core.state import Agent, ParkedFor, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id

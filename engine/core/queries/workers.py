@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from engine.core.fact import fact
 from engine.core.queries.able import has_anybody_able, why_not_able, why_team_is_not_able
 from engine.core.queries.track_record import track_record_of
 from engine.core.queries.tree import agents_of
+from engine.core.records import fact
 from engine.core.state import Agent, State, Supervisor, Task, TrackRecord
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from engine.core.queries.able import is_able
 from engine.core.queries.queues import is_of_few
 from engine.core.queries.tree import above_of
-from engine.core.scheduler.lines import Line
+from engine.core.scheduler.ready_queues import Line
 from engine.core.state import Agent, Queue, State, Supervisor
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from engine.core.fold.slots import must_grow
 from engine.core.queries.queues import back_queue
 from engine.core.queries.tree import above_of, agents_in, below_of
 from engine.core.scheduler.free import full_of_processes, is_free, limits_on_processes
-from engine.core.scheduler.lines import Line, Ranking
+from engine.core.scheduler.ready_queues import Line, Ranking
 from engine.core.scheduler.slots import Slots, leads_to, offer
 from engine.core.state import Agent, State, Supervisor, Task, timer_id
 from engine.core.validation.bounds import LOWEST_PRIORITY

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.core.options import AGEING_S, Balance, Preempt
 from engine.core.queries.tree import above_of, inherited
-from engine.core.scheduler.lines import Line, Ranking
+from engine.core.scheduler.ready_queues import Line, Ranking
 from engine.core.state import State, Supervisor
 
 NEVER_MS = 10**15

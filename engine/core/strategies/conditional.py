@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from engine.core.check import Check, Takes
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.strategies.guard import asks_status, check_guard
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, member, names_once, one_of, strings

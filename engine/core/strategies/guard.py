@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 KINDS = ("status", "contains", "names", "matches", "json")
 STATUSES = ("done", "failed", "cancelled", "skipped")

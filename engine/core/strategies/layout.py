@@ -7,7 +7,7 @@ had not started, and is otherwise context for whatever begins first.
 from collections.abc import Iterable, Sequence
 
 from engine.core.check import Check, Joining, Takes
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.strategies.wiring import Made, Nodes, Settings, Wiring
 
 

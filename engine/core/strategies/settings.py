@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.spec import AGGREGATIONS
 from engine.core.strategies.wiring import Settings
 

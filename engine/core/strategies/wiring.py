@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
-from engine.core.fact import JsonValue, fact
+from engine.core.records import JsonValue, fact
 from engine.core.spec import Aggregation
 
 JOIN = "+join"

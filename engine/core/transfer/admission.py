@@ -15,9 +15,9 @@ from msgspec import Struct
 from engine.core.codec import open_fields
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.fact import fields
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
+from engine.core.records import fields
 from engine.core.signals import EngineBegan
 from engine.core.spec import spec_hash
 from engine.core.state import SUMMARIES, RunStatus, State, TrackRecord

@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr
 
 from engine.core.code import references_of, references_set
 from engine.core.codec import decode_state, decode_strictly, encode_state
-from engine.core.fact import JsonValue, changed
+from engine.core.records import JsonValue, changed
 from engine.core.spec import BOUND
 from engine.core.state import State
 from engine.core.transfer.table import Table, default_of

@@ -14,9 +14,9 @@ from engine.core.decision_context import DecisionContext
 from engine.core.declared import OPTIONS
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
-from engine.core.fact import JsonValue, changed
 from engine.core.fold import fold
 from engine.core.queries.tree import below_of, inherited
+from engine.core.records import JsonValue, changed
 from engine.core.shared import drop
 from engine.core.signals import EngineBegan
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import force_setattr
 
-from engine.core.fact import fact
+from engine.core.records import fact
 from engine.core.state import Call, Conversation, State
 from engine.core.transfer.table import Table
 

@@ -11,7 +11,7 @@ from engine.core.followups import FollowUp, followups_of
 from engine.core.legality import faults_of
 from engine.core.scheduler import Schedule
 from engine.core.state import State
-from engine.core.values import Held
+from engine.core.values import StoredValue
 
 
 def go_to_rest(state: State, events: Iterable[Event]) -> None:
@@ -42,7 +42,7 @@ def _is_owed(state: State, pending: list[FollowUp]) -> bool:
         return True
 
 
-def change_step(state: State, task_id: str, key: str, output: Held, *, later: Collection[str]) -> None:
+def change_step(state: State, task_id: str, key: str, output: StoredValue, *, later: Collection[str]) -> None:
     """Give a recorded step another output, and drop what came after it in its task.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import astuple
 
-from engine.core.fact import fields, names
+from engine.core.records import fields, names
 from engine.core.state import State
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 from msgspec import Struct
 
 from engine.core.errors import BadValue
-from engine.core.fact import fields
+from engine.core.records import fields
 from engine.core.validation.rules import Check, Wrong, rule_for, shown
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args, get_origin
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 Check: TypeAlias = Callable[[Any], Any]
 """Returns the value in the one shape that it has in records; raises `Wrong`."""

@@ -7,7 +7,7 @@ loop records.
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.models.records import ToolSchema
 from engine.runtimes.model.tools import Arguments, error_result, tool_step
 from engine.runtimes.work import Work

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult, OwnTool

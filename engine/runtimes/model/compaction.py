@@ -6,7 +6,7 @@ is written down by the model itself.
 
 import json
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.models.records import Message
 from engine.runtimes.model.conversation import Conversation, length_of
 from engine.runtimes.model.turn import Turns

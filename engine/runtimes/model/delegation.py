@@ -6,9 +6,9 @@ call is made, not when its schema was.
 
 from collections.abc import Sequence
 
-from engine.core.fact import JsonValue
 from engine.core.queries.track_record import category_told
 from engine.core.queries.workers import Worker, why_no_worker, workers_of
+from engine.core.records import JsonValue
 from engine.core.state import State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema

@@ -6,7 +6,7 @@ another form is told why and asked once again, and fails then.
 
 from dataclasses import dataclass
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.state import State, Task
 from engine.core.strategies.guard import in_words
 

@@ -11,7 +11,7 @@ from functools import partial
 import anyio
 import msgspec
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import Call, Message, ModelAnswer, ModelError, ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult

@@ -10,10 +10,10 @@ import anyio
 
 from engine.core.commands import AddAgent
 from engine.core.errors import BadValue
-from engine.core.fact import JsonValue, changed
 from engine.core.limits import Limits
 from engine.core.queries.targets import at
 from engine.core.queries.workers import workers_of
+from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError
 from engine.models.records import ToolSchema

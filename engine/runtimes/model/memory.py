@@ -3,7 +3,7 @@
 import msgspec
 
 from engine.core.errors import BadValue
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in

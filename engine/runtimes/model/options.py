@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 
 TOOL_NAMES = (

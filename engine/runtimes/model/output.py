@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.strict_json import strict_json
 from engine.errors import Unusable
 

@@ -1,6 +1,6 @@
 """The tool by which a model asks a person."""
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.models.records import ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema

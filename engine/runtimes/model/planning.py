@@ -7,7 +7,7 @@ is seen, and an attempt that goes on is answered by the same tasks.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import PlannedItem
 from engine.core.values import preview
 from engine.errors import DelegationFailed

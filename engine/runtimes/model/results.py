@@ -3,7 +3,7 @@
 Rule: the journal has a result whole; what the model is shown of it follows from that and from the options alone.
 """
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.models.records import ToolSchema
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.tools import Arguments, error_result, object_schema

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from engine.core.fact import JsonValue
 from engine.core.queries.workers import leads
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
 from engine.runtimes.base import Runtime

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 import anyio
 from pydantic import Field
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.joins import Result, concat
 from engine.runtimes.model.conversation import Conversation

@@ -7,7 +7,7 @@ that must not be called twice is announced before it begins, so that an engine t
 from collections.abc import Mapping
 from typing import Protocol
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
 from engine.runtimes.toolbox.calling import ToolError

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema
 from engine.runtimes.model.errors import all_failed

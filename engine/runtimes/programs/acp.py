@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.core.code import program_reference
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
 from engine.garbage import importing

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.core.decide.asking import ALLOW_ONCE, ALLOWS, REJECT_ONCE
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.people import FOUR_OPTIONS
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write

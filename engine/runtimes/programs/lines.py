@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 
 
 class TextLine(Struct, tag_field="type", tag="text"):

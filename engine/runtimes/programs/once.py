@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.runtimes.values import shown_input
 from engine.runtimes.work import Work, of_attempt

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.runtimes.programs.worktree import GitFailed, Worktree, added, found, removed, repository_of
 from engine.runtimes.threads import Threads

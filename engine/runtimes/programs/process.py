@@ -12,7 +12,7 @@ from pathlib import Path
 from anyio.lowlevel import checkpoint
 
 from engine.core.code import program_reference
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.base import Runtime

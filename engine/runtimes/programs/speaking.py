@@ -6,7 +6,7 @@ import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.people import STEERED, turn_of

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.tools import KEY, ToolOptions, takes_key

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import Unusable
 from engine.runtimes.toolbox.calling import ToolError, approved, performed, told
 from engine.runtimes.toolbox.gate import Gate

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from engine.core.fact import JsonValue
 from engine.core.model_spec import McpSpec
+from engine.core.records import JsonValue
 from engine.errors import EngineError, Unusable
 from engine.garbage import importing
 from engine.runtimes.programs.watched import Program

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import EngineError, Unusable
 from engine.models.records import ToolSchema
 from engine.runtimes.toolbox.docstrings import described

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from engine.core.fact import JsonValue
+from engine.core.records import JsonValue
 from engine.errors import EngineError, ToolRejected
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
 from engine.runtimes.toolbox.gate import Gate

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.core import events
-from engine.core.fact import changed
+from engine.core.records import changed
 from engine.core.spec import spec_hash
 from engine.simulation.laws.registry import law
 from engine.simulation.shadow_ledger import ShadowLedger

@@ -4,7 +4,7 @@ from typing import Any
 
 from engine.core import events
 from engine.core.state import INSIGHTS, State
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.simulation.ledger import Ledger
 
 
@@ -38,5 +38,5 @@ class MemoryLedger(Ledger):
             if (ids := agent.insights)
         }
 
-    def _text(self, value: Held) -> str:
+    def _text(self, value: StoredValue) -> str:
         return str(self._resolve(value))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from engine.core import events
-from engine.core.fact import changed
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
 from engine.simulation.ledger import Ledger

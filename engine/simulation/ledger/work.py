@@ -10,7 +10,7 @@ from engine.core.limits import Limits
 from engine.core.queries.conversation import remembered_by
 from engine.core.spec import AgentSpec, FailurePolicy
 from engine.core.state import OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
-from engine.core.values import Held
+from engine.core.values import StoredValue
 from engine.simulation.ledger import Ledger
 
 
@@ -144,7 +144,7 @@ class Question:
 class WorkBook(Ledger):
     """Every open run with its tasks; every open question."""
 
-    def __init__(self, resolve: Callable[[Held], Any]) -> None:
+    def __init__(self, resolve: Callable[[StoredValue], Any]) -> None:
         self.resolve = resolve
         """Returns what stands in the journal for what an event holds by reference."""
         self.runs: dict[str, RunEntry] = {}

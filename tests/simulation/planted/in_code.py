@@ -7,15 +7,15 @@ from engine.core import auto_tuning, step
 from engine.core.decide import attempts, failing, strategy
 from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
-from engine.core.fact import changed
 from engine.core.fold import attempt as fold_attempt
 from engine.core.followups import followups_of
 from engine.core.followups import table as followups_table
+from engine.core.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.state import State
 from engine.host import attempts as host_attempts
-from engine.host import disk, runtime_pool
 from engine.host import effects as host_effects
+from engine.host import journal_writer, runtime_pool
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch
 from engine.host.loop import Loop
@@ -30,7 +30,7 @@ def _answers_that_get_lost(patch: Patch) -> None:
 
 
 def _a_stale_token(patch: Patch) -> None:
-    real = disk.append
+    real = journal_writer.append
 
     async def append(*args: Any) -> None:
         try:
@@ -38,7 +38,7 @@ def _a_stale_token(patch: Patch) -> None:
         except Deposed:
             return
 
-    patch.setattr(disk, "append", append)
+    patch.setattr(journal_writer, "append", append)
 
 
 def _deeds_before_the_disk(patch: Patch) -> None:
@@ -101,7 +101,7 @@ BUGS: list[Bug] = [
         _answers_that_get_lost,
         engine.whatever_can_move_has_moved,
     ),
-    planted("a deposed engine goes on as if it had written", disk.append, _a_stale_token, "disk_before_deed"),
+    planted("a deposed engine goes on as if it had written", journal_writer.append, _a_stale_token, "disk_before_deed"),
     planted("deeds come before the disk", Loop._carry_out, _deeds_before_the_disk, "disk_before_deed"),
     planted("a new engine sets no timers", restart_effects, _no_timers_at_a_restart, engine.timers_fire),
     planted(

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from engine.core.commands import LoadTeam, SupervisorSpec
-from engine.core.fact import JsonValue, changed, names
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
+from engine.core.records import JsonValue, changed, names
 from engine.core.spec import AGGREGATIONS, AgentSpec
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES

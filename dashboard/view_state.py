@@ -6,12 +6,12 @@ from pathlib import Path
 from dashboard.feed import Feed
 from dashboard.playback import Playback
 from dashboard.views.digest import digest
-from dashboard.views.header import Glimpse, Situation, engine_time_ms
+from dashboard.views.header import Situation, ViewState, engine_time_ms
 from dashboard.views.past import Moment
 from engine.core.state import State
 
 
-def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool) -> Glimpse:
+def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool) -> ViewState:
     """Return the team at the moment that is shown, and what is known about its engine."""
     now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
     past = playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
@@ -25,12 +25,12 @@ def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bo
     state = State() if situation.opening else feed.state
     counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
-    return Glimpse(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
+    return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
 
 
-def _look_back(playback: Playback, past: Moment, now: Situation) -> Glimpse:
+def _look_back(playback: Playback, past: Moment, now: Situation) -> ViewState:
     """Leave out what is known only of the present: the live file, and which engine holds the database."""
     then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=0.0, behind=0, opening=False)
     counts = digest(playback.state)
     playback.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
-    return Glimpse(playback.state, counts, {}, then, playback.names, playback.activity, playback.recent, past)
+    return ViewState(playback.state, counts, {}, then, playback.names, playback.activity, playback.recent, past)
