@@ -72,19 +72,19 @@ OUTCOMES = 1000
 UNDOABLE = 100
 """How many commands can be taken back."""
 NO_CODE = ("", "")
-"""Of an agent whose code has no hash: that of its generation, and of the one before."""
+"""Code hashes (current generation, previous generation) of an agent whose code has none."""
 
 
 @entity
 class State:
-    """Everything that a supervisor decides from."""
+    """Everything that decisions are made from."""
 
     seq: int = 0
     """The last event that was folded."""
     at_ms: int = 0
     """When it happened, UTC milliseconds."""
     minted: dict[str, int] = field(default_factory=dict)
-    """The last number given to an id, by its letter."""
+    """Last number issued for each kind of id, by the letter of the kind; ids are never used twice."""
     engine: Engine | None = None
     team: Team | None = None
     supervisors: dict[str, Supervisor] = field(default_factory=dict)
@@ -95,15 +95,15 @@ class State:
     trusted: dict[str, str] = field(default_factory=dict)
     """References that may be imported, each with the hash of its code when it was trusted; empty for installed code."""
     code: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Of agents whose code has a hash: that of their generation, and of the one before."""
+    """Code hashes (current generation, previous generation) of agents whose code has them."""
     agents: dict[str, Agent] = field(default_factory=dict)
     declared: dict[str, Declaration] = field(default_factory=dict)
-    """Members that a program or a team file declared; who was added otherwise is not among them."""
+    """Members that a program or a team file declared; members added by a command are not in it."""
     queues: dict[str, Queue] = field(default_factory=dict)
     pools: Ids = field(default_factory=OrderedDict)
     """Agents that are pools."""
     leaving: Ids = field(default_factory=OrderedDict)
-    """Supervisors and agents that go when nothing of their work is open."""
+    """Supervisors and agents that are removed once their last work has ended."""
     runs: dict[str, Run] = field(default_factory=dict)
     """Open runs."""
     tasks: dict[str, Task] = field(default_factory=dict)
@@ -114,13 +114,13 @@ class State:
     grants: dict[str, Grant] = field(default_factory=dict)
     """What people said of tools for longer than one answer."""
     ledgers: dict[str, Ledger] = field(default_factory=dict)
-    """Of those whose budgets were warned about or extended."""
+    """Budget warnings and extensions, by the id of the task, run, agent or supervisor."""
     limited: Ids = field(default_factory=OrderedDict)
-    """Specs, supervisors and open runs that say what may be spent, by content hash or id."""
+    """Specs, supervisors and open runs that set a budget, by content hash or id. Empty skips all budget checks."""
     insights: dict[str, Insight] = field(default_factory=dict)
     """What agents remember; each is in the list of its agent."""
     parts: Ids = field(default_factory=OrderedDict)
-    """Parts of prompts by content hash, with the event that carries each; the one that was used last stands last."""
+    """Prompt parts by content hash, with the event that carries each, in order of last use."""
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)
@@ -132,13 +132,13 @@ class State:
     runs_total: int = 0
     usage: Usage = field(default_factory=Usage)
     schedule: ClassVar[Any] = None
-    """What can begin (`scheduler.Schedule`), kept current for who decides; None for who only folds. Never encoded."""
+    """The `scheduler.Schedule` of a process that decides; None in a process that only folds. Never encoded."""
     incoming: "Incoming | None" = None
-    """What has come of an archive that is being taken in; nothing of it is part of the team yet."""
+    """The parts received so far of an archive being imported; none of it is part of the team yet."""
 
     @property
     def roots(self) -> list[Supervisor]:
-        """Supervisors that nobody is above, the first made first."""
+        """Supervisors without a parent, oldest first."""
         return [supervisor for supervisor in self.supervisors.values() if supervisor.parent_id is None]
 
     def spec_of(self, agent: Agent) -> AgentSpec:
@@ -146,19 +146,19 @@ class State:
         return self.specs[agent.spec]
 
     def summary(self, run_id: str) -> RunSummary | None:
-        """Return what is remembered of a finished run; None where it is open, unknown, or ended long ago."""
+        """Return the summary of a finished run; None if it is open, unknown, or older than the last `SUMMARIES`."""
         return next((one for one in reversed(self.finished) if one.id == run_id), None)
 
 
 @entity
 class Incoming:
-    """An archive that is being taken in, part by part, by one engine; the next one begins again."""
+    """An import in progress; it belongs to one engine, and the next engine discards it and starts over."""
 
     command_id: str
     above: dict[str, int]
-    """The ids of the archive are raised by so much, by their letter; empty where they are kept."""
+    """Offset added to the archive's ids, by their letter; empty when the ids are kept."""
     texts: list[tuple[int, int]] = field(default_factory=list)
-    """The number of the first text of each part that carried any, and the event that did."""
+    """For each part with texts: the number of its first text, and the event that carries the part."""
     texts_total: int = 0
     state: State = field(default_factory=State)
-    """Its entities so far, in no index."""
+    """The entities received so far; no index contains them."""

@@ -29,14 +29,14 @@ from engine.core.state import State
 
 
 def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[list[Event], list[Effect]]:
-    """Decide `message`, fold what follows into `state`, and go on with what that makes possible.
+    """Decide `message`, fold the events into `state`, and process follow-ups until none is left.
 
     Returns:
-        What happened, to be journaled in this order, and what the shell has to do once it is.
+        The events, to be journaled in this order, and the effects to perform once the events are on disk.
 
     Raises:
-        ChangesNothing: If a follow-up would follow endlessly. Like everything else that this raises, a defect of the
-            core; `state` may be half changed then.
+        ChangesNothing: If a follow-up would repeat endlessly. Like every other exception from here, that is a defect
+            of the core, and `state` may be half changed.
     """
     events: list[Event] = []
     effects: list[Effect] = []
@@ -45,11 +45,13 @@ def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[l
     is_news = True
     is_changed = False
     since = state.seq
-    pressing: _Pressing | None = None
+    urgent: _UrgentQueues | None = None
     last: list[Event] = []
     schedule = Schedule.of(state)
     while True:
         decided = decide(state, now, ctx)
+        # These follow-ups come from the schedule, not from an event: one that leaves the schedule as it was would be
+        # taken again for ever and hang the engine.
         if type(now) in _UNTIL_CHANGED:
             if not decided or decided == last:
                 raise ChangesNothing(now)
@@ -63,41 +65,45 @@ def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[l
             is_changed = is_changed or type(event) in CHANGES_WHO_IS_ABLE
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
+        # Placement runs before dispatch, so that tasks that change their queue are ranked with those that wait there.
+        # Preemption runs after it: only a task that dispatch could not start may take a slot from another.
         if followups:
-            now = followups.popleft() if type(followups[0]) is not FinishRun else _next(followups)
+            now = followups.popleft() if type(followups[0]) is not FinishRun else _take_followup(followups)
         elif is_changed:
             now, is_changed = PlaceAgain(), False
-        elif schedule.next_line(state) is not None:
+        elif schedule.next_queue(state) is not None:
             now = Dispatch()
-        elif schedule.urgent and (task_id := (pressing := pressing or _Pressing(since)).next(state, schedule)):
+        elif schedule.urgent and (task_id := (urgent := urgent or _UrgentQueues(since)).next(state, schedule)):
             now = TakeSlot(task_id=task_id)
         elif schedule.resizable:
             now = LookAtPool(agent_id=next(iter(schedule.resizable)))
-        elif state.leaving and is_news:
+        elif state.leaving and is_news:  # last, because everything before may still begin work on a member that leaves
             now, is_news = CheckLeaving(), False
         else:
             return events, effects
 
 
 _UNTIL_CHANGED: tuple[type, ...] = (Dispatch, LookAtPool)
-"""What follows from the schedule until deciding it has changed it."""
+"""Follow-ups that repeat until the schedule no longer asks for them."""
 
 
-class _Pressing:
-    """Queues to which urgent tasks came in this message: of each, the first is looked at, until one finds no slot.
+class _UrgentQueues:
+    """Queues that received urgent tasks during this message, each tried until one of its tasks finds no slot.
 
     Args:
-        since: The last event before this message.
+        since: Number of the last event before this message.
     """
 
     def __init__(self, since: int) -> None:
         self._seen = since
         self._queues: dict[str, bool] = {}
-        """Whether a slot may still be found for what waits there."""
+        """Whether an urgent task of the queue may still find a slot."""
         self._last: str | None = None
 
     def next(self, state: State, schedule: Schedule) -> str | None:
-        """Return the next task to look at; None where nothing is left to take."""
+        """Return the next urgent task that may preempt; None when no queue can get another slot."""
+        # Still urgent after its `TakeSlot`: it found no attempt to stop. The tasks behind it in the queue compete for
+        # the same slots, so trying them would only repeat the search.
         if self._last in schedule.urgent:
             self._queues[state.tasks[self._last or ""].queue or ""] = False
         for task_id in _newly_urgent(schedule, self._seen):
@@ -109,8 +115,9 @@ class _Pressing:
 
 
 def _newly_urgent(schedule: Schedule, since: int) -> list[str]:
-    """Return the urgent tasks that were put there after an event, the first first."""
+    """Return the tasks that became urgent after event `since`, oldest first."""
     found: list[str] = []
+    # `urgent` is in order of insertion: reading it backwards costs what is new, not what is waiting.
     for task_id, seq in reversed(schedule.urgent.items()):
         if seq <= since:
             break
@@ -118,8 +125,8 @@ def _newly_urgent(schedule: Schedule, since: int) -> list[str]:
     return found[::-1]
 
 
-def _next(followups: deque[FollowUp]) -> FollowUp:
-    """Take the next followup; a run is closed last, because what else follows may still end tasks of it."""
+def _take_followup(followups: deque[FollowUp]) -> FollowUp:
+    """Take the next follow-up; runs are finished last, because other follow-ups may still end tasks of them."""
     while type(followups[0]) is FinishRun and any(type(one) is not FinishRun for one in followups):
         followups.rotate(-1)
     return followups.popleft()

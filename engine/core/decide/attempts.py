@@ -1,4 +1,4 @@
-"""Decides on signals of attempts: steps, delegations, ends; stops attempts, and decides what becomes of their tasks."""
+"""Decides on signals of attempts (steps, delegations, ends), and on the tasks of attempts that were stopped."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
@@ -52,7 +52,7 @@ from engine.core.state import Attempt, Run, State, StopReason, Task
 from engine.core.values import preview
 
 MAX_DEPTH = 16
-"""How deep delegations may nest; a loop of agents that ask each other ends here."""
+"""Default limit on nested delegations; it ends loops of agents that delegate to each other."""
 
 
 OfAttempt: TypeAlias = (
@@ -74,17 +74,18 @@ OfAttempt: TypeAlias = (
 
 
 def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:
-    """Return the task and its attempt when the signal is about the one that is going on, from the code it is on."""
+    """Return the task and attempt of a signal; None if the attempt has ended or the code has been swapped."""
     task = state.tasks.get(signal.task_id)
     if task is None or task.attempt is None or task.attempt.number != signal.attempt:
         return None
+    # Code of an earlier generation may still be running after a migration: nothing that it says counts any more.
     if signal.generation is not None and signal.generation != task.attempt.generation and task.attempt.agent_id:
         return None
     return task, task.attempt
 
 
 def step_finished(state: State, signal: StepFinished, ctx: DecisionContext) -> list[Event]:
-    """Record a step once."""
+    """Record a step, unless its key is recorded already."""
     found = live(state, signal)
     if found is None or signal.key in found[0].steps:
         return []
@@ -92,26 +93,27 @@ def step_finished(state: State, signal: StepFinished, ctx: DecisionContext) -> l
 
 
 def model_erred(state: State, signal: ModelErred, ctx: DecisionContext) -> list[Event]:
-    """Record that a call of a model failed, and its cost; the attempt decides what follows."""
+    """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
     found = live(state, signal)
     return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
 
 
 def budget_short(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
-    """End a budget that has not enough left for a call; nothing where it has by now."""
+    """End a budget that is too small for the next call, if it still is."""
     return [] if live(state, signal) is None else too_little(state, signal, ctx)
 
 
 def delegation_asked(state: State, signal: DelegationAsked, ctx: DecisionContext) -> list[Event]:
-    """Make the tasks that an attempt asks for, or join it to those that an earlier attempt asked for."""
+    """Create the tasks of a delegation, or join those that an earlier attempt created under the same key."""
     found = live(state, signal)
     if found is None or found[1].agent_id is None:
         return []
     task, attempt = found
     asker = state.agents[found[1].agent_id]
     if attempt.stopping == "migrate" and not attempt.parked:
-        # It is being stopped; the new code will ask again.
+        # The old code is being stopped; the new code will repeat the request.
         return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
+    # With a new call the attempt stops waiting for a slot (`_await_call`), so answers that waited for it are told now.
     events: list[Event] = [_told(task, attempt, key) for key in attempt.owed]
     if signal.call_key in task.calls:
         events.append(
@@ -151,13 +153,13 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: DecisionContext
 
 
 def steps_ended(state: State, signal: StepsEnded, ctx: DecisionContext) -> list[Event]:
-    """Park an attempt that waits and of which nothing runs any more."""
+    """Park an attempt that waits and of which no step runs."""
     found = live(state, signal)
     if found is None or found[1].parked or found[1].agent_id is None:
         return []
     attempt = found[1]
     if attempt.stopping == "migrate":
-        return []  # it is being stopped, and keeps its slot until then
+        return []  # it keeps its slot, in which the new generation goes on
     if attempt.waits:
         return [of_attempt(AttemptParked, attempt, signal, why="call", until_ms=None)]
     if signal.why == "call":
@@ -166,7 +168,7 @@ def steps_ended(state: State, signal: StepsEnded, ctx: DecisionContext) -> list[
 
 
 def slot_asked(state: State, signal: SlotAsked, ctx: DecisionContext) -> list[Event]:
-    """Let an attempt that is parked wait for a slot; one that has lost its wait meanwhile is told so by its answers."""
+    """Queue a parked attempt for a slot; one that is no longer parked has its slot already."""
     found = live(state, signal)
     if found is None or not found[1].parked or found[1].wants_slot:
         return []
@@ -175,7 +177,7 @@ def slot_asked(state: State, signal: SlotAsked, ctx: DecisionContext) -> list[Ev
 
 
 def _children(state: State, places: Mapping[str, Place], signal: DelegationAsked) -> list[ChildPlan]:
-    """Return one task for each item."""
+    """Return the plan of one task for each item of a delegation."""
     mint = Mint(state)
     if signal.call_kind != "plan":
         place = places[signal.target]
@@ -214,7 +216,7 @@ def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
 
 
 def _deepest(state: State, task: Task, attempt: Attempt) -> int:
-    """Return how deep delegations of `task` may nest: the least that its run and the levels above its agent allow."""
+    """Return the depth limit of `task`: the least of those of its run and of the supervisors above its agent."""
     run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
     said = [run.limits, *(one.options.limits for one in above_of(state, state.supervisors[agent.supervisor_id]))]
     return min((limits.depth for limits in said if limits is not None and limits.depth is not None), default=MAX_DEPTH)
@@ -229,7 +231,7 @@ def _told(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
 
 
 def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
-    """Take the output; what the attempt asked for and did not wait for is stopped."""
+    """End an attempt with its output."""
     found = live(state, signal)
     if found is None:
         return []
@@ -247,13 +249,13 @@ def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: DecisionConte
 
 
 def attempt_erred(state: State, signal: AttemptErred, ctx: DecisionContext) -> list[Event]:
-    """Take the error; one that comes while the attempt is being stopped is the stop."""
+    """End an attempt with its error; an error while it is being stopped counts as the stop."""
     found = live(state, signal)
     if found is None:
         return []
     task, attempt = found
     if attempt.stopping and (attempt.stopping != "migrate" or signal.error_type == "Unusable"):
-        # With a swap to come it had not reached a step: its failure is one like any other.
+        # Not so for `migrate`: the stop takes effect at a step, so an error before that is a failure of the old code.
         end = AttemptStopped(
             task_id=task.id,
             attempt=attempt.number,
@@ -266,13 +268,13 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: DecisionContext) -> l
 
 
 def attempt_stopped(state: State, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Take what an attempt that was asked to stop had said so far."""
+    """End an attempt that has stopped, with its partial output."""
     found = live(state, signal)
     return [] if found is None else stopped(state, *found, signal, ctx)
 
 
 def thread_came_back(state: State, signal: ThreadCameBack, ctx: DecisionContext) -> list[Event]:
-    """Free the slot that the thread took."""
+    """Free the slot of a thread that outlived its attempt."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or not agent.stuck:
         return []
@@ -293,7 +295,7 @@ OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, DecisionC
 def stop(
     state: State, subject: Run | Task, reason: str, *, at_once: bool = False, grace_ms: int | None = None
 ) -> CancelRequested:
-    """Return the event that stops a run, or a task and all below it, at its next step or where it is."""
+    """Return the event that stops a run, or a task and all below it, at the next step or at once."""
     cancelled, stopping = halted(state, subject)
     return CancelRequested(
         run_id=subject.id if isinstance(subject, Run) else subject.run_id,
@@ -307,36 +309,36 @@ def stop(
 
 
 def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool = False) -> list[Event]:
-    """Return the events that stop those of some tasks that are open and not being stopped."""
+    """Return the events that stop the given tasks, without those that have ended or are being cancelled."""
     return [stop(state, one, reason, at_once=at_once) for one in tasks if not one.ended and not one.cancelling]
 
 
 def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """End the task with what it had said so far."""
+    """End the task with its partial output."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
 
 
 def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Let another attempt do the task, on what is finished of it."""
+    """Queue the task for another attempt, which keeps the finished steps."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=True)]
 
 
 def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Let the task begin again from its input; what is finished of it is thrown away."""
+    """Queue the task for another attempt from its input, without the finished steps."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
 
 
 def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Let the same attempt go on with the agent's generation of the moment."""
+    """Continue the same attempt with the agent's current generation."""
     assert attempt.agent_id is not None
-    if task.calling:  # cut off in the middle of a tool call: a person says first whether that happened
+    if task.calling:  # cut off inside a tool call: only a new attempt can wait until a person has settled the doubt
         return requeued(state, task, attempt, signal, ctx)
     generation = state.agents[attempt.agent_id].generation
     return [of_attempt(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
 
 
 def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Let the task wait again, with its finished steps."""
+    """Queue the task again in its old place, with its finished steps."""
     return [of_attempt(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
 
 
@@ -348,25 +350,23 @@ ON_STOPPED: dict[StopReason, OnStopped] = {
     "preempt": preempted,
     "restart": restarted,
 }
-"""What follows, by why it was asked to stop."""
+"""How a stopped attempt ends, by the reason for the stop."""
 
 
 def stopped(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Decide what becomes of the task of an attempt that has stopped; a task that is being cancelled is cancelled."""
+    """End a stopped attempt according to the reason for the stop; cancellation wins over every other reason."""
     reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
     return ON_STOPPED[reason](state, task, attempt, signal, ctx)
 
 
 def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> list[Event]:
-    """Decide what becomes of the task of an attempt that nothing runs any more: it waits, with its finished steps.
-
-    One that was asked to stop has stopped by that.
-    """
+    """End an attempt whose engine or program is gone; if it was asked to stop, this counts as the stop."""
+    # Not for `migrate`: nothing is left of the attempt that could go on, so the next one begins on the new generation.
     if is_cancelled(state, task) or attempt.stopping not in (None, "migrate"):
         return stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
     return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
 
 
 def exceeded_by(state: State, task: Task) -> str | None:
-    """Return the deadline or the budget for which `task` is being ended, in words; None where an operator ends it."""
+    """Return the deadline or budget that ends `task`, in words; None if an operator ends it."""
     return cause_of(state, task).exceeded

@@ -1,9 +1,8 @@
-"""Decides what begins next, whose slot an urgent task takes, and where tasks go when no able agent serves their queue.
+"""Decides on dispatch, preemption, and new queues for tasks whose queue no able agent serves.
 
-The schedule keeps the heads of queues in order, so nothing is searched for what begins. An urgent task for which there
-is no slot takes that of the least urgent attempt at work: decided once, when it becomes urgent and ready and nothing
-could start it. One attempt at a time stops for a task, and its slot is given to that task and to no other
-(`give_slot`). What waits for its delegations holds no slot. What becomes of the one that stopped: `attempts`.
+An urgent task without a slot preempts the least urgent attempt at work. That is decided once, when the task becomes
+ready and nothing could start it. One attempt at a time stops for a task, and `give_slot` reserves its slot for that
+task. The outcome of the preempted attempt is decided in `attempts`.
 """
 
 from collections.abc import Iterator
@@ -31,23 +30,21 @@ from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
 def dispatch(state: State, followup: Dispatch, ctx: DecisionContext) -> list[Event]:
-    """Start or resume the attempts whose turn it is."""
+    """Start or resume the next attempt."""
     schedule: Schedule = state.schedule
-    line = schedule.next_line(state)
-    assert line is not None
-    task = state.tasks[schedule.next_task(line)]
-    if line.is_back:
+    ready_queue = schedule.next_queue(state)
+    assert ready_queue is not None
+    task = state.tasks[schedule.next_task(ready_queue)]
+    if ready_queue.is_back:
         return [_resumed(task)]
-    return begun(state, state.queues[line.key], task, schedule.next_agent(state, line), ctx)
+    return begun(state, state.queues[ready_queue.key], task, schedule.next_agent(state, ready_queue), ctx)
 
 
 def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
-    """Start `task` on a free agent of its queue, or let the team of that agent take it.
-
-    What an agent has asked for in it goes on for an agent: a graph could not use the answers.
-    """
+    """Start `task` on a free agent of its queue, or let the team of that agent take it as a group."""
     if instead := before_start(state, task, agent, ctx):
         return instead
+    # Delegations and answers belong to the code of an agent: a group made of the task could not use them.
     is_begun = bool(task.calls or task.asks)
     team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not is_begun else None
     if team is None:
@@ -56,13 +53,13 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: DecisionCon
 
 
 def return_items(state: State, followup: ReturnItems, ctx: DecisionContext) -> list[Event]:
-    """Give back what teams under a supervisor have taken from what they share, and may not begin with now."""
+    """Return items of shared queues that teams under a supervisor have taken but not begun."""
     teams = below_of(state, state.supervisors[followup.supervisor_id])
     return [returned(state, task, ctx.now_ms) for team in teams for task in not_begun(state, team)]
 
 
 def started(task: Task, agent: Agent) -> AttemptStarted:
-    """Return the beginning of the next attempt of `task` on `agent`."""
+    """Return the event that begins the next attempt of `task` on `agent`."""
     return AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=agent.id, generation=agent.generation)
 
 
@@ -74,17 +71,20 @@ def _resumed(task: Task) -> AttemptResumed:
         task_id=task.id,
         attempt=attempt.number,
         agent_id=attempt.agent_id,
+        # The new generation repeats its calls under the same keys, and gets the answers by that.
         call_keys=[] if attempt.stopping == "migrate" else list(attempt.owed),
     )
 
 
 def take_slot(state: State, followup: TakeSlot, ctx: DecisionContext) -> list[Event]:
-    """Ask the least urgent attempt that holds a slot an urgent task could use to stop."""
+    """Preempt the least urgent attempt whose slot an urgent task could use."""
     task = state.tasks.get(followup.task_id)
+    # The task may have begun or ended since this follow-up was queued.
     if task is None or task.id not in Schedule.of(state).urgent:
         return []
     queue = state.queues[task.queue or ""]
     supervisor = state.supervisors[queue.supervisor_id]
+    # While the supervisor is paused the freed slot could not be given to the task.
     if _is_held(state, supervisor):
         return []
     preempt: Preempt = inherited(state, supervisor, "preempt", Preempt())
@@ -103,7 +103,7 @@ def take_slot(state: State, followup: TakeSlot, ctx: DecisionContext) -> list[Ev
 
 
 def _victim(state: State, urgent: Task, queue: Queue, limit: int) -> Task | None:
-    """Return whose slot `urgent` could have: of the least urgent the one that took its slot last."""
+    """Return the task to preempt: the least urgent, and of those the one that took its slot last."""
     supervisors, agents = _in_the_way(state, queue)
     members = (member_id for supervisor in supervisors for member_id in supervisor.members)
     at_work = (
@@ -118,6 +118,7 @@ def _victim(state: State, urgent: Task, queue: Queue, limit: int) -> Task | None
 
 def _may_wait(task: Task, limit: int) -> bool:
     attempt = task.attempt
+    # An attempt that is stopping frees its slot anyway.
     return attempt is not None and attempt.stopping is None and task.preemptions < limit
 
 
@@ -126,8 +127,10 @@ def _last_begun(task: Task) -> tuple[int, int]:
 
 
 def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str] | None]:
-    """Return whose attempts hold what `queue` needs, and on which agents; None is on any of theirs."""
+    """Return the supervisors, and the agents (None: any), whose attempts hold the slots that `queue` needs."""
     supervisor, schedule = state.supervisors[queue.supervisor_id], Schedule.of(state)
+    # No agent is free: the slots are those of the agents of the queue. Otherwise a supervisor's limit is used up, and
+    # any attempt under it will do.
     if not schedule.is_open(state, queue.key):
         works = frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
         teams, agents = _in_teams(state, queue) if is_shared(queue.key) else ([supervisor], works)
@@ -142,7 +145,7 @@ def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset
 
 
 def _in_processes(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
-    """Return under whom attempts hold the processes that an agent of a queue lacks, and which agents work in any."""
+    """Return the supervisors that share the process limit which stops a queue, and all agents that hold processes."""
     schedule = Schedule.of(state)
     for agent in (state.agents[agent_id] for agent_id in queue.agents):
         if not (agent.takes_tasks and schedule.lacks_process(state, agent)):
@@ -156,7 +159,7 @@ def _in_processes(state: State, queue: Queue) -> tuple[list[Supervisor], frozens
 
 
 def _in_teams(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
-    """Return whose attempts hold what a queue of several teams needs: its agents, or anybody in a team that is full."""
+    """Return the teams of a shared queue, and the agents that block it: its own, or all members of a full team."""
     teams: dict[str, list[str]] = {}
     for agent_id in queue.agents:
         agent = state.agents[agent_id]
@@ -177,7 +180,7 @@ def _is_held(state: State, supervisor: Supervisor) -> bool:
 
 
 def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Event]:
-    """Start the task for which an attempt had to stop, before anything else can take the slot."""
+    """Start the task for which an attempt was preempted, before dispatch can give the slot to another task."""
     task = state.tasks.get(followup.task_id)
     queue = state.queues.get(task.queue or "") if task is not None else None
     schedule = Schedule.of(state)
@@ -186,14 +189,15 @@ def give_slot(state: State, followup: GiveSlot, ctx: DecisionContext) -> list[Ev
     supervisor = state.supervisors[queue.supervisor_id]
     if not (is_shared(queue.key) or schedule.has_slot(state, supervisor)) or _is_held(state, supervisor):
         return []
-    return begun(state, queue, task, schedule.next_agent(state, schedule.lines[queue.key]), ctx)
+    return begun(state, queue, task, schedule.next_agent(state, schedule.queues[queue.key]), ctx)
 
 
 def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> list[Event]:
-    """Place ready tasks again whose queues no able agent serves."""
+    """Move ready tasks whose queue no able agent serves any more."""
     events: list[Event] = []
     made: set[str] = set()
     for queue in _left(state, followup.queue):
+        # One search for each (supervisor, asker): thousands of items of a map have the same place.
         places: dict[tuple[str, str | None], Place | None] = {}
         for task in _movable(state, queue):
             key = home_of(state, task).id, asker_of(state, task)
@@ -206,13 +210,13 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
                 made.add(place.queue)
                 events.append(place.made)
             if place.queue == queue.key:
-                continue  # others serve it from now on
+                continue  # `place.made` has given the same queue other agents
             events.append(TaskRequeued(task_id=task.id, queue=place.queue, reason=_reason(state, queue)))
     return events
 
 
 def can_be_placed(state: State, task: Task) -> bool:
-    """Return True if an agent serves a task's queue by capability, or there is another place for the task."""
+    """Return True if an agent serves the task's capability queue, or another place exists for the task."""
     queue = state.queues.get(task.queue or "")
     if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
         return queue is not None
@@ -224,22 +228,19 @@ def can_be_placed(state: State, task: Task) -> bool:
 
 
 def _left(state: State, key: str | None) -> Iterator[Queue]:
-    """Yield queues with ready delegated tasks that no able agent serves.
-
-    What is for a few members waits for them, unless none of them is there any more.
-    """
+    """Yield queues with ready tasks that no able agent serves."""
     keys = state.queues if key is None else (key,)
     for queue in [state.queues[one] for one in keys if one in state.queues]:
         if not queue.ready or queue.key.startswith("back:"):
             continue
-        if queue.agents and _target(state, queue).startswith(FEW):
+        if queue.agents and _target(state, queue).startswith(FEW):  # named members are waited for while one is left
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue
 
 
 def _target(state: State, queue: Queue) -> str:
-    """Return the name or the capability that was asked for; of several who may do it, that of their queue."""
+    """Return the name or capability that the tasks of a queue asked for."""
     if queue.key.startswith("agent:"):
         return state.agents[queue.agents[0]].name
     names = few_of(capability_of(queue))
@@ -257,19 +258,17 @@ def _reason(state: State, queue: Queue) -> str:
 
 
 def _movable(state: State, queue: Queue) -> Iterator[Task]:
-    """Yield what is ready in a queue and may go elsewhere.
-
-    Of what is for one agent that is what was asked for by its name, and has not failed; who leaves does it yet.
-    """
+    """Yield the ready tasks of a queue that may be moved."""
     tasks = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
     if queue.key.startswith("able:"):
         yield from tasks
     elif state.agents[queue.agents[0]].removing is None:
+        # Nodes of a graph were planned for this agent, and a task that failed is in the hands of its failure policies.
         yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 
 def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
-    """Return where a task goes; None where it stays, because no other agent is able either."""
+    """Return the new place of a task; None if no other agent is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
         place = place_for(state, home_of(state, task), _target(state, queue), asker=asker)

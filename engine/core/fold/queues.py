@@ -22,7 +22,7 @@ def queue_with(state: State, key: str, supervisor_id: str) -> Queue:
 
 
 def serve(state: State, agent: Agent, keys: list[str]) -> None:
-    """Make `agent` serve its own queues and those in `keys`, and no other."""
+    """Make `agent` serve exactly its own queues and those in `keys`."""
     wanted = [own_queue(agent.id), back_queue(agent.id), *keys]
     for key in agent.queues:
         if key not in wanted:
@@ -36,7 +36,7 @@ def serve(state: State, agent: Agent, keys: list[str]) -> None:
 
 
 def leave(state: State, agent: Agent) -> None:
-    """Take `agent` out of every queue; its own ones end with it."""
+    """Remove `agent` from every queue, and its own queues with it."""
     for key in agent.queues:
         state.queues[key].agents.remove(agent.id)
         if not key.startswith("able:"):
@@ -46,7 +46,7 @@ def leave(state: State, agent: Agent) -> None:
 
 
 def forget_idle_queues(state: State) -> None:
-    """Drop queues by capability that nothing open came from, once there are many: agents may ask for anything."""
+    """Drop capability queues that no open task uses, once there are many: agents may invent capabilities."""
     able = [key for key in state.queues if key.startswith("able:")]
     if len(able) <= MANY_QUEUES:
         return
@@ -63,9 +63,9 @@ def enqueue(state: State, task: Task, *, again: bool = False, held: bool | None 
 
     Args:
         state: What changes.
-        task: Waits for nothing any more, and stands in no queue.
-        again: It was ready before, and gets the place that it had.
-        held: What `is_held` says of it, where that is known.
+        task: A task without blockers that is in no queue.
+        again: It was ready before and returns to its old place.
+        held: The answer of `is_held`, if the caller knows it.
     """
     if task.ready_seq is None or not again:
         task.ready_seq, task.ready_ms = state.seq, state.at_ms
@@ -85,7 +85,7 @@ def enqueue(state: State, task: Task, *, again: bool = False, held: bool | None 
 
 
 def _give_back_turn(state: State, task: Task) -> None:
-    """Let the last turn of a run not count where the task that had it goes back to its place."""
+    """Forget the last turn of a run if the task that had it returns to the queue."""
     turns, key = state.runs[task.run_id].turns, turn_key(task.priority, task.queue or "")
     turn = turns.get(key)
     if turn is not None and turn[2] == task.id:
@@ -157,8 +157,9 @@ def _priority_set(state: State, event: PrioritySet) -> None:
         if not task.ended:
             task.priority = event.priority
             tell(state, task)
-    if state.schedule is not None:  # what is at work may have become less urgent than what waits
-        state.schedule.pressed = True
+    if state.schedule is not None:
+        # Attempts at work may have become less urgent than tasks that found no slot before.
+        state.schedule.recheck_urgent = True
 
 
 def _preemption_asked(state: State, event: PreemptionAsked) -> None:

@@ -1,7 +1,6 @@
-"""Fold: who holds a slot, who waits for one, since when a free agent waits for its turn, and how large a pool is.
+"""Fold: slots held and waited for, turns of free agents, sizes of pools.
 
-What can begin by that is not worked out here: a schedule that is kept (`State.schedule`) is told what has changed. It
-says which pools have to be looked at, so nothing is searched and nothing polls.
+What can begin is not computed here: the fold only names what changed to `State.schedule`, where there is one.
 """
 
 from engine.core.events import PoolResized, PoolWatched
@@ -11,27 +10,28 @@ from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Queue, State, StopReason, Supervisor, Task
 
 STRIDE = 1_000_000
-"""What one attempt counts for an agent of weight 1."""
+"""Stride of an agent of weight 1; large, so that strides of other weights stay exact enough as integers."""
 
 
 def tell(state: State, *changed: Task | Supervisor | str) -> None:
-    """Tell the schedule which tasks, supervisors and queues (by key) an event has changed, or that one is gone."""
+    """Name the tasks, supervisors and queues (by key) that an event has changed or removed to the schedule."""
     if state.schedule is not None:
         state.schedule.changed += changed
 
 
 def tell_all(state: State) -> None:
-    """Tell the schedule that it has to be built anew."""
+    """Make the schedule rebuild itself."""
     if state.schedule is not None:
         state.schedule.stale = True
 
 
 def refresh_agent(state: State, agent: Agent) -> None:
-    """Follow a change of whether an agent takes tasks: one that does waits for its turn since then."""
+    """Note since when a free agent waits for its turn, after a change of whether it takes tasks."""
     if agent.takes_tasks:
         if agent.turn_seq is None:
             agent.turn_seq = state.seq
-    elif not works_in_processes(state, agent):  # of one that works in processes it is since when it began last
+    elif not works_in_processes(state, agent):
+        # With `run_in: process` the turn counts from the last start: only the schedule knows when a process was free.
         agent.turn_seq = None
     if state.schedule is not None:
         state.schedule.agents[agent.id] = agent
@@ -40,31 +40,32 @@ def refresh_agent(state: State, agent: Agent) -> None:
 
 
 def works_in_processes(state: State, agent: Agent) -> bool:
-    """Return True for an agent whose next attempts hold a process."""
+    """Return True for an agent whose next attempts run in child processes."""
     return state.specs[agent.spec].run_in == "process"
 
 
 def tell_agent(state: State, agent: Agent) -> None:
-    """Tell the schedule that what an agent is chosen by has changed."""
+    """Make the schedule rank an agent again, because what `balance` compares has changed."""
     if state.schedule is not None:
         state.schedule.agents[agent.id] = agent
 
 
 def begin(state: State, agent: Agent, task: Task, attempt: Attempt, queue: Queue) -> None:
-    """Give the first task of a queue a slot of `agent`, which has room: that was the turn of its run.
+    """Give the first task of a queue a slot of `agent`, and count it as the turn of its run.
 
     Args:
         state: What changes.
-        agent: Has room.
-        task: Waited in `queue` until now.
-        attempt: The one that begins, or goes on.
-        queue: The turn is in this one.
+        agent: An agent with room.
+        task: The task, ready in `queue` until now.
+        attempt: The attempt that begins or resumes.
+        queue: The queue in which the turn counts.
     """
     seq = state.seq
     task.ready, task.taking, attempt.back_seq = False, None, None
     attempt.slot_seq = seq
     queue.ready -= 1
     state.runs[task.run_id].turns[turn_key(task.priority, queue.key)] = (state.at_ms, seq, task.id)
+    # A single agent has nothing to be in proportion to.
     if len(queue.agents) > 1:
         _keep_pace(state, queue, agent)
     agent.running[task.id] = attempt.generation
@@ -96,16 +97,16 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
 
 
 def wait_for_slot(state: State, task: Task) -> None:
-    """Let a parked attempt wait for a slot of its agent to go on."""
+    """Let a parked attempt wait for a slot of its agent, in order to resume."""
     attempt = task.attempt
     assert attempt is not None
-    if attempt.back_seq is None:  # one that migrates waits already
+    if attempt.back_seq is None:  # an attempt that migrates may be waiting already
         attempt.back_seq, attempt.back_ms = state.seq, state.at_ms
         _count_back(state, task, attempt, 1)
 
 
 def stop_waiting_for_slot(state: State, task: Task) -> None:
-    """Let an attempt wait for a slot no more, if it does."""
+    """Stop waiting for a slot, if the attempt does."""
     attempt = task.attempt
     if attempt is not None and attempt.back_seq is not None:
         attempt.back_seq = None
@@ -121,13 +122,14 @@ def _count_back(state: State, task: Task, attempt: Attempt, by: int) -> None:
 
 
 def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:
-    """Count an attempt for what is due to the agent's weight; who was away does not get what it missed.
+    """Advance the stride of an agent; one that was away does not catch up on what it missed.
 
-    With each engine all begin anew.
+    All strides restart with each engine.
 
     Source: C. A. Waldspurger, W. E. Weihl, "Stride Scheduling: Deterministic Proportional-Share Resource Management",
     MIT/LCS/TM-528, 1995.
     """
+    # The pace of the queue is its virtual time: an agent whose own pace is older starts from here, not from its past.
     if agent.pace > queue.pace:
         queue.pace = agent.pace
     weight = state.specs[agent.spec].weight
@@ -135,7 +137,7 @@ def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:
 
 
 def suit(state: State, agent: Agent, spec: AgentSpec) -> None:
-    """Give `agent` the slots that `spec` says, and as many instances as it had, within the bounds of its pool."""
+    """Set the slots of `agent` from `spec`, keeping its number of instances within the bounds of the pool."""
     forget(state, agent)
     if spec.pool is None:
         agent.size = 1
@@ -146,19 +148,19 @@ def suit(state: State, agent: Agent, spec: AgentSpec) -> None:
 
 
 def forget(state: State, agent: Agent) -> None:
-    """Look at `agent` as a pool no more."""
+    """Stop treating `agent` as a pool."""
     if state.pools.pop(agent.id, None) is not None:
         drop_timer(state, "pool", agent.id)
         agent.idle_ms = None
 
 
 def waiting_for(state: State, agent: Agent) -> int:
-    """Return how many tasks are ready that `agent` could take, attempts that wait to go on included."""
+    """Return how many tasks `agent` could take, including attempts that wait to resume."""
     return sum(state.queues[key].ready for key in agent.queues)
 
 
 def must_grow(state: State, agent: Agent) -> bool:
-    """Tell whether a pool has no room, may have another instance, and more waits for each than it allows."""
+    """Return whether a pool is full, below `max`, and has more than `grow_at` waiting tasks for each instance."""
     pool = state.specs[agent.spec].pool
     if pool is None or agent.size >= pool.max or not _works(agent) or agent.has_room:
         return False
@@ -166,7 +168,7 @@ def must_grow(state: State, agent: Agent) -> bool:
 
 
 def may_shrink(state: State, agent: Agent) -> bool:
-    """Tell whether an instance has nothing to do, may go, and would not have to come back at once."""
+    """Return whether an instance is idle and could be removed without having to be added again at once."""
     spec = state.specs[agent.spec]
     pool, fewer = spec.pool, agent.size - 1
     if pool is None or fewer < pool.min or agent.removing is not None:
@@ -174,6 +176,7 @@ def may_shrink(state: State, agent: Agent) -> bool:
     used, slots = len(agent.running) + agent.stuck, fewer * spec.max_concurrency
     if used > slots:
         return False
+    # The rule of growth, applied to one instance less: without it the pool would swing between two sizes.
     return used < slots or not _works(agent) or waiting_for(state, agent) <= pool.grow_at * fewer
 
 
@@ -183,7 +186,7 @@ def _works(agent: Agent) -> bool:
 
 
 def look_at_pool(state: State, agent: Agent) -> None:
-    """Bring up to date since when an instance of a pool that may go has had nothing to do."""
+    """Update since when a pool has an instance that could be removed."""
     if not may_shrink(state, agent):
         agent.idle_ms = None
     elif agent.idle_ms is None:
@@ -193,8 +196,9 @@ def look_at_pool(state: State, agent: Agent) -> None:
 
 
 def look_at_pools_of(state: State, queue: Queue) -> None:
-    """Bring up to date the pools that take from `queue`, in which more or less is ready than before."""
+    """Update the pools that take from `queue`, whose number of ready tasks has changed."""
     pools, agents = state.pools, queue.agents
+    # Whichever is smaller: a team may have thousands of agents and one pool, or the reverse.
     few = agents if len(agents) <= len(pools) else [agent_id for agent_id in pools if agent_id in agents]
     for agent_id in few:
         if agent_id in pools:
@@ -202,7 +206,7 @@ def look_at_pools_of(state: State, queue: Queue) -> None:
 
 
 def pool_resized(state: State, event: PoolResized) -> Agent:
-    """Take the new number of instances; the caller says what the agent can take now."""
+    """Set the number of instances; the caller updates whether the agent takes tasks."""
     agent = state.agents[event.agent_id]
     agent.size = event.size
     agent.max_concurrency = event.size * state.specs[agent.spec].max_concurrency
@@ -213,7 +217,7 @@ def pool_resized(state: State, event: PoolResized) -> Agent:
 
 
 def pool_watched(state: State, event: PoolWatched) -> None:
-    """Set the moment, or watch no more."""
+    """Set or drop the idle timer of a pool."""
     if event.due_ms is None:
         drop_timer(state, "pool", event.agent_id)
     else:
@@ -224,11 +228,11 @@ def pool_watched(state: State, event: PoolWatched) -> None:
 _PRECEDENCE: dict[StopReason | None, int] = {
     None: 0, "migrate": 1, "limit": 2, "preempt": 3, "crash": 4, "restart": 5, "requeue": 6, "cancel": 7,
 }  # fmt: skip
-"""Which of two reasons counts: those that take away more come later."""
+"""Which of two reasons to stop wins: the one with the more drastic outcome has the larger number."""
 
 
 def ask_to_stop(task: Task, reason: StopReason) -> None:
-    """Remember why the attempt of `task` was asked to stop, if it has one; of several reasons the strongest counts."""
+    """Remember why the attempt of `task`, if any, was asked to stop; of several reasons the strongest counts."""
     attempt = task.attempt
     if attempt is not None and _PRECEDENCE[reason] > _PRECEDENCE[attempt.stopping]:
         attempt.stopping = reason

@@ -1,7 +1,4 @@
-"""What becomes possible because of an event, for `decide` to look at next.
-
-A followup is not journaled: it follows from the events, and its own consequences are events.
-"""
+"""Follow-ups: decisions that an event makes necessary. They are not journaled, because they follow from the events."""
 
 from engine.core.followups.records import (
     ActOnAnswer,

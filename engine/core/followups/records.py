@@ -1,4 +1,4 @@
-"""What there is to look at: a followup is decided like a message, and is never journaled."""
+"""Records of all follow-ups. A follow-up is decided like a message and never journaled."""
 
 from typing import TypeAlias
 
@@ -8,66 +8,66 @@ from engine.core.state import RunStatus
 
 @fact
 class Dispatch:
-    """There is a ready task with a free agent and slots at every level."""
+    """A ready task has a free agent and slots at every level: start it."""
 
 
 @fact
 class TakeSlot:
-    """A task is urgent and ready, and nothing could start it: a less urgent one may have to wait."""
+    """An urgent task is ready and dispatch could not start it: preempt a less urgent attempt."""
 
     task_id: str
 
 
 @fact
 class GiveSlot:
-    """An attempt that was asked to stop for a task has ended: that one has the slot before all others."""
+    """A preempted attempt has ended: give its slot to the task for which it was stopped."""
 
     task_id: str
 
 
 @fact
 class FollowRun:
-    """A run has finished for which another waits."""
+    """A run that another run waits for has finished."""
 
     run_id: str
-    """The one that waits."""
+    """The waiting run."""
     previous_id: str
     status: RunStatus
 
 
 @fact
 class PlanGroup:
-    """A group can be turned into a graph."""
+    """A group is ready to be planned as a graph."""
 
     task_id: str
     text: str | None = None
-    """The whole text of its request, where it is at hand."""
+    """The full text of its request, if it is in memory; else it is read from the journal first."""
 
 
 @fact
 class LookAt:
-    """A node waits for nothing any more: plan a group, start a join."""
+    """A node has no blockers left: plan the group, or start the join or check."""
 
     task_id: str
 
 
 @fact
 class AfterEnd:
-    """A task has its outcome."""
+    """A task has ended: continue its dependents, its group and its asker."""
 
     task_id: str
 
 
 @fact
 class CheckGroup:
-    """A graph changed; it may have ended."""
+    """A graph changed and may have ended."""
 
     task_id: str
 
 
 @fact
 class GrowGroup:
-    """A built-in node has looked at outputs: its graph goes on in one of its ways."""
+    """A check has given its verdict: extend the graph accordingly."""
 
     check_id: str
     verdict: JsonValue
@@ -77,34 +77,34 @@ class GrowGroup:
 
 @fact
 class Tune:
-    """A run of a supervisor that may change its coordination by itself has ended."""
+    """A run of a supervisor with `optimize` has ended: adjust its coordination."""
 
     supervisor_id: str
 
 
 @fact
 class FinishRun:
-    """The last attempt of a run whose outcome stands has ended."""
+    """The root of a run has its outcome and its last attempt has ended: finish the run."""
 
     run_id: str
 
 
 @fact
 class ApplyPolicy:
-    """An attempt failed: its policies say what is next."""
+    """An attempt failed: apply the failure policies."""
 
     task_id: str
     error_types: list[str]
-    """Names of the class of its exception and the bases of that."""
+    """Names of the exception's class and of its bases."""
     retryable: bool | None
-    """What the exception said of being tried again."""
+    """Whether the exception declared itself worth a retry; None if it did not say."""
     retry_after_s: float | None
-    """How long it asked to be left alone, in seconds."""
+    """Delay that the exception asked for, in seconds."""
 
 
 @fact
 class LookAtCircuit:
-    """An attempt on an agent ended, well or not."""
+    """An attempt ended, and the agent's circuit may open or close."""
 
     agent_id: str
     well: bool
@@ -112,7 +112,7 @@ class LookAtCircuit:
 
 @fact
 class MemberCrashed:
-    """An agent, or a whole supervisor, broke down and has to be started anew."""
+    """An agent or a supervisor crashed: restart members, or fail the supervisor above."""
 
     member_id: str
     because: str
@@ -120,14 +120,14 @@ class MemberCrashed:
 
 @fact
 class AskDoubt:
-    """A task may have been cut off in the middle of a tool call."""
+    """A task may have been cut off inside a tool call: ask a person."""
 
     task_id: str
 
 
 @fact
 class AnswerNow:
-    """A call is answered while its attempt holds a slot."""
+    """A call has ended while its attempt holds a slot: answer it at once."""
 
     task_id: str
     call_key: str
@@ -135,48 +135,48 @@ class AnswerNow:
 
 @fact
 class Requeue:
-    """The work of an agent that leaves has to be done by another."""
+    """A task of an agent that is being removed needs another agent."""
 
     task_id: str
 
 
 @fact
 class PlaceAgain:
-    """Which agents are able may have changed: work that no able agent can take is placed again."""
+    """The set of able agents may have changed: move tasks that no able agent can take."""
 
     queue: str | None = None
-    """The one queue to look at; None looks at all."""
+    """The only queue to check; None checks all."""
 
 
 @fact
 class StopLeftOver:
-    """A task begins again from its input: what it had asked for is of no use any more."""
+    """A task restarts from its input: stop what it had delegated."""
 
     task_id: str
 
 
 @fact
 class CheckGeneration:
-    """An attempt on an agent ended: a swap may be drained, or its new generation fail too often."""
+    """An attempt ended: a swap may be drained, or the new generation may have failed too often."""
 
     agent_id: str
 
 
 @fact
 class LookAtPool:
-    """A pool has to grow, or an instance of it has nothing to do."""
+    """A pool may have to grow, or needs an idle timer."""
 
     agent_id: str
 
 
 @fact
 class CheckLeaving:
-    """Agents and supervisors that are being removed may go, or those under them may."""
+    """Agents and supervisors that are being removed may have no work left."""
 
 
 @fact
 class ActOnAnswer:
-    """A question to a person has its answer."""
+    """An escalation was answered: carry out the answer."""
 
     escalation_id: str
     kind: str
@@ -190,14 +190,14 @@ class ActOnAnswer:
 
 @fact
 class CheckBudget:
-    """A task, a run, an agent or a supervisor has spent something, or may spend another amount."""
+    """Spending or limits of a task, run, agent or supervisor changed."""
 
     subject: str
 
 
 @fact
 class ReturnItems:
-    """A supervisor may begin nothing now, or stands elsewhere: what was shared and not begun is for others."""
+    """A supervisor can start nothing now, or was moved: return the shared items that it has taken but not begun."""
 
     supervisor_id: str
 

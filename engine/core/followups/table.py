@@ -1,4 +1,4 @@
-"""From events to followups: a pure table, total over what makes anything possible."""
+"""The table from events to their follow-ups."""
 
 from collections.abc import Callable
 from typing import Any
@@ -93,10 +93,11 @@ from engine.core.state import Agent, State, Task, TaskStatus
 
 
 def followups_of(state: State, event: Event) -> list[FollowUp]:
-    """Return what to look at because of `event`, which `state` has just folded."""
+    """Return the follow-ups of `event`, which `state` has just folded."""
     kind = type(event)
     handler = _FOLLOWUPS.get(kind)
     followups = handler(state, event) if handler is not None else []
+    # Doubts first: a task in doubt must not be retried, requeued or dispatched before a person has answered.
     if kind in _CUTS_OFF:
         followups = [*_doubts(state, event), *followups]
     if kind in _WAITS_AGAIN:
@@ -120,14 +121,16 @@ _SPENDING = frozenset(
         AttemptPreempted, AttemptSetAside, AttemptMigrated, ThreadReturned,
     }
 )  # fmt: skip
-"""With these an attempt begins to spend, or says what it has spent."""
+"""Events with which an attempt begins to spend, or reports usage."""
 
 
 def _spenders(state: State, event: Any) -> list[FollowUp]:
     """Check the budgets of all levels that pay for an attempt."""
+    # Most steps report no usage; walking up the levels for them would cost more than the fold of the event.
     if type(event) in (StepRecorded, ModelFailed, ThreadReturned) and is_empty(event.usage):
         return []
-    task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")  # gone before a late thread
+    # A thread may return after its run has finished: then only the agent and its supervisors are left to pay.
+    task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")
     agent = state.agents.get(event.agent_id or "")
     if not is_limited(state, task, run, agent):
         return []
@@ -145,12 +148,12 @@ def _look_at_budget(state: State, event: BudgetExtended) -> list[FollowUp]:
 
 
 def _supervisor_changed(state: State, event: SupervisorChanged) -> list[FollowUp]:
-    """What is set for a supervisor may be another budget for itself, and for all that inherits it."""
+    """Check the budgets of a supervisor and of everything that inherits from it."""
     return _look_at_budgets(state, event.supervisor_id)
 
 
 def _member_moved(state: State, event: MemberMoved) -> list[FollowUp]:
-    """What is inherited under another supervisor may be another budget, and that one may be paused."""
+    """Check the budgets that a moved member inherits, and return its shared items: the new parent may be paused."""
     budgets = _look_at_budgets(state, event.member_id)
     return [*budgets, ReturnItems(supervisor_id=event.member_id)] if event.member_id in state.supervisors else budgets
 
@@ -160,7 +163,7 @@ def _supervisor_paused(state: State, event: SupervisorPaused) -> list[FollowUp]:
 
 
 def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
-    """Check all budgets under a member: a lower limit may be spent already, a higher one resumes work."""
+    """Check all budgets under a member: a lowered limit may be spent already, a raised one resumes work."""
     found: list[str] = []
     if member_id in state.supervisors:
         found = [one.id for one in below_of(state, state.supervisors[member_id])]
@@ -171,7 +174,7 @@ def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
 
 
 def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) -> list[FollowUp]:
-    """Repeat what the engine itself does: the process that was reading the text of a graph is gone."""
+    """Repeat work of the previous engine process that left no event, such as reading the request of a group."""
     return [
         LookAt(task_id=task.id)
         for task in state.tasks.values()
@@ -201,7 +204,7 @@ def _need_met(state: State, event: NeedMet) -> list[FollowUp]:
 
 
 def _anew(state: State, group_id: str) -> list[FollowUp]:
-    """What to look at in a graph whose edges were drawn anew."""
+    """Return the follow-ups of a graph whose edges have changed."""
     nodes = (state.tasks[task_id] for task_id in state.tasks[group_id].children)
     waiting = [node for node in nodes if node.status is TaskStatus.WAITING and (node.kind != "agent" or node.need)]
     can_go_on = (node for node in waiting if node.need or not node.blockers)
@@ -238,14 +241,17 @@ def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupE
 
 
 def _after(state: State, *ended: str) -> list[FollowUp]:
-    """What to look at once tasks have their outcome; with that of the root the run can finish, after all else."""
+    """Return the follow-ups of ended tasks; the root's include the end of the run."""
     followups: list[FollowUp] = [AfterEnd(task_id=task_id) for task_id in ended]
     roots = (state.tasks[task_id] for task_id in ended if state.tasks[task_id].parent_id is None)
     return followups + [FinishRun(run_id=root.run_id) for root in roots]
 
 
 def _is_awaited(state: State, task_id: str) -> bool:
-    """Return whether anything may follow from the end of a task; nothing does from one of many of a delegation."""
+    """Return whether anything follows from the end of a task.
+
+    Nothing does from an item of a delegation before the last one, which is how most tasks of a large map end.
+    """
     task = state.tasks[task_id]
     if task.before or task.open or task.parent_id is None:
         return True
@@ -270,7 +276,7 @@ def _at_end(
 
 
 def _attempt_resumed(state: State, event: AttemptResumed) -> list[FollowUp]:
-    """What is less urgent than a task that waits may hold a slot again that it did not hold before."""
+    """Try the urgent tasks of an agent's queues again: an attempt that resumes is one more that can be preempted."""
     schedule = Schedule.of(state)
     if not schedule.urgent:
         return []
@@ -297,7 +303,7 @@ def _attempt_done(state: State, event: AttemptDone) -> list[FollowUp]:
         after.append(LookAtCircuit(agent_id=event.agent_id, well=True))
     if state.tasks[event.task_id].kind != "check":
         return after
-    # First of all: what the verdict rules out is not begun, and a graph that goes on has not ended.
+    # First: nodes that the verdict rules out must not start, and a graph that grows must not be taken as ended.
     return [GrowGroup(check_id=event.task_id, verdict=event.output, seq=state.seq), *after]
 
 
@@ -308,7 +314,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> list[FollowUp]:
         retryable=event.retryable,
         retry_after_s=event.retry_after_s,
     )
-    # The circuit and the restart first: a failover goes around what they bring about.
+    # Circuit and restart first: a failover must see the agents that they take out of work.
     followups: list[FollowUp] = []
     if event.agent_id is not None:
         agent = state.agents[event.agent_id]
@@ -320,7 +326,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> list[FollowUp]:
 
 
 def _may_open(state: State, agent: Agent) -> bool:
-    """Return whether a circuit is set for an agent."""
+    """Return whether an agent has a circuit breaker."""
     supervisor = state.supervisors[agent.supervisor_id]
     return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
 
@@ -355,7 +361,7 @@ def _deadline_passed(state: State, event: DeadlinePassed) -> list[FollowUp]:
 
 
 def _cut_off(state: State, run_id: str | None, task_id: str | None, ended: list[str]) -> list[FollowUp]:
-    """Look at what a run, or a task of it, comes to, of which some tasks have ended and others are to stop."""
+    """Return the follow-ups of cutting off a run or a task: some of its tasks have ended, others are stopping."""
     if run_id is None:
         return []
     return [*_after(state, *ended), CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
@@ -375,18 +381,18 @@ _CUTS_OFF = frozenset(
         BudgetExtended, DoubtSettled, EscalationAnswered, TaskReopened,
     }
 )  # fmt: skip
-"""After these a task may be in doubt, and is asked about nothing else; that is asked before anything else follows."""
+"""Events after which a task may be in doubt (a tool call without a recorded end)."""
 
 
 def _doubts(state: State, event: Any) -> list[FollowUp]:
     if type(event) is EscalationAnswered and event.kind == "doubt":
-        return []  # what was said comes first
+        return []  # `ActOnAnswer` settles the doubt; asking again here would repeat the question
     tasks = _tasks_of(state, event)
     return [AskDoubt(task_id=task.id) for task in tasks if task.calling and not task.ended]
 
 
 def _tasks_of(state: State, event: Any) -> list[Task]:
-    """Return the tasks that an event lets wait, or go on waiting."""
+    """Return the tasks that an event leaves waiting."""
     kind = type(event)
     ids = event.reopened if kind is TaskReopened else [event.subject if kind is EscalationAnswered else event.task_id]
     return [state.tasks[one] for one in ids if one in state.tasks]
@@ -398,7 +404,7 @@ _WAITS_AGAIN = frozenset(
         TaskReopened, TaskTriedAnew,
     }
 )  # fmt: skip
-"""After these a task waits again in a queue, and the agents that were able when it came there may not be any more."""
+"""Events that return a task to a queue whose agents may have become unable meanwhile."""
 
 
 def _placed_again(state: State, event: Any) -> list[FollowUp]:
@@ -407,7 +413,7 @@ def _placed_again(state: State, event: Any) -> list[FollowUp]:
 
 
 def _attempt_started(state: State, event: AttemptStarted) -> list[FollowUp]:
-    """What an attempt before asked for was looked for around its agent, and beside it: that may be another now."""
+    """Place the delegations of an earlier attempt again: the search starts at the agent, which may be another now."""
     if event.attempt == 1:
         return []
     calls = state.tasks[event.task_id].calls.values()
@@ -416,7 +422,7 @@ def _attempt_started(state: State, event: AttemptStarted) -> list[FollowUp]:
 
 
 def _doubt_settled(state: State, event: DoubtSettled) -> list[FollowUp]:
-    """What an agent was cut off from while it was being removed goes to another, as the rest of its work did."""
+    """Requeue a task that was in doubt while its agent was removed: the rest of the agent's work is gone already."""
     agent = state.agents.get(state.tasks[event.task_id].agent_id or "")
     sent_away = agent is not None and agent.removing in ("requeue", "abort")
     return [Requeue(task_id=event.task_id)] if sent_away else []

@@ -21,19 +21,22 @@ def the_schedule_follows_from_the_state(state: State) -> Iterator[str]:
 
 def _told(schedule: Schedule) -> dict[str, dict[str, Any]]:
     """Return everything that decisions look at, by names and keys."""
-    lines = {key: line for key, line in schedule.lines.items() if line.lanes or line.free}
+    ready_queues = {
+        key: ready_queue for key, ready_queue in schedule.queues.items() if ready_queue.levels or ready_queue.free
+    }
     return {
-        "lanes": {
+        "levels": {
             key: {
                 priority: [
-                    (run_id, turn.since, turn.since_ms, list(turn.tasks.items())) for run_id, turn in lane.items()
+                    (run_id, turn.since, turn.since_ms, list(turn.tasks.items())) for run_id, turn in level.items()
                 ]
-                for priority, lane in line.lanes.items()
+                for priority, level in ready_queue.levels.items()
             }
-            for key, line in lines.items()
+            for key, ready_queue in ready_queues.items()
         },
         "free agents": {
-            key: (set(line.free), _ranked(line.best) if line.best is not None else None) for key, line in lines.items()
+            key: (set(ready_queue.free), _ranked(ready_queue.best) if ready_queue.best is not None else None)
+            for key, ready_queue in ready_queues.items()
         },
         "slots": {
             key: (

@@ -67,9 +67,9 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
 def queues_know_who_is_free(state: State) -> Iterator[str]:
     """An agent without room, or whose code is away, is not free for any queue."""
     schedule = Schedule.of(state)
-    for key, line in schedule.lines.items():
-        for agent in (state.agents[one] for one in line.free):
-            if not agent.has_room or schedule.lacks_process(state, agent) or (agent.away and not line.is_back):
+    for key, ready_queue in schedule.queues.items():
+        for agent in (state.agents[one] for one in ready_queue.free):
+            if not agent.has_room or schedule.lacks_process(state, agent) or (agent.away and not ready_queue.is_back):
                 yield f"{agent.id} is free for {key}, and is full, away, or without a process"
 
 
@@ -113,7 +113,7 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
     """Of a queue that several teams share, those are free who could begin something were it their own team's."""
     schedule = Schedule.of(state)
     for queue in (one for key, one in state.queues.items() if is_shared(key)):
-        line = schedule.lines.get(queue.key)
+        ready_queue = schedule.queues.get(queue.key)
         for agent_id in queue.agents:
             agent = state.agents[agent_id]
             team = state.supervisors[agent.supervisor_id]
@@ -131,7 +131,7 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
                     for one in between
                 )
             )
-            is_free = line is not None and agent_id in line.free
+            is_free = ready_queue is not None and agent_id in ready_queue.free
             if is_free and (shut or not agent.has_room):
                 yield f"{agent_id} is free for {queue.key} and may begin nothing"
             if not is_free and agent.takes_tasks and not shut and not any(one.exhausted for one in between):

@@ -1,13 +1,12 @@
-"""The order of what is ready in a queue: a lane a priority, in it a turn a run, then first come, first served.
+"""Ready queues: priority levels with ageing, round robin between the runs of a level, FIFO within a run.
 
-Runs of a lane take turns, one task each. Between lanes the one goes first whose next task is the more urgent, where a
-priority is worth `ageing_ms` of waiting: that is `priority * ageing_ms + since_ms`, the least first, so that which of
-two goes first never changes with time alone, and nothing has to be sorted anew. A run waits since its first task became
-ready, or since its last turn (`Run.turns`) where that is later; a turn does not count whose task has gone back to its
-place. So many tasks of one run that have waited for long do not shut out the urgent ones, and still get a turn in time.
+Between levels the least `priority * ageing_ms + since_ms` goes first. Both terms grow with time alike, so the order of
+two tasks never changes by itself and nothing is sorted again. A run waits since its first task became ready, or since
+its last turn (`Run.turns`) if that is later; the turn of a task that returned to its queue does not count. Thus many
+old tasks of one run do not starve urgent ones, and still get turns.
 
-Everything here is O(1) in the number of tasks, except for a task that goes back to its place: that looks at the runs,
-and at the tasks of its own, that have waited for longer. A `Ranking` keeps keys in the order of their ranks.
+Operations are O(1) in the number of tasks, except for a task that returns to its old place: that scans the runs, and
+the tasks of its run, that have waited longer. A `Ranking` is a heap with lazy deletion.
 """
 
 from collections import OrderedDict, deque
@@ -21,17 +20,17 @@ from engine.core.state import Queue, Run
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 Order: TypeAlias = tuple[int, int, int]
-"""A rank, the event since which the key waits, and the number of an id; the least goes first."""
+"""Rank, number of the event since which the key waits, number of its id; the least goes first."""
 STALE = 16
-"""A heap has at most so many stale entries besides as many as are valid."""
+"""A heap is rebuilt when it has more stale entries than valid ones plus this many."""
 
 
 class Ranking:
-    """Keys by their order.
+    """A priority queue of keys whose order may change.
 
     Attributes:
         ranks: The order of each key.
-        heap: The same, with stale entries; empty where `ranks` is.
+        heap: The same as a heap. Entries that differ from `ranks` are stale, except that the top is always valid.
     """
 
     __slots__ = ("heap", "ranks")
@@ -41,9 +40,10 @@ class Ranking:
         self.heap: list[tuple[int, int, int, str]] = []
 
     def put(self, key: str, order: Order) -> None:
-        """Give a key its order, in place of the one that it may have."""
+        """Insert a key, or replace its order."""
         ranks, heap = self.ranks, self.heap
         ranks[key] = order
+        # The usual case, one open queue or one free agent: it resets the heap and drops the stale entries for nothing.
         if len(ranks) == 1:
             heap[:] = [(*order, key)]
             return
@@ -70,18 +70,18 @@ class Ranking:
 
 
 BACK = -(10**17)
-"""Ranks of attempts that go on lie this much before all others."""
+"""Offset of the ranks of attempts that resume, which come before every new attempt."""
 Arrival: TypeAlias = tuple[int, int, int]
-"""The event that made a task ready, the number of the task, and the time of that event."""
+"""Number of the event that made a task ready, number of the task, time of that event."""
 
 
-class Turn:
-    """The ready tasks of one run in one lane of a queue.
+class RunTurn:
+    """The ready tasks of one run in one priority level, and its place in the round robin of that level.
 
     Attributes:
-        since: The event since which it waits for its turn, and the number of its run.
+        since: Number of the event since which the run waits for its turn, and the number of the run.
         since_ms: The time of that event.
-        tasks: By their arrival, the first first.
+        tasks: The tasks in order of arrival.
     """
 
     __slots__ = ("since", "since_ms", "tasks")
@@ -92,72 +92,73 @@ class Turn:
         self.tasks: OrderedDict[str, Arrival] = OrderedDict()
 
 
-Lane: TypeAlias = OrderedDict[str, Turn]
-"""Ready tasks of one priority by their run; the run that has waited longest for its turn stands first."""
+PriorityLevel: TypeAlias = OrderedDict[str, RunTurn]
+"""The runs with ready tasks of one priority; the run that has waited longest for its turn is first."""
 
 
-class Line:
-    """A queue as the scheduler sees it.
+class ReadyQueue:
+    """The ready tasks of a queue and the agents that are free for it.
 
     Attributes:
-        lanes: Its ready tasks, by priority and run; none of them is empty.
-        free: Agents that could take one now.
-        best: The same by the rule of the supervisor, of equal ones who waits longest; None where it is one agent.
-        bound: Agents that are free or not by what others of the queue can do, because a budget is spent.
+        levels: The priority levels with ready tasks; no level is empty.
+        free: Agents that could take a task now.
+        best: The free agents ranked by the supervisor's `balance` rule; None for the queue of a single agent.
+        bound: Agents whose freedom depends on the other agents of the queue, because a budget is spent.
     """
 
-    __slots__ = ("best", "bound", "free", "is_back", "key", "lanes", "shared", "supervisor_id")
+    __slots__ = ("best", "bound", "free", "is_back", "key", "levels", "shared", "supervisor_id")
 
     def __init__(self, queue: Queue) -> None:
         self.key = queue.key
         self.supervisor_id = queue.supervisor_id
         self.shared = is_shared(queue.key)
         self.is_back = queue.key.startswith("back:")
-        self.lanes: dict[int, Lane] = {}
+        self.levels: dict[int, PriorityLevel] = {}
         self.free: dict[str, None] = {}
         self.best: Ranking | None = Ranking() if queue.key.startswith("able:") else None
         self.bound: dict[str, None] = {}
 
     def put(self, task_id: str, run: Run, *, priority: int, seq: int, ms: int) -> None:
-        """Let a task wait in its lane since the event `seq`."""
-        lane = self.lanes.get(priority)
-        if lane is None:
-            lane = self.lanes[priority] = OrderedDict()
-        turn = lane.get(run.id)
+        """Add a task that waits since event `seq`."""
+        level = self.levels.get(priority)
+        if level is None:
+            level = self.levels[priority] = OrderedDict()
+        turn = level.get(run.id)
         arrival = (seq, int(task_id[1:]), ms)
         if turn is None:
-            turn = lane[run.id] = Turn(int(run.id[1:]))
+            turn = level[run.id] = RunTurn(int(run.id[1:]))
             turn.tasks[task_id] = arrival
-            self._time(lane, run.id, turn, run, priority)
+            self._time(level, run.id, turn, run, priority)
             return
         tasks = turn.tasks
+        # Almost every task arrives last; the search for a place is only for those that return with their old `seq`.
         is_last = not tasks or next(reversed(tasks.values())) < arrival
         tasks[task_id] = arrival
         if not is_last:
             _to_its_place(tasks, tasks.__getitem__)
         if next(iter(tasks.values()))[0] != turn.since[0]:
-            self._time(lane, run.id, turn, run, priority)
+            self._time(level, run.id, turn, run, priority)
 
     def take(self, task_id: str, run_id: str, run: Run | None, *, priority: int) -> None:
-        """Let a task wait no more; its run is None where that has ended."""
-        lane = self.lanes[priority]
-        turn = lane[run_id]
+        """Remove a task; `run` is None if the run has ended."""
+        level = self.levels[priority]
+        turn = level[run_id]
         del turn.tasks[task_id]
         if turn.tasks:
-            self._time(lane, run_id, turn, run, priority)
+            self._time(level, run_id, turn, run, priority)
             return
-        del lane[run_id]
-        if not lane:
-            del self.lanes[priority]
+        del level[run_id]
+        if not level:
+            del self.levels[priority]
 
     def turn_given_back(self, run: Run, priority: int) -> None:
-        """Follow that the last turn of a run does not count any more, whose task is ready and held back."""
-        lane = self.lanes.get(priority, OrderedDict())
-        if (turn := lane.get(run.id)) is not None:
-            self._time(lane, run.id, turn, run, priority)
+        """Recompute the place of a run whose last turn no longer counts, because its task is held back again."""
+        level = self.levels.get(priority, OrderedDict())
+        if (turn := level.get(run.id)) is not None:
+            self._time(level, run.id, turn, run, priority)
 
-    def _time(self, lane: Lane, run_id: str, turn: Turn, run: Run | None, priority: int) -> None:
-        """Let a run wait since its first task became ready, or since its last turn."""
+    def _time(self, level: PriorityLevel, run_id: str, turn: RunTurn, run: Run | None, priority: int) -> None:
+        """Set since when a run waits: since its first ready task, or its last turn if that is later."""
         seq, _, since_ms = next(iter(turn.tasks.values()))
         served = run.turns.get(turn_key(priority, self.key)) if run is not None and run.turns else None
         if served is not None and served[1] > seq:
@@ -165,68 +166,72 @@ class Line:
         turn.since_ms = since_ms
         if seq != turn.since[0]:
             turn.since = (seq, turn.since[1])
-            if len(lane) > 1:
-                lane.move_to_end(run_id)
-                _to_its_place(lane, lambda one: lane[one].since)
+            if len(level) > 1:
+                level.move_to_end(run_id)
+                _to_its_place(level, lambda one: level[one].since)
 
     def order(self, ageing_ms: int) -> Order:
-        """Return how early it goes among those of its supervisor; something is ready. Attempts that go on are first."""
+        """Return the rank among the queues of its supervisor; the queue must not be empty."""
         priority, turn = self._first(ageing_ms)
         rank = priority * ageing_ms + turn.since_ms
         return rank + BACK if self.is_back else rank, turn.since[0], next(iter(turn.tasks.values()))[1]
 
     def next_task(self, ageing_ms: int) -> str:
-        """Return the id of the task that has its turn; something is ready."""
+        """Return the id of the task whose turn it is; the queue must not be empty."""
         return next(iter(self._first(ageing_ms)[1].tasks))
 
     def rank_above(self, ageing_ms: int, above_ms: int) -> int:
-        """Return the rank that it has where a priority is worth `above_ms`; it is not for attempts that go on."""
+        """Return the rank under a supervisor whose ageing is `above_ms`; not for queues of resuming attempts."""
         priority, turn = self._first(ageing_ms)
         return priority * above_ms + turn.since_ms
 
-    def _first(self, ageing_ms: int) -> tuple[int, Turn]:
-        lanes = self.lanes
-        if len(lanes) == 1:
-            for priority, lane in lanes.items():
-                for turn in lane.values():  # the first of each, at half the price of `next(iter(…))`
+    def _first(self, ageing_ms: int) -> tuple[int, RunTurn]:
+        levels = self.levels
+        if len(levels) == 1:
+            for priority, level in levels.items():
+                # Loops that return at once take half the time of `next(iter(…))`; this runs for each dispatch.
+                for turn in level.values():
                     return priority, turn
-        firsts = ((priority, next(iter(lane.values()))) for priority, lane in lanes.items())
+        firsts = ((priority, next(iter(level.values()))) for priority, level in levels.items())
         return min(firsts, key=lambda one: (one[0] * ageing_ms + one[1].since_ms, one[0]))
 
     def in_order(self, ageing_ms: int, at_ms: int, *, to: int = LOWEST_PRIORITY) -> Iterator[str]:
         """Yield the ready tasks in the order in which they would begin if all began one after the other at `at_ms`.
 
         Args:
-            ageing_ms: What a priority is worth at its supervisor.
+            ageing_ms: Waiting time that equals one priority level, at the supervisor of the queue.
             at_ms: The time of the state.
-            to: The least urgent priority that is wanted.
+            to: The least urgent priority to include.
         """
-        lanes: list[tuple[int, int, deque[tuple[int, int, Iterator[str]]]]] = []
-        for priority, lane in self.lanes.items():
+        levels: list[tuple[int, int, deque[tuple[int, int, Iterator[str]]]]] = []
+        for priority, level in self.levels.items():
             if priority <= to:
-                turns = deque((turn.since_ms, len(turn.tasks), iter(turn.tasks)) for turn in lane.values())
-                lanes.append((priority * ageing_ms + turns[0][0], priority, turns))
-        heapify(lanes)
-        while lanes:
-            _, priority, turns = lanes[0]
+                turns = deque((turn.since_ms, len(turn.tasks), iter(turn.tasks)) for turn in level.values())
+                levels.append((priority * ageing_ms + turns[0][0], priority, turns))
+        heapify(levels)
+        while levels:
+            _, priority, turns = levels[0]
             _, left, tasks = turns.popleft()
             yield next(tasks)
+            # The turn of the task just yielded would be recorded at `at_ms`, so its run goes to the end of the round
+            # robin.
             if left > 1:
                 turns.append((at_ms, left - 1, tasks))
             if turns:
-                heapreplace(lanes, (priority * ageing_ms + turns[0][0], priority, turns))
+                heapreplace(levels, (priority * ageing_ms + turns[0][0], priority, turns))
             else:
-                heappop(lanes)
+                heappop(levels)
 
 
-def _to_its_place(line: OrderedDict[str, Any], since: Callable[[str], Any]) -> None:
-    """Move what was put last before what waits since a later time."""
-    backwards = reversed(line)
+def _to_its_place(queue: OrderedDict[str, Any], since: Callable[[str], Any]) -> None:
+    """Move the last entry of an otherwise ordered dict to its place."""
+    backwards = reversed(queue)
     moved, before = next(backwards), next(backwards, None)
     if before is None or since(before) < since(moved):
         return
     mine = since(moved)
-    earlier = list(takewhile(lambda one: since(one) < mine, line))
-    line.move_to_end(moved, last=False)
+    # An OrderedDict moves entries only to an end: the entry goes to the front, then everything earlier goes before it.
+    earlier = list(takewhile(lambda one: since(one) < mine, queue))
+    queue.move_to_end(moved, last=False)
     for one in reversed(earlier):
-        line.move_to_end(one, last=False)
+        queue.move_to_end(one, last=False)

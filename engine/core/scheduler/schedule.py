@@ -1,7 +1,7 @@
-"""The schedule of a state: built by `Schedule.of`, and followed event by event where it is kept.
+"""The schedule of a state: built by `Schedule.of`, then updated event by event.
 
-One rule holds inside: where an entity stands follows from its fields alone, so building and following go through the
-same functions, and a kept schedule equals one that is built anew (a law, `legality.schedule`).
+Where an entity stands follows from its fields alone. Building and updating therefore use the same functions, and an
+updated schedule equals a new one (a law, `legality.schedule`).
 """
 
 from collections.abc import Iterator
@@ -11,30 +11,30 @@ from engine.core.fold.slots import must_grow
 from engine.core.queries.queues import back_queue
 from engine.core.queries.tree import above_of, agents_in, below_of
 from engine.core.scheduler.free import full_of_processes, is_free, limits_on_processes
-from engine.core.scheduler.ready_queues import Line, Ranking
-from engine.core.scheduler.slots import Slots, leads_to, offer
+from engine.core.scheduler.ready_queues import Ranking, ReadyQueue
+from engine.core.scheduler.slots import Slots, first_queue_under, offer
 from engine.core.state import Agent, State, Supervisor, Task, timer_id
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
 class Schedule:
-    """What can begin in a state.
+    """The ready queues of a state, the slots in use, and which task begins next.
 
     Attributes:
-        lines: Queues by key. Who is free for a queue of one agent is said while something is ready in it.
-        slots: What each supervisor has in use, by its id.
-        roots: Roots under which something can begin, by the best of that.
-        urgent: Ready tasks that take slots from others and have none to come, each with the event that put it here.
-        resizable: Pools that have to grow, or have to be watched because an instance has nothing to do.
-        processes: Processes in use under roots for which no limit on them is set.
-        changed: What the fold has changed: tasks, agents, supervisors; queues by key.
+        queues: Ready queues by key. The free agent of a single-agent queue is kept only while a task is ready in it.
+        slots: Slots in use and offers of each supervisor, by its id.
+        roots: Roots under which a task can begin, ranked by that task.
+        urgent: Ready tasks that may preempt and for which no attempt is stopping yet, with the event that added each.
+        resizable: Pools that have to grow, or need an idle timer.
+        processes: Processes in use under roots that set no limit on them.
+        changed: Tasks, supervisors and queue keys that the fold has changed.
         agents: Agents that the fold has changed, by id.
-        stale: The team has changed in a way that is not followed: all is built anew.
-        pressed: What is at work may have become less urgent than the urgent tasks: they are looked at again.
+        stale: The team has changed in a way that is not followed: rebuild.
+        recheck_urgent: Attempts at work may have become preemptible: try all urgent tasks again.
     """
 
     def __init__(self) -> None:
-        self.lines: dict[str, Line] = {}
+        self.queues: dict[str, ReadyQueue] = {}
         self.slots: dict[str, Slots] = {}
         self.roots = Ranking()
         self.urgent: dict[str, int] = {}
@@ -43,32 +43,33 @@ class Schedule:
         self.changed: list[Task | Supervisor | str] = []
         self.agents: dict[str, Agent] = {}
         self.stale = False
-        self.pressed = False
+        self.recheck_urgent = False
         self._places: dict[str, tuple[str, int, int, str]] = {}
-        """Of each ready task its queue, its priority, the event since which it waits, and its run."""
+        """Of each ready task: queue key, priority, event since which it waits, run."""
         self._held: dict[str, tuple[str, bool]] = {}
-        """Of each task with a slot: whose the slot is, and whether it holds a process."""
+        """Of each task with a slot: the supervisor whose slot it is, and whether it holds a process."""
         self._shared: dict[str, None] = {}
-        """Lines that several teams take from."""
+        """Queues shared by several teams."""
         self._in_processes: dict[str, None] = {}
-        """Agents that work in processes."""
-        self._ranked_anew: dict[str, Line] = {}
-        """Lines whose rank may be another."""
+        """Agents with `run_in: process`."""
+        self._ranked_anew: dict[str, ReadyQueue] = {}
+        """Queues whose rank may have changed."""
         self._offered_anew: dict[str, None] = {}
-        """Supervisors under which something else may begin first."""
+        """Supervisors whose offer to their parent may have changed."""
         self._freed: Agent | None = None
-        """The one agent that takes tasks and stands in no line as free: what it begins next is found by its queues."""
-        self._ready: list[Line] = []
-        """Its lines in which something is ready."""
-        self._next: Line | None = None
-        """What begins next, where that was asked for since the last change."""
+        """The agent of the fast path (`_stands_aside`): it takes tasks, but is not marked as free in any queue."""
+        self._ready: list[ReadyQueue] = []
+        """Queues of that agent with ready tasks."""
+        self._next: ReadyQueue | None = None
+        """Cached answer of `next_queue`, valid until the next change."""
 
     @staticmethod
     def of(state: State) -> "Schedule":
-        """Return the schedule of a state, which is kept current by the fold from the first time on."""
+        """Return the schedule of a state; from the first call on the fold keeps it up to date."""
         kept: Schedule | None = state.schedule
         if kept is None:
             kept = Schedule.built(state)
+            # Through `vars`: `schedule` is a ClassVar, so no codec, snapshot or comparison of states sees it.
             vars(state)["schedule"] = kept
         elif kept._freed is not None:
             kept._settle(state)
@@ -82,17 +83,18 @@ class Schedule:
         return schedule
 
     def follow(self, state: State) -> None:
-        """Bring everything that the fold has changed to its place."""
+        """Update the places of everything that the fold has changed."""
         if self.stale:
             before = self.urgent
-            self.__init__()  # type: ignore[misc]  # everything in it is made anew
+            self.__init__()  # type: ignore[misc]  # in place, because `state` and `step` hold this object
             self._build(state)
+            # Tasks that were urgent before keep their event: `step` tries only those that are newer than its message.
             known = {task_id: seq for task_id, seq in before.items() if task_id in self.urgent}
             self.urgent = {**known, **{one: state.seq for one in self.urgent if one not in known}}
         elif self.changed or self.agents:
             self._follow(state)
-        if self.pressed:
-            self.pressed, self.urgent = False, dict.fromkeys(self.urgent, state.seq)
+        if self.recheck_urgent:
+            self.recheck_urgent, self.urgent = False, dict.fromkeys(self.urgent, state.seq)
 
     def _build(self, state: State) -> None:
         self.changed += state.supervisors.values()
@@ -108,12 +110,13 @@ class Schedule:
                 if type(one) is Task:
                     self._task(state, one)
                 elif type(one) is str:
-                    self._queue(state, one)
+                    self._queue_changed(state, one)
                 else:
                     self._supervisor(state, one)  # type: ignore[arg-type]
             self.changed.clear()
         agents, freed = self.agents, self._freed
         if freed is not None:
+            # Any other change may compete with it, so it takes its place among the free agents again.
             self._freed, agents[freed.id] = None, freed
         if len(agents) == 1:
             _, agent = agents.popitem()
@@ -123,6 +126,7 @@ class Schedule:
                 self._agent(state, agent)
         while agents:
             self._agent(state, agents.popitem()[1])
+        # Ranks before offers: an offer is made of the ranks below it.
         while self._ranked_anew:
             self._rank(self._ranked_anew.popitem()[1])
         while self._offered_anew:
@@ -131,29 +135,32 @@ class Schedule:
                 offer(state, self, supervisor)
 
     def _stands_aside(self, state: State, agent: Agent) -> bool:
-        """Return whether nothing else can begin than by this agent, so that only its queues are looked at next.
+        """Return whether only this agent can begin something, so that only its own queues have to be looked at.
 
-        Most agents that end an attempt begin another at once; they are in no line meanwhile.
+        Most agents that end an attempt begin another at once. Leaving them out of the heaps saves updating every level
+        up to the root twice.
         """
         if self.roots.heap or self._ranked_anew or self._offered_anew:
             return False
-        agent_id, lines, ready = agent.id, self.lines, []
+        agent_id, queues, ready = agent.id, self.queues, []
+        # Pools and processes have bookkeeping of their own in `_agent`, which this path skips.
         if agent_id not in state.agents or agent_id in state.pools or state.specs[agent.spec].run_in == "process":
             return False
         for key in agent.queues:
-            line = lines.get(key)
-            if line is None:
+            queue = queues.get(key)
+            if queue is None:
+                # A shared queue that is not known yet has to be made by `_agent`.
                 if key.startswith("able:"):
                     return False
-            elif line.shared or line.bound or agent_id in line.free:
+            elif queue.shared or queue.bound or agent_id in queue.free:
                 return False
-            elif line.lanes:
-                ready.append(line)
+            elif queue.levels:
+                ready.append(queue)
         self._ready = ready
         return True
 
     def _settle(self, state: State) -> None:
-        """Put the agent that stands aside among the others."""
+        """End the fast path: mark its agent as free like every other."""
         agent, self._freed = self._freed, None
         if agent is not None:
             self._agent(state, agent)
@@ -162,10 +169,8 @@ class Schedule:
             while self._offered_anew:
                 offer(state, self, state.supervisors[self._offered_anew.popitem()[0]])
 
-    # Tasks
-
     def _task(self, state: State, task: Task) -> None:
-        """Bring a task to its place in its queue, and take its slot, or give it back."""
+        """Update the place of a task in its queue, and the slot that it holds."""
         task_id, attempt = task.id, task.attempt
         if task.ready:
             self._place(state, task, task.queue or "", task.ready_seq or 0, task.ready_ms)
@@ -173,9 +178,11 @@ class Schedule:
             self._place(state, task, back_queue(attempt.agent_id or ""), attempt.back_seq, attempt.back_ms)
         elif (was := self._places.pop(task_id, None)) is not None:
             self._leave(state, task_id, was)
-        elif task.held_back and (line := self.lines.get(task.queue or "")) is not None:
-            line.turn_given_back(state.runs[task.run_id], task.priority)
-            self._ranked_anew[line.key] = line
+        elif task.held_back and (queue := self.queues.get(task.queue or "")) is not None:
+            # Tasks on hold stand in no queue, but holding one back may have returned the turn of its run
+            # (`fold.queues`).
+            queue.turn_given_back(state.runs[task.run_id], task.priority)
+            self._ranked_anew[queue.key] = queue
         held = self._held.get(task_id)
         if attempt is not None and not attempt.parked and attempt.agent_id is not None:
             now = state.agents[attempt.agent_id].supervisor_id, attempt.in_process
@@ -201,29 +208,32 @@ class Schedule:
         if was is not None:
             self._leave(state, task_id, was)
         self._places[task_id] = place
-        line = self._line(state, key)
-        if not line.lanes and line.best is None:  # only now it matters whether its one agent is free
+        queue = self._queue_of(state, key)
+        if not queue.levels and queue.best is None:
+            # First ready task in a single-agent queue: until now nobody kept whether its agent is free.
             for one in state.queues[key].agents:
                 self.agents[one] = state.agents[one]
-        line.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms)
-        if line.free:
-            self._ranked_anew[key] = line
+        queue.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms)
+        if queue.free:
+            self._ranked_anew[key] = queue
 
     def _leave(self, state: State, task_id: str, place: tuple[str, int, int, str]) -> None:
         key, priority, _, run_id = place
-        line = self.lines.get(key)
-        if line is not None:
-            line.take(task_id, run_id, state.runs.get(run_id), priority=priority)
-            if line.free:
-                self._ranked_anew[key] = line
-                if line.best is None and not line.lanes:
-                    line.free.clear()
+        queue = self.queues.get(key)
+        if queue is not None:
+            queue.take(task_id, run_id, state.runs.get(run_id), priority=priority)
+            if queue.free:
+                self._ranked_anew[key] = queue
+                if queue.best is None and not queue.levels:
+                    queue.free.clear()
 
     def _count(self, state: State, supervisor_id: str, by: int, *, processes: int) -> None:
-        """Count a slot, and a process; where a limit is met, look at who is free."""
+        """Count a slot and a process, taken (`by` 1) or freed (-1)."""
         slots = self.slots[supervisor_id]
         slots.running += by
         supervisor = state.supervisors[supervisor_id]
+        # Only crossing the limit changes what may begin: reaching it, or leaving it by one. All other counts cost
+        # nothing.
         if slots.running == supervisor.max_parallel - (by < 0):
             self._offered_anew[supervisor_id] = None
             self._look_below(state, supervisor, deep=False)
@@ -248,10 +258,8 @@ class Schedule:
         queue = state.queues[task.queue or ""]
         return task.priority <= self.slots[queue.supervisor_id].urgent
 
-    # The team
-
     def _supervisor(self, state: State, supervisor: Supervisor) -> None:
-        """Look anew at what may begin under a supervisor."""
+        """Recompute what may begin under a supervisor that was added, changed or removed."""
         if supervisor.id in state.supervisors:
             if supervisor.id not in self.slots:
                 self.slots[supervisor.id] = Slots(state, supervisor)
@@ -264,7 +272,7 @@ class Schedule:
             self._offered_anew[supervisor.parent_id] = None
 
     def _look_below(self, state: State, supervisor: Supervisor, *, deep: bool = True) -> None:
-        """Look anew at agents under a supervisor that take from queues which teams share."""
+        """Recompute whether agents under a supervisor are free for shared queues (only those depend on its limits)."""
         if not self._shared:
             return
         for team in below_of(state, supervisor) if deep else (supervisor,):
@@ -272,39 +280,37 @@ class Schedule:
                 if any(key in self._shared for key in agent.queues):
                     self.agents[agent.id] = agent
 
-    def _queue(self, state: State, key: str) -> None:
-        """Let nobody be free for a queue who has left it; drop one that is gone."""
-        line, queue = self.lines.get(key), state.queues.get(key)
-        if line is None:
-            return
+    def _queue_changed(self, state: State, key: str) -> None:
+        """Drop a ready queue that is gone, or the free agents that no longer serve it."""
+        queue, entity = self.queues.get(key), state.queues.get(key)
         if queue is None:
-            del self.lines[key]
-            self._shared.pop(key, None)
-            slots = self.slots.get(line.supervisor_id)
-            if slots is not None:
-                (slots.offers if line.shared else slots.own).drop(key)
-                self._offered_anew[line.supervisor_id] = None
             return
-        agents = set(queue.agents)
-        for gone in [one for one in line.bound if one not in agents]:
-            del line.bound[gone]
-        for gone in [one for one in line.free if one not in agents]:
-            self._set_busy(line, gone)
-        self.agents.update((one, state.agents[one]) for one in line.bound)
+        if entity is None:
+            del self.queues[key]
+            self._shared.pop(key, None)
+            slots = self.slots.get(queue.supervisor_id)
+            if slots is not None:
+                (slots.offers if queue.shared else slots.own).drop(key)
+                self._offered_anew[queue.supervisor_id] = None
+            return
+        agents = set(entity.agents)
+        for gone in [one for one in queue.bound if one not in agents]:
+            del queue.bound[gone]
+        for gone in [one for one in queue.free if one not in agents]:
+            self._set_busy(queue, gone)
+        self.agents.update((one, state.agents[one]) for one in queue.bound)
 
-    def _line(self, state: State, key: str) -> Line:
-        line = self.lines.get(key)
-        if line is None:
-            line = self.lines[key] = Line(state.queues[key])
-            if line.shared:
+    def _queue_of(self, state: State, key: str) -> ReadyQueue:
+        queue = self.queues.get(key)
+        if queue is None:
+            queue = self.queues[key] = ReadyQueue(state.queues[key])
+            if queue.shared:
                 self._shared[key] = None
-        return line
-
-    # Agents
+        return queue
 
     def _agent(self, state: State, agent: Agent) -> None:
-        """Let an agent be free, or not, for each queue that it serves and that has others, or something ready."""
-        agent_id, lines = agent.id, self.lines
+        """Update for which of its queues an agent is free: shared or with other agents, or with a ready task."""
+        agent_id, queues = agent.id, self.queues
         if agent_id not in state.agents:
             self._in_processes.pop(agent_id, None)
             self.resizable.pop(agent_id, None)
@@ -317,6 +323,8 @@ class Schedule:
             self._in_processes.pop(agent_id, None)
         if agent_id in state.pools or agent_id in self.resizable:
             self._pool(state, agent)
+        # `Agent.takes_tasks` without the room, written out: this runs after every attempt, and decides most cases
+        # alone.
         plain = (
             room
             and agent.error is None
@@ -326,46 +334,47 @@ class Schedule:
             and not (agent.paused or agent.away)
         )
         for key in agent.queues:
-            line = lines.get(key)
-            if line is None:
+            queue = queues.get(key)
+            if queue is None:
                 if not key.startswith("able:"):
                     continue
-                line = self._line(state, key)
-            elif line.best is None and not line.lanes:
+                queue = self._queue_of(state, key)
+            elif queue.best is None and not queue.levels:
                 continue
-            if line.bound:
-                line.bound.pop(agent_id, None)
-            if (plain and not line.shared) or (room and is_free(state, self, line, agent)):
-                self._set_free(line, agent)
-            elif agent_id in line.free:
-                self._set_busy(line, agent_id)
-            if line.bound:
-                self._look_at_bound(state, line, agent_id)
+            if queue.bound:
+                queue.bound.pop(agent_id, None)
+            if (plain and not queue.shared) or (room and is_free(state, self, queue, agent)):
+                self._set_free(queue, agent)
+            elif agent_id in queue.free:
+                self._set_busy(queue, agent_id)
+            if queue.bound:
+                self._recheck_bound(state, queue, agent_id)
 
-    def _look_at_bound(self, state: State, line: Line, but: str) -> None:
-        for agent_id in [one for one in line.bound if one != but]:
+    def _recheck_bound(self, state: State, queue: ReadyQueue, but: str) -> None:
+        """Recompute the agents that may take a task only if no other agent of the queue can (`free.is_free`)."""
+        for agent_id in [one for one in queue.bound if one != but]:
             agent = state.agents[agent_id]
-            if self._has_room(state, agent) and is_free(state, self, line, agent):
-                self._set_free(line, agent)
-            elif agent_id in line.free:
-                self._set_busy(line, agent_id)
+            if self._has_room(state, agent) and is_free(state, self, queue, agent):
+                self._set_free(queue, agent)
+            elif agent_id in queue.free:
+                self._set_busy(queue, agent_id)
 
-    def _set_free(self, line: Line, agent: Agent) -> None:
-        agent_id, free, best = agent.id, line.free, line.best
-        if not free and line.lanes:
-            self._ranked_anew[line.key] = line
+    def _set_free(self, queue: ReadyQueue, agent: Agent) -> None:
+        agent_id, free, best = agent.id, queue.free, queue.best
+        if not free and queue.levels:
+            self._ranked_anew[queue.key] = queue
         free[agent_id] = None
         if best is not None:
-            order = (RULES[self.slots[line.supervisor_id].balance](agent), agent.turn_seq or 0, int(agent_id[1:]))
+            order = (RULES[self.slots[queue.supervisor_id].balance](agent), agent.turn_seq or 0, int(agent_id[1:]))
             if best.ranks.get(agent_id) != order:
                 best.put(agent_id, order)
 
-    def _set_busy(self, line: Line, agent_id: str) -> None:
-        del line.free[agent_id]
-        if line.best is not None:
-            line.best.drop(agent_id)
-        if not line.free and line.lanes:
-            self._ranked_anew[line.key] = line
+    def _set_busy(self, queue: ReadyQueue, agent_id: str) -> None:
+        del queue.free[agent_id]
+        if queue.best is not None:
+            queue.best.drop(agent_id)
+        if not queue.free and queue.levels:
+            self._ranked_anew[queue.key] = queue
 
     def _pool(self, state: State, agent: Agent) -> None:
         unwatched = agent.idle_ms is not None and timer_id("pool", agent.id) not in state.timers
@@ -374,17 +383,15 @@ class Schedule:
         else:
             self.resizable.pop(agent.id, None)
 
-    # What begins first
-
-    def _rank(self, line: Line) -> None:
-        """Rank a queue among the open ones of its supervisor, or take it out."""
-        key, slots = line.key, self.slots.get(line.supervisor_id)
-        if slots is None or key not in self.lines:
+    def _rank(self, queue: ReadyQueue) -> None:
+        """Update the rank of a queue at its supervisor; drop it if it is not open."""
+        key, slots = queue.key, self.slots.get(queue.supervisor_id)
+        if slots is None or key not in self.queues:
             return
-        ranking = slots.offers if line.shared else slots.own
+        ranking = slots.offers if queue.shared else slots.own
         known = ranking.ranks.get(key)
-        if line.lanes and line.free:
-            order = line.order(slots.ageing_ms)
+        if queue.levels and queue.free:
+            order = queue.order(slots.ageing_ms)
             if order == known:
                 return
             ranking.put(key, order)
@@ -392,23 +399,21 @@ class Schedule:
             return
         else:
             ranking.drop(key)
-        self._offered_anew[line.supervisor_id] = None
+        self._offered_anew[queue.supervisor_id] = None
 
-    # Questions
-
-    def next_line(self, state: State) -> Line | None:
-        """Return the line out of which something begins next; None where nothing can begin."""
+    def next_queue(self, state: State) -> ReadyQueue | None:
+        """Return the queue from which a task begins next; None if nothing can begin."""
         if self._next is None:
             if self._freed is not None:
-                self._next = self._line_of(state, self._freed)
+                self._next = self._queue_for(state, self._freed)
                 if self._next is None:
                     self._settle(state)
             if self._next is None and self.roots.heap:
-                self._next = leads_to(state, self, self.roots.heap[0][3])
+                self._next = first_queue_under(state, self, self.roots.heap[0][3])
         return self._next
 
-    def _line_of(self, state: State, agent: Agent) -> Line | None:
-        """Return the line out of which an agent that stands aside begins something; None where it may not."""
+    def _queue_for(self, state: State, agent: Agent) -> ReadyQueue | None:
+        """Return the queue from which the agent of the fast path begins next; None if it may not begin anything."""
         above: Supervisor | None = state.supervisors[agent.supervisor_id]
         slots = self.slots[agent.supervisor_id]
         if not self._ready or (above is not None and slots.running >= above.max_parallel):
@@ -419,57 +424,61 @@ class Schedule:
             above = state.supervisors[above.parent_id] if above.parent_id is not None else None
         return self._ready[0] if len(self._ready) == 1 else min(self._ready, key=lambda one: one.order(slots.ageing_ms))
 
-    def next_task(self, line: Line) -> str:
-        """Return the id of the task that has its turn in a line in which something is ready."""
-        return line.next_task(self.slots[line.supervisor_id].ageing_ms)
+    def next_task(self, queue: ReadyQueue) -> str:
+        """Return the id of the next task of a queue that is not empty."""
+        return queue.next_task(self.slots[queue.supervisor_id].ageing_ms)
 
-    def next_agent(self, state: State, line: Line, task_id: str | None = None) -> Agent:
-        """Return the free agent of a line that gets its next task, or another one that stands in it."""
+    def next_agent(self, state: State, queue: ReadyQueue, task_id: str | None = None) -> Agent:
+        """Return the free agent that gets the next task of a queue, or the given task of it."""
         if self._freed is not None:
             return self._freed
-        if line.best is None:
-            return state.agents[next(iter(line.free))]
-        if self.slots[line.supervisor_id].balance == "track_record":
-            return self._best_at(state, line.best, task_id or self.next_task(line))
-        return state.agents[line.best.heap[0][3]]
+        if queue.best is None:
+            return state.agents[next(iter(queue.free))]
+        # This rule depends on the category of the task, so no heap can rank the agents in advance.
+        if self.slots[queue.supervisor_id].balance == "track_record":
+            return self._best_at(state, queue.best, task_id or self.next_task(queue))
+        return state.agents[queue.best.heap[0][3]]
 
     def agent_for(self, state: State, task: Task) -> Agent | None:
-        """Return who a ready task would be given to if it began now; None where nobody is free for it."""
+        """Return the agent that would get a ready task now; None if none is free for it."""
         place = self._places.get(task.id)
-        line = None if place is None else self.lines.get(place[0])
-        return None if line is None or not line.free else self.next_agent(state, line, task.id)
+        queue = None if place is None else self.queues.get(place[0])
+        return None if queue is None or not queue.free else self.next_agent(state, queue, task.id)
 
     @staticmethod
     def _best_at(state: State, best: Ranking, task_id: str) -> Agent:
-        """Return who did best before at work such as a task; of equals the one that has been free for longest."""
+        """Return the agent with the best track record in the category of a task; of equals the one free longest."""
         category = state.runs[state.tasks[task_id].run_id].category or ""
         free = (state.agents[one] for one in best.ranks)
         return min(free, key=lambda agent: (track_record(agent, category), best.ranks[agent.id]))
 
     def has_slot(self, state: State, supervisor: Supervisor) -> bool:
-        """Return True while an agent of a supervisor may begin one attempt more."""
+        """Return True while an agent of a supervisor may begin one more attempt."""
         if self.slots[supervisor.id].running >= supervisor.max_parallel:
             return False
         return not any(self.slots[one.id].is_full(one) for one in above_of(state, supervisor))
 
     def ready(self, state: State, key: str, *, to: int = LOWEST_PRIORITY) -> Iterator[str]:
-        """Yield the ready tasks of a queue, as urgent as `to` at least, in the order in which they would begin."""
-        line = self.lines.get(key)
-        if line is not None:
-            yield from line.in_order(self.slots[line.supervisor_id].ageing_ms, state.at_ms, to=to)
+        """Yield the ready tasks of a queue as urgent as `to` or more, in the order in which they would begin."""
+        queue = self.queues.get(key)
+        if queue is not None:
+            yield from queue.in_order(self.slots[queue.supervisor_id].ageing_ms, state.at_ms, to=to)
 
     def first_urgent(self, state: State, key: str) -> str | None:
-        """Return the task of a queue that is the first to have its turn of those that take a slot from others."""
+        """Return the first task of a queue that may preempt."""
         most = self.slots[state.queues[key].supervisor_id].urgent
         return next((task_id for task_id in self.ready(state, key, to=most) if task_id in self.urgent), None)
 
     def is_open(self, state: State, key: str) -> bool:
         """Return True while an agent is free for a queue."""
-        line = self.lines.get(key)
-        if line is not None and (line.lanes or line.best is not None):
-            return bool(line.free)
+        queue = self.queues.get(key)
+        if queue is not None and (queue.levels or queue.best is not None):
+            return bool(queue.free)
+        # A single-agent queue without ready tasks keeps no free agent (`queues`), so it is computed here.
         agents = (state.agents[one] for one in state.queues[key].agents)
-        return any(self._has_room(state, one) and is_free(state, self, self._line(state, key), one) for one in agents)
+        return any(
+            self._has_room(state, one) and is_free(state, self, self._queue_of(state, key), one) for one in agents
+        )
 
     def _has_room(self, state: State, agent: Agent) -> bool:
         return agent.has_room and not self.lacks_process(state, agent)
@@ -479,7 +488,7 @@ class Schedule:
         return [task_id for task_id, (_, in_process) in self._held.items() if in_process]
 
     def lacks_process(self, state: State, agent: Agent) -> bool:
-        """Return True for an agent that works in processes while none is free for it."""
+        """Return True for an agent with `run_in: process` while no process slot is free for it."""
         if agent.id not in self._in_processes:
             return False
         return full_of_processes(state, self, state.supervisors[agent.supervisor_id]) is not None

@@ -1,38 +1,37 @@
-"""What a supervisor may begin: slots and processes in use at its level, and what begins first under it.
+"""Slots and processes in use under each supervisor, and the heaps that rank what may begin there.
 
-A supervisor ranks its open queues, which have both a ready task and a free agent, and the best of each supervisor below
-it; the better of the two it offers to the one above, unless it is full or paused. So what begins next is found by going
-down from the roots, however many there are. Each supervisor compares what it is offered by its own `ageing_s`: what a
-team has set for itself holds inside it.
+A supervisor ranks its open queues (ready task and free agent) in one heap and the offers of the supervisors below it in
+another, and offers the better of both to its parent unless it is full or paused. Finding the next task is a walk from
+the roots down. Each supervisor compares by its own `ageing_s`; the setting of a team applies inside the team only.
 """
 
 from typing import TYPE_CHECKING
 
 from engine.core.options import AGEING_S, Balance, Preempt
 from engine.core.queries.tree import above_of, inherited
-from engine.core.scheduler.ready_queues import Line, Ranking
+from engine.core.scheduler.ready_queues import Ranking, ReadyQueue
 from engine.core.state import State, Supervisor
 
 NEVER_MS = 10**15
-"""What a priority is worth where nothing ages: more than any wait."""
+"""Ageing per priority level where `ageing_s` is 0: longer than any wait, so priority alone decides."""
 ROOTS_MS = round(AGEING_S * 1000)
-"""What a priority is worth in waiting between the work of several roots."""
+"""Ageing per priority level between roots, which have no supervisor above to set it."""
 _USUAL = Preempt()
 
 
 class Slots:
-    """What one supervisor has in use, and what could begin under it.
+    """Slots in use under one supervisor, and what could begin there.
 
     Attributes:
         running: Slots in use by its own agents.
-        total: Slots in use by its agents and by all below it; counted where it has a limit on that.
-        processes: Processes in use by them.
-        capped: Ids of it and of those above it that have such a limit.
-        own: Queues of its own agents that are open, by what begins next in each.
-        offers: Supervisors right under it, and queues that several teams share, in which something can begin.
-        ageing_ms: How long a task waits until it is as urgent as one of the next priority.
-        balance: Who of several free agents gets a task.
-        urgent: The priority up to which tasks take slots from others; -1 where none does.
+        total: Slots in use in its whole subtree; counted only where `max_total` is set.
+        processes: Processes in use in its whole subtree.
+        capped: Ids of the supervisors from this one upwards that set `max_total`.
+        own: Open queues of its own agents, ranked by their next task.
+        offers: Child supervisors and queues shared by teams in which a task can begin, ranked likewise.
+        ageing_ms: How long a task waits until it is as urgent as one of the next priority level.
+        balance: Rule that chooses between free agents.
+        urgent: Tasks up to this priority preempt others; -1 if none does.
     """
 
     __slots__ = ("ageing_ms", "balance", "capped", "offers", "own", "processes", "running", "total", "urgent")
@@ -47,14 +46,14 @@ class Slots:
         self.urgent = urgent_from(state, supervisor)
 
     def is_full(self, supervisor: Supervisor) -> bool:
-        """Return True while nothing more may begin under the supervisor, at any level."""
+        """Return True while `max_total` of the supervisor is used up."""
         most = supervisor.options.max_total
         return most is not None and self.total >= most
 
     def first(self, supervisor: Supervisor) -> tuple[int, int, int, str] | None:
-        """Return what begins first under the supervisor: a queue of its own, or a supervisor below it; None is nothing.
+        """Return the best of its own queues and the offers from below; None if nothing may begin.
 
-        Attempts that go on come first, and go on in a pause too.
+        Attempts that resume come first, also while the supervisor is paused.
         """
         offers, own = self.offers.heap, self.own.heap
         best = offers[0] if offers else None
@@ -62,6 +61,7 @@ class Slots:
             best = own[0]
         if best is None or self.is_full(supervisor):
             return None
+        # A negative rank is an attempt that resumes (`BACK`): a pause stops new attempts, not those that have begun.
         return None if best[0] >= 0 and (supervisor.paused or supervisor.held) else best
 
 
@@ -74,7 +74,7 @@ def _ageing_ms(state: State, supervisor: Supervisor) -> int:
 
 
 def urgent_from(state: State, supervisor: Supervisor) -> int:
-    """Return the priority up to which tasks take slots under `supervisor`; -1 where none does."""
+    """Return the priority up to which tasks preempt others under `supervisor`; -1 if none does."""
     preempt: Preempt = inherited(state, supervisor, "preempt", _USUAL)
     return -1 if preempt.at == "never" else preempt.urgent
 
@@ -88,12 +88,13 @@ def _offers_of(schedule: "Schedule", supervisor_id: str | None) -> Ranking:
 
 
 def offer(state: State, schedule: "Schedule", supervisor: Supervisor) -> None:
-    """Tell the supervisor above, and so on to the root, what begins first under `supervisor`."""
+    """Update what `supervisor` offers to its parent, and so on up to the root."""
     while True:
         best = schedule.slots[supervisor.id].first(supervisor)
         offers = _offers_of(schedule, supervisor.parent_id)
         known = offers.ranks.get(supervisor.id)
         order = None if best is None else (_rank_above(state, schedule, supervisor, best), best[1], best[2])
+        # Nothing changes above either. This keeps an update O(1) in the usual case, however deep the tree is.
         if order == known:
             return
         if order is None:
@@ -106,24 +107,24 @@ def offer(state: State, schedule: "Schedule", supervisor: Supervisor) -> None:
 
 
 def _rank_above(state: State, schedule: "Schedule", supervisor: Supervisor, best: tuple[int, int, int, str]) -> int:
-    """Return what the supervisor above ranks by: where work ages otherwise there, that is not the rank it has."""
+    """Return the rank of an offer at the parent, recomputed if the ageing differs there."""
     parent_id = supervisor.parent_id
     here = schedule.slots[supervisor.id].ageing_ms
     above = ROOTS_MS if parent_id is None else schedule.slots[parent_id].ageing_ms
     if best[0] < 0 or here == above:
         return best[0]
-    line = leads_to(state, schedule, best[3])
-    if line is None:  # it is about to be offered anew
+    queue = first_queue_under(state, schedule, best[3])
+    if queue is None:  # stale while changes are being followed: this supervisor will make a new offer
         return best[0]
-    return line.rank_above(schedule.slots[line.supervisor_id].ageing_ms, above)
+    return queue.rank_above(schedule.slots[queue.supervisor_id].ageing_ms, above)
 
 
-def leads_to(state: State, schedule: "Schedule", key: str) -> Line | None:
-    """Return the line that is first under what is ranked; None where that is changing, and nothing is ready."""
+def first_queue_under(state: State, schedule: "Schedule", key: str) -> ReadyQueue | None:
+    """Follow the offers from `key`, a supervisor or a queue, down to a queue; None if the offer is out of date."""
     while key in state.supervisors:
         first = schedule.slots[key].first(state.supervisors[key])
         if first is None:
             return None
         key = first[3]
-    line = schedule.lines.get(key)
-    return line if line is not None and line.lanes else None
+    queue = schedule.queues.get(key)
+    return queue if queue is not None and queue.levels else None
