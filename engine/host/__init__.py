@@ -1,7 +1,7 @@
 """The host: the loop around the core. Messages in, events on disk, effects out.
 
-One file each: the loop (`loop`), what it decided (`batch`), writing and reading that (`disk`), what it does then
-(`effects`), attempts, the code of agents (`runtime_pool`), timers, and commands (`pending_commands`). Who listens is in
+Files: the loop (`loop`), batches of events (`batch`), writing and reading them (`journal_writer`), effects, attempts,
+the code of agents (`runtime_pool`), timers, and commands (`pending_commands`). Subscribers are served by
 `engine/stream/`.
 """
 

@@ -1,7 +1,7 @@
-"""Attempts at work: begun, stopped, answered, and reported when they end, however they end.
+"""Attempts at work: starts, stops and answers them, and reports every end exactly once.
 
-Each is an asyncio task with a cancel scope of its own, which costs half of what a task in a task group does, and which
-harms no other when its code leaves a cancel scope open. `end` waits for all of them.
+Each attempt is an asyncio task with a cancel scope of its own. That costs half of a task in a task group, and code that
+leaves a cancel scope open cannot harm other attempts. `end` waits for all of them.
 """
 
 import asyncio
@@ -24,42 +24,42 @@ from engine.runtimes.values import json_value, one_line, traits, type_name
 from engine.runtimes.work import Services, Work, of_attempt
 
 THROWS = 3
-"""Cancellations that an attempt gets when the engine ends, before it is abandoned; enough for cleaning up."""
+"""How often an attempt is cancelled when the engine ends before it is abandoned; leaves room for cleaning up."""
 
 TURNS = 20
-"""Event loop iterations within which cancellable code has stopped."""
+"""Iterations of the event loop within which cancellable code stops; after them the attempt is abandoned."""
 
 Ended: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
 """How an attempt ended."""
 
 
 class Attempts:
-    """Everything that agents of this engine are at.
+    """All attempts of this engine.
 
     Args:
-        services: What attempts report to.
-        crew: The code of the agents.
-        grace_s: Grace period of an attempt that is asked to stop.
+        services: The host, to which attempts report.
+        runtimes: The code of the agents.
+        grace_s: Default grace period of an attempt that is asked to stop.
     """
 
-    def __init__(self, services: Services, crew: RuntimePool, *, grace_s: float = GRACE_S) -> None:
+    def __init__(self, services: Services, runtimes: RuntimePool, *, grace_s: float = GRACE_S) -> None:
         self._services = services
-        self._crew = crew
+        self._runtimes = runtimes
         self._grace_ms = round(grace_s * 1000)
         self._works: dict[tuple[str, int], Work] = {}
         self._tasks: dict[Work, asyncio.Task[None]] = {}
-        """Attempts whose code has not returned, including those already reported as ended."""
+        """Attempts whose code has not returned, including abandoned ones that are reported as ended."""
         self._all_returned = anyio.Event()
         self._ending = False
         self._left: set[tuple[str, int]] = set()
-        """Attempts whose end is not reported: the next engine resumes them from their last step."""
+        """Attempts that stop for a hand-over: unreported, so the next engine resumes them from their last step."""
         self._on_empty: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._works)
 
     async def end(self) -> None:
-        """Stop all attempts and wait for them; code that ignores cancellation is abandoned."""
+        """Cancel all attempts and wait for them; code that ignores cancellation is abandoned."""
         self._ending = True
         for work in self._tasks:
             work.scope.cancel()
@@ -70,19 +70,21 @@ class Attempts:
 
     def begin(self, effect: StartAttempt) -> None:
         """Start an attempt."""
+        # The next engine finds the attempt in the journal and starts the task again.
         if self._ending or self._on_empty is not None:
             return
         try:
-            spec = effect.blueprint or self._crew.spec(effect.spec)
+            spec = effect.blueprint or self._runtimes.spec(effect.spec)
         except Unusable as unusable:
             self._services.signal(_failed(effect, unusable, 0, began=False))
             return
-        work = Work(effect, spec, self._crew.folder, self._services, self._give_up)
+        work = Work(effect, spec, self._runtimes.folder, self._services, self._give_up)
         self._works[effect.task_id, effect.attempt] = work
-        self._tasks[work] = asyncio.create_task(self._run(work), name="attempt")  # a name given spares counting
+        # One constant name: asyncio would otherwise count and format a name for each task.
+        self._tasks[work] = asyncio.create_task(self._run(work), name="attempt")
 
     def stop(self, effect: StopAttempt) -> None:
-        """Ask an attempt to stop at its next step, or stop it now; one that has ended has nothing to stop."""
+        """Ask an attempt to stop at its next step, or stop it now; does nothing if it has ended."""
         work = self._works.get((effect.task_id, effect.attempt))
         if work is None:
             return
@@ -101,7 +103,7 @@ class Attempts:
             self._services.spawn(self._leave_soon, work)
 
     async def _leave_soon(self, work: Work) -> None:
-        """Abandon an attempt that is still running after `TURNS` loop iterations; the clock does not advance."""
+        """Abandon an attempt that still runs after `TURNS` loop iterations, during which the clock stands still."""
         clock = self._services.clock
         clock.hold()
         try:
@@ -158,7 +160,7 @@ class Attempts:
                 with work.scope:
                     signal = await self._outcome(work)
             except RuntimeError:
-                pass  # its code left a cancel scope open, as an async generator does that nobody closes
+                pass  # the agent's code left a cancel scope open, as an async generator does that is never closed
             finally:
                 ended_before = work.over
                 work.close()
@@ -166,7 +168,7 @@ class Attempts:
                 self._report(work, signal or _interrupted(work))
                 return
             if signal is not None:
-                work.spend(changed(signal.usage, time_ms=0))  # its time was counted when its end was reported
+                work.spend(changed(signal.usage, time_ms=0))  # the time was counted when it was reported as ended
             work.came_back()
         except Exception as error:
             self._services.fail(error)
@@ -177,31 +179,34 @@ class Attempts:
 
     async def _outcome(self, work: Work) -> Ended:
         try:
-            runtime = self._crew.ready(work.effect.spec) or await self._crew.prepare(work.effect.spec, work.spec)
+            runtime = self._runtimes.ready(work.effect.spec) or await self._runtimes.prepare(
+                work.effect.spec, work.spec
+            )
         except Unusable as unusable:
             effect = work.effect
             self._services.signal(unusable_agent(effect, unusable))
             return _failed(effect, unusable, work.duration_ms, began=False)
         work.begin_time_limit()
+        # Making the runtime took time, in which the engine may have been suspended and deposed.
         if not self._services.may_act():
             return _interrupted(work)
         try:
             output = json_value(await driven(runtime.execute(work), self._patience(work)))
         except (anyio.get_cancelled_exc_class(), GeneratorExit) as cancelled:
-            # Only what the host cancels is a stop; code that raises this by itself has failed.
+            # A cancellation by the host sets this deadline; code that raises the exception by itself has failed.
             if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
                 raise
             return _failed(work.effect, cancelled, duration_ms := work.duration_ms, usage=_spent(work, duration_ms))
         except AttemptInterrupted:
             return _interrupted(work)
-        except BaseException as error:  # the agent's code: whatever it raises fails the attempt, not the engine
+        except BaseException as error:  # also SystemExit: whatever the agent's code raises must not end the engine
             if not work.fails_by_itself:
                 return _interrupted(work)
             return _failed(work.effect, error, duration_ms := work.duration_ms, usage=_spent(work, duration_ms))
         return _returned(work, output)
 
     def _patience(self, work: Work) -> Callable[[], bool]:
-        """Return a predicate that says whether an attempt was abandoned; checked at each cancellation."""
+        """Return a predicate, checked at each cancellation, that says whether the attempt is abandoned."""
         thrown = 0
 
         def is_given_up() -> bool:
@@ -212,7 +217,7 @@ class Attempts:
         return is_given_up
 
     def _give_up(self, work: Work) -> None:
-        """Report an attempt that ignores cancellation as ended; its leftover code keeps occupying a slot."""
+        """Report an attempt that ignores cancellation as ended; its code goes on and keeps a slot occupied."""
         work.outside += 1
         self._report(work, _interrupted(work))
         work.close()
@@ -220,6 +225,7 @@ class Attempts:
     def _report(self, work: Work, signal: Ended) -> None:
         key = work.effect.task_id, work.effect.attempt
         self._works.pop(key, None)
+        # One that finished or failed in spite of the hand-over is reported: its outcome would else be worked out twice.
         if key not in self._left or not isinstance(signal, AttemptStopped):
             self._services.signal(signal)
         if self._on_empty is not None and not self._works:
@@ -227,7 +233,7 @@ class Attempts:
 
 
 def _returned(work: Work, output: JsonValue) -> Ended:
-    """Return the outcome of an attempt that returned; a partial result if its code knew it should stop."""
+    """Return the outcome of an attempt that returned; its result is partial if the code saw that it should stop."""
     if work.timed_out:
         return _interrupted(work)
     effect, duration_ms = work.effect, work.duration_ms
@@ -274,7 +280,7 @@ def _interrupted(work: Work) -> Ended:
 
 
 def _spent(work: Work, duration_ms: int) -> Usage:
-    """Return the usage of an ending attempt since its last report, and for how long it has held a slot."""
+    """Return the unreported usage of an ending attempt, with the time for which it held a slot."""
     spent, whole = work.take_spent(), Usage(time_ms=duration_ms - work.parked_ms)
     return whole if spent is NO_USAGE else spent.plus(whole)
 

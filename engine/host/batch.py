@@ -1,4 +1,4 @@
-"""Events that are decided but not on disk yet, what to do once they are, or the defect found instead."""
+"""Batches of decided events on their way to disk, and defects found while deciding."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,12 +24,12 @@ from engine.runtimes.values import with_class
 from store import Row
 
 Then: TypeAlias = Callable[[Exception | None], None]
-"""Called once a message is on disk; with the defect, where deciding it ran into one."""
+"""Called once a message is on disk, with an error if it was not decided or not written."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectEvent:
-    """An event that the shell says by itself: a command that cannot be read, a message that ran into a defect."""
+    """An event that the shell creates without the core: an unreadable command, a message that hit a defect."""
 
     event: Event
 
@@ -40,7 +40,7 @@ _OF_IMPORTS = (ArchiveChecked, PartRead, StateReady, StateUnusable)
 
 @dataclass(slots=True)
 class Batch:
-    """Events of several messages that are appended as one."""
+    """Events of several messages, appended in one statement."""
 
     first_seq: int
     events: list[Event] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Batch:
 
 
 def row_of(event: Event) -> Row:
-    """Return `event` as it stands in the journal.
+    """Return the journal row of `event`.
 
     Raises:
         ValueError: If a text in it cannot be written as UTF-8.
@@ -81,12 +81,12 @@ def _shape(event_type: type) -> tuple[str, bool, bool, bool]:
 
 
 _SHAPES: dict[type, tuple[str, bool, bool, bool]] = {event_type: _shape(event_type) for event_type in EVENTS}
-"""Kind of each class of event, and which of the columns for ids it fills."""
+"""For each event class: its kind, and whether it has a run, task and agent id. Computed once: `row_of` is hot."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A bug in the engine and the message that triggered it: the message is refused, the team keeps working."""
+class FoundDefect:
+    """A defect of the engine and the message that triggered it; the message is refused and the team keeps working."""
 
     message: Message
     then: Then | None
@@ -99,12 +99,12 @@ class Found:
 
     @property
     def kind(self) -> str:
-        """What kind of message found it."""
+        """Kind of the message."""
         message = self.message
         return str(message.command.type) if isinstance(message, Order) else type(message).__name__
 
     def event(self, at_ms: int) -> Event:
-        """Return the event that says what became of the message."""
+        """Return the event that records the outcome of the message."""
         message = self.message
         if isinstance(message, Order):
             return _refused(self, at_ms, message.id, message.sender, message.role)
@@ -117,7 +117,7 @@ class Found:
         return SignalDropped(at_ms=at_ms, signal=self.kind, error=self.line, task_id=task_id)
 
     def instead(self) -> Signal | None:
-        """Return what to report in place of an attempt's end that cannot be decided, so that its task does not hang."""
+        """Return a failure to report in place of an attempt's end that hit a defect; else its task would hang."""
         message = self.message
         if not isinstance(message, AttemptSucceeded | AttemptStopped):
             return None
@@ -132,7 +132,7 @@ class Found:
         )
 
 
-def _refused(found: Found, at_ms: int, command_id: str, sender: str, role: str) -> CommandRefused:
+def _refused(found: FoundDefect, at_ms: int, command_id: str, sender: str, role: str) -> CommandRefused:
     return CommandRefused(
         at_ms=at_ms,
         command_id=command_id,

@@ -1,4 +1,4 @@
-"""Performing effects: what an event that is on disk asks of the world."""
+"""Performs effects, which are handed over once their events are on disk."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -43,38 +43,38 @@ from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line
 from engine.runtimes.work import Services
 
-MOST_LOOKING = 4
-"""How many agents are looked at together: threads that import take turns with the loop, and more would stall it."""
+MOST_CHECKS = 4
+"""Agents whose code is imported at once: importing threads compete with the loop for the interpreter lock."""
 
 
 class Performer:
-    """Does what effects say, in their order; what takes time is begun and reports a signal.
+    """Performs effects in their order; work that takes time runs in a task and reports a signal.
 
     Args:
         services: The host.
-        crew: The code of the agents.
-        attempts: Those at work.
-        orders: Who waits for commands.
-        on_stop: Ends the loop, for a reason.
+        runtimes: The code of the agents.
+        attempts: The attempts at work.
+        orders: Pending commands, whose outcomes are acknowledged.
+        on_stop: Ends the loop with a reason.
     """
 
     def __init__(
         self,
         services: Services,
         *,
-        crew: RuntimePool,
+        runtimes: RuntimePool,
         attempts: Attempts,
         orders: PendingCommands,
         on_stop: Callable[[str], None],
     ) -> None:
         self._services = services
-        self._crew = crew
+        self._runtimes = runtimes
         self._on_stop = on_stop
         self._timers: dict[str, Callable[[], None]] = {}
-        self._unseen: deque[CheckAgent] = deque()
-        """Agents whose code is to be looked for."""
-        self._looking = 0
-        self._how: dict[type, Callable[[Any], None]] = {
+        self._unchecked: deque[CheckAgent] = deque()
+        """Agents whose code has to be checked."""
+        self._checking = 0
+        self._handlers: dict[type, Callable[[Any], None]] = {
             StartAttempt: attempts.begin,
             StopAttempt: attempts.stop,
             AnswerCall: attempts.answer,
@@ -93,14 +93,15 @@ class Performer:
         }
 
     def perform(self, effect: Effect) -> None:
-        """Do what `effect` says; the end of a run is told by the host itself."""
+        """Perform `effect`; the host itself handles `EndRun`."""
         if type(effect) is not EndRun:
-            self._how[type(effect)](effect)
+            self._handlers[type(effect)](effect)
 
     def _stop_loop(self, effect: StopLoop) -> None:
         self._on_stop(effect.reason)
 
     def _start_timer(self, effect: StartTimer) -> None:
+        # A timer that is set again replaces the old one, which must not fire as well.
         take_back = self._timers.pop(effect.timer_id, None)
         if take_back is not None:
             take_back()
@@ -112,31 +113,31 @@ class Performer:
         self._timers[effect.timer_id] = self._services.later(effect.due_ms, due)
 
     def _check_agent(self, effect: CheckAgent) -> None:
-        if self._crew.ready(effect.spec) is not None:
+        if self._runtimes.ready(effect.spec) is not None:
             self._usable(effect)
             return
-        self._unseen.append(effect)
-        if self._looking < MOST_LOOKING:
-            self._looking += 1
-            self._begin(self._look_at_each)
+        self._unchecked.append(effect)
+        if self._checking < MOST_CHECKS:
+            self._checking += 1
+            self._begin(self._check_agents)
 
-    async def _look_at_each(self) -> None:
+    async def _check_agents(self) -> None:
         try:
-            while self._unseen:
-                await self._look_at(self._unseen.popleft())
+            while self._unchecked:
+                await self._check_code(self._unchecked.popleft())
         finally:
-            self._looking -= 1
+            self._checking -= 1
 
     def _forget_runtimes(self, effect: RestartAgents | DropRuntimes) -> None:
-        self._crew.forget(effect.specs)
+        self._runtimes.forget(effect.specs)
 
-    async def _look_at(self, effect: CheckAgent) -> None:
-        known = self._crew.bindings
+    async def _check_code(self, effect: CheckAgent) -> None:
+        known = self._runtimes.bindings
         try:
-            await self._crew.prepare(effect.spec)
+            await self._runtimes.prepare(effect.spec)
         except Unusable as unusable:
-            if self._crew.bindings != known:  # code came while it was looked for
-                await self._look_at(effect)
+            if self._runtimes.bindings != known:  # the program has bound more callables meanwhile: try once more
+                await self._check_code(effect)
                 return
             self._services.signal(unusable_agent(effect, unusable))
         else:
@@ -149,6 +150,7 @@ class Performer:
 
     def _join_results(self, effect: JoinResults) -> None:
         tasks = self._services.state.tasks
+        # Read before the task starts: the run may have ended and left the state by the time it runs.
         ended = {one.task_id: tasks[one.task_id].ended_ms for one in effect.inputs if one.task_id in tasks}
         self._begin(self._built_in, effect, partial(self._join, effect, ended))
 
@@ -171,7 +173,7 @@ class Performer:
         """Report the outcome of built-in work."""
         try:
             output = json_value(await work())
-        except Exception as error:  # outputs are the agents': looking at them may run into anything
+        except Exception as error:  # outputs come from agents: joining or checking them may raise anything
             signal: Signal = AttemptErred(
                 task_id=effect.task_id, attempt=effect.attempt, error=one_line(error), error_type=type(error).__name__
             )
@@ -194,7 +196,7 @@ class Performer:
     async def _held(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
         try:
             await function(*args)
-        except Exception as error:  # ended in order, with the reason, instead of torn down by the task group
+        except Exception as error:  # an orderly end with the reason, instead of a task group that cancels everything
             self._services.fail(error)
         finally:
             self._services.clock.release()

@@ -1,8 +1,7 @@
-"""Handing the team over to an engine that stands by.
+"""Hand-over of the team to a standby engine.
 
-What is at work goes on to the end of its step, for a while; nothing new is begun and no command is taken from the
-inbox. What is cut off then is done again by the next engine, as after a restart. Nothing fails because of it.
-See docs/semantics/leadership.md.
+Nothing new begins and no command is taken from the inbox; attempts get a grace period to finish their step. The next
+engine repeats steps that were cut off, as after a restart. See docs/semantics/leadership.md.
 """
 
 import logging
@@ -25,14 +24,14 @@ log = logging.getLogger(__name__)
 
 
 class Handover:
-    """Takes `HandOver` orders before the core does, and gives them to it when the team can be left.
+    """Holds back a `HandOver` order until the attempts have stopped, then passes it to the core.
 
     Args:
         services: The host.
-        store: What is left to another.
-        attempts: Those at work.
+        store: The store that the next engine takes over.
+        attempts: The attempts at work.
         put: Queues a message for the core.
-        close_intake: Has no more commands taken from the inbox.
+        close_intake: Stops taking commands from the inbox.
     """
 
     def __init__(
@@ -54,11 +53,12 @@ class Handover:
         self._ready = False
 
     def diverts(self, order: Order) -> bool:
-        """Take an order to hand over; False leaves it to the core, as any other."""
+        """Handle an order to hand over; False leaves it to the core."""
         command = order.command
+        # An order with another token was meant for an earlier engine: the core refuses it.
         if not isinstance(command, HandOver) or command.token not in (None, self._store.token):
             return False
-        if self._ready and order.id == self._under_way:
+        if self._ready and order.id == self._under_way:  # its second pass: everything is wound down
             return False
         if self._under_way is None:
             self._under_way = order.id
@@ -91,6 +91,7 @@ class Handover:
     async def _wind_down(self, grace_s: float) -> None:
         over = anyio.Event()
         take_back = self._services.later(self._clock.now_ms() + round(grace_s * 1000), over.set)
+        # The clock has to run during the grace period, which it would not while this task holds it.
         self._attempts.wind_down(over.set)
         self._clock.release()
         try:

@@ -1,4 +1,4 @@
-"""One engine on one store: the loop with everything around it, and what the program may ask of it."""
+"""One engine on one store: connects the loop with attempts, effects, intake and readers, and is its API."""
 
 import logging
 import os
@@ -57,8 +57,9 @@ from store.opening import Store
 SNAPSHOT_EVENTS = 10_000
 """Events between two snapshots."""
 TELL_AGAIN_MS = 1_000
-"""How long until an outcome that could not be written into the inbox is tried again."""
+"""Delay before an outcome that could not be written into the inbox is written again."""
 TICK_S = 1.0
+"""Interval of the loop's sign of life to the lease, which counts an engine as hung after 3 s without one."""
 
 log = logging.getLogger(__name__)
 
@@ -73,24 +74,22 @@ class Host:
             applied = await host.order(Submit(request="…"))
 
     Args:
-        store: Held for as long as the host runs.
-        clock: Where its time comes from; the computer's by default.
-        runtimes: What executes agents, by agent type; those that come with the engine by default.
+        store: The open store; the host holds its lease while it runs.
+        clock: Source of time; the system clock by default.
+        runtimes: Runtime factories by agent type; the built-in ones by default.
         bound: Callables of this process, by the references that specs hold.
-        folder: Where the agents' code is searched and what they see as their folder, until a team file says it.
-        allowed: The list of what the user who runs the engine trusts; None trusts nothing that comes from elsewhere.
-        is_program: The engine is that of a program, whose own commands bring its own code. An engine that works for
-            others imports what `allowed` says and nothing else.
-        grace_s: How long an attempt that is asked to stop may go on to its next step where its supervisor says
-            nothing, in seconds.
-        seed: Makes the draws of back-offs repeatable; None draws from the system.
-        pid: What the journal says which process this is; this one's by default.
-        batch_ms: How long deciding may go on before what was decided is written, in milliseconds of real time; with
+        folder: Folder of the agents' code and work, unless a team file sets it.
+        allowed: Trust list of the user who runs the engine; None trusts nothing that comes from elsewhere.
+        is_program: The engine belongs to a program, whose own commands may bring its own code. Other engines import
+            only what `allowed` permits.
+        grace_s: Default grace period of attempts that are asked to stop, in seconds.
+        seed: Seed of the jitter of back-offs; None draws from the system.
+        pid: Process id to journal; this process by default.
+        batch_ms: Time for which messages are decided before a batch is written, in milliseconds of real time; with
             infinity the same messages always make the same batches.
         snapshot_events: Events between two snapshots.
-        state: Of the same journal as of an earlier event, where it is known; spares folding up to there.
-        processes: Attempts in processes that may be at work where no supervisor says it; one less than there are
-            cores by default, and at least one.
+        state: State of the same journal after an earlier event, if known; spares folding up to there.
+        processes: Default limit on attempts in child processes; the number of cores less one, at least one.
     """
 
     def __init__(
@@ -127,7 +126,7 @@ class Host:
         self._bound = dict(bound or {})
         texts = Texts(store.journal.body)
         self.text = texts.resolve
-        """Returns a value of the state, read from the journal if the state holds only a reference."""
+        """Resolve a value of the state, from the journal if the state holds only a reference."""
         self._timers = Timers(self.clock)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
@@ -149,17 +148,17 @@ class Host:
         self._ended = anyio.Event()
 
     def _connect(self, runtimes: Mapping[str, Factory], folder: Path | None, *, grace_s: float) -> None:
-        """Make what executes attempts and effects, and what takes orders."""
+        """Create the parts that execute attempts and effects, and that accept orders."""
         self._orders = PendingCommands(
             self.store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call)
         )
-        self._crew = RuntimePool(
+        self._runtimes = RuntimePool(
             runtimes=runtimes, bound=self._bound, state=lambda: self.state, folder=folder, trusting=self._trusting,
             threads=self.threads, processes=self.processes, programs=self.programs, start=self.spawn,
         )  # fmt: skip
-        self._attempts = Attempts(self, self._crew, grace_s=grace_s)
+        self._attempts = Attempts(self, self._runtimes, grace_s=grace_s)
         self._performer = Performer(
-            self, crew=self._crew, attempts=self._attempts, orders=self._orders, on_stop=self._end
+            self, runtimes=self._runtimes, attempts=self._attempts, orders=self._orders, on_stop=self._end
         )
         loop = self._loop
         self._intake = Intake(
@@ -169,11 +168,9 @@ class Host:
         self._handover = Handover(self, self.store, self._attempts, put=loop.put, close_intake=self._intake.close)
         self._imports = Imports(self, granted=self._trusting.granted, tell=self._told)
 
-    # For the program around it
-
     @property
     def state(self) -> State:
-        """The state of the moment, for reading; it may lead the disk by two batches."""
+        """The present state, for reading; it may lead the disk by two batches."""
         return self._loop.state
 
     @property
@@ -182,10 +179,10 @@ class Host:
         return self._loop.stopped
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Run the engine on the store until it is stopped; reports `started` once it accepts commands.
+        """Run the engine until it is stopped; reports `started` once it accepts commands.
 
         Raises:
-            Deposed: If another engine took over; it stops at once, and what was not on disk never happened.
+            Deposed: If another engine took over; this one stops at once, and events not on disk never happened.
             FileLost: If the database was deleted or replaced under it.
             DiskStayedFull: If the disk had no room for a minute.
             CoreError: If the journal cannot be folded.
@@ -210,7 +207,7 @@ class Host:
             raise failure
 
     async def stop(self, reason: str = "stopped") -> None:
-        """End the engine cleanly: open runs go on with the next one. Returns once it has ended."""
+        """End the engine cleanly and wait for it; open runs continue with the next engine."""
         if self._group is not None:
             if self.stopped is None:
                 self.signal(EngineEnds(reason=reason))
@@ -219,16 +216,16 @@ class Host:
     async def order(
         self, command: Command, *, sender: str | None = None, role: str = "operator", id: str | None = None
     ) -> Applied:
-        """Give a command and return what it came to, once that is on disk.
+        """Execute a command and return its outcome once that is on disk.
 
         Args:
-            command: What to do.
-            sender: Who asks, for the journal; None takes this process and its program.
-            role: What the sender may do, for the journal.
-            id: Makes the command exactly-once: a second one with the same id is not carried out.
+            command: The command.
+            sender: Sender to journal; by default this process and its program.
+            role: Role of the sender, to journal.
+            id: Idempotency key: a second command with the same id is not carried out.
 
         Raises:
-            CommandRefusedError: If it was not carried out; nothing changed then.
+            CommandRefusedError: If it was refused; nothing has changed.
             HostStopped: If the engine ended before it was decided.
         """
         self._check_open()
@@ -249,7 +246,7 @@ class Host:
             self._orders.forget(order.id)
 
     async def run_ended(self, run_id: str) -> RunSummary:
-        """Return the summary of a run once it has its outcome.
+        """Wait until a run has ended, and return its summary.
 
         Raises:
             UnknownRun: If the journal has none.
@@ -259,6 +256,7 @@ class Host:
             summary = await self.finished_run(run_id)
             if summary is None:
                 raise UnknownRun(run_id)
+            # Otherwise the run has ended in memory only; its slot is filled when the batch is on disk.
             if summary.seq <= self._loop.written_seq:
                 return summary
         self._check_open()
@@ -273,32 +271,33 @@ class Host:
                 del self._run_slots[run_id]
 
     async def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a run that has ended, from the journal where the state has dropped it."""
+        """Return the summary of a finished run, from the journal if the state has dropped it."""
         summary = self.state.summary(run_id)
         if summary is not None:
             return summary
         await self.written()
         records = await self.store.journal.of_kind(kind_of(RunFinished), run_id)
+        # A run that came with an archive has no `RunFinished` of its own in this journal.
         for kind in () if records else IMPORTS:
             records += await self.store.journal.of_kind(kind)
         return summary_in(records, run_id)
 
     async def _ended_runs(self, command: Command) -> dict[str, str]:
-        """Return the summaries of finished runs that a command names, including those dropped from the state."""
+        """Return the statuses of finished runs that a command waits for, also of those that the state has dropped."""
         named = command.after if isinstance(command, Submit) else []
         found = [await self.finished_run(one) for one in dict.fromkeys(named) if one not in self.state.runs]
         return {run.id: run.status for run in found if run is not None}
 
     async def written(self) -> None:
-        """Wait until everything decided so far is in the journal; an in-memory store may be behind."""
+        """Wait until everything decided so far is in the journal (an in-memory store is written behind)."""
         await self._loop.written()
         await self._writer.flush()
 
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:
-        """Return the events from now on, each with its seq, as they are written.
+        """Return a subscription to the events from now on, each with its seq.
 
         Args:
-            buffered: How many may wait in memory; a reader that lies further behind gets the rest from the journal.
+            buffered: Events kept in memory for the reader; one that falls further behind reads from the journal.
         """
         return self.bus.subscribe(buffered=buffered)
 
@@ -308,20 +307,23 @@ class Host:
         return list(zip([record.seq for record in records], events_of(records), strict=True))
 
     def bind(self, callables: Mapping[str, Callable[..., Any]]) -> None:
-        """Make callables of this process known by their references."""
+        """Register callables of this process by their references."""
         self._bound.update(callables)
 
     def signal(self, signal: Signal, then: Then | None = None) -> None:
-        """Report to the core; never blocks.
+        """Queue a signal for the core; never blocks.
 
         Args:
-            signal: What happened.
-            then: Called once it is decided and on disk, with the defect if there was one.
+            signal: The signal.
+            then: Called once it is decided and on disk, with the error if it was not.
         """
         self._loop.put(signal, then)
 
     def may_act(self) -> bool:
-        """Tell whether this engine still holds its store; ends it where it does not."""
+        """Return whether this engine still holds its store; if not, end the engine.
+
+        Asked before code of an agent begins: a process that was suspended may have been deposed without noticing.
+        """
         lease = self.store.lease
         if lease.held():
             return True
@@ -335,26 +337,24 @@ class Host:
         self._group.start_soon(function, *args)
 
     def fail(self, error: Exception) -> None:
-        """Stop the engine with an error: the journal is unreadable, or the engine has a bug."""
+        """End the engine with an error: the journal is unreadable, or the engine has a defect."""
         self._loop.fail(error)
 
     async def _check_outside(self, reference: str) -> None:
-        """Check that an address or a program of a spec or a setting may be used.
+        """Check that an address or program in a spec or setting is trusted.
 
         Raises:
-            Unusable: If it may not.
+            Unusable: If it is not.
         """
         await self.threads.run(partial(self._trusting.check, reference))
 
     def live(self, key: str, text: str) -> None:
-        """Show a text to readers at once; an empty one removes it."""
+        """Publish a live text under a key; an empty text removes it."""
         self.store.live.put(key, text)
 
     def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
         """Schedule `call`; return a function that cancels it."""
         return self._timers.at(due_ms, call)
-
-    # Its life
 
     async def _live_through(self, group: TaskGroup, task_status: TaskStatus[None]) -> None:
         for background in (self._writer.run, self._loop.write, self._timers.run, self.clock.drive, self._orders.run):
@@ -363,10 +363,12 @@ class Host:
             group.start_soon(self._watched, self._tick)
         await self._loop.begin(self._beginning())
         self._snapshot_seq = self.state.seq
+        # Only now: the intake looks up earlier outcomes and runs in the state, which `begin` has loaded.
         group.start_soon(self._watched, self._intake.watch)
         log.info("the engine of %s began at seq %d", self.store.path or "memory", self.state.seq)
         task_status.started()
         await self._loop.run(self._after_turn)
+        # In this order: a command may only be acknowledged once it is in the journal.
         await self._writer.flush()
         await self._orders.write()
         if self.store.path is not None:
@@ -396,6 +398,7 @@ class Host:
             for slot in slots:
                 slot.fail(gone)
         self.threads.close()
+        # Shielded: a cancelled host must still end its child processes.
         with anyio.CancelScope(shield=True):
             await self.processes.close()
             await self.models.close()
@@ -411,10 +414,10 @@ class Host:
             raise HostStopped(self.stopped)
 
     async def _watched(self, background: Callable[[], Awaitable[None]]) -> None:
-        """Run a vital background task; its failure stops the engine."""
+        """Run a vital background task; its failure ends the engine."""
         try:
             await background()
-        except Exception as error:  # ended in order, with the reason, instead of torn down by the task group
+        except Exception as error:  # an orderly end with the reason, instead of a task group that cancels everything
             self._loop.fail(error)
 
     async def _tick(self) -> None:
@@ -423,8 +426,6 @@ class Host:
             if (loss := self.store.lease.loss) is not None:
                 raise loss
             await anyio.sleep(TICK_S)
-
-    # Around the loop
 
     def _perform(self, batch: Batch) -> None:
         self.bus.tell(batch.first_seq, batch.events)
@@ -437,12 +438,14 @@ class Host:
     def _divert(self, order: Order, batch: Batch) -> bool:
         outcome = self.state.commands.get(order.id)
         if outcome is not None:
-            # Its first copy may stand in this very batch: what is not on disk is not repeated.
+            # The first copy may be in this batch: its outcome must not be repeated before it is on disk.
             batch.then.append(lambda error: self._orders.repeat(order.id, outcome) if error is None else None)
             return True
         if self._handover.diverts(order):
             return True
         if isinstance(order.command, ImportState):
+            # Reading an archive takes long, so it runs beside the loop; the same row may be read from the inbox
+            # meanwhile.
             if order.id not in self._importing:
                 self._importing.add(order.id)
                 self.spawn(self._import, order, order.command)
@@ -461,12 +464,14 @@ class Host:
     def _after_turn(self) -> None:
         due = self.state.seq - self._snapshot_seq >= self._snapshot_events
         if due and not self._saving and self.store.path is not None:
+            # Encoded here, between two messages: the state changes with the next one. Only the write happens in a task.
             self._saving = True
             self._snapshot_seq = self.state.seq
             self.spawn(self._save, *encoded(self.state))
 
     async def _save(self, seq: int, body: bytes) -> None:
         try:
+            # A snapshot must never be ahead of the journal.
             if await self._loop.written():
                 await save(self.store, seq, body)
         finally:

@@ -1,7 +1,7 @@
-"""Writes decided events, and reads the state that they fold to.
+"""Writes events to the journal, and loads the state from it.
 
-To a file, each batch is written before its effects happen; while the disk is full, nothing starts. In memory, where
-nothing outlives the process, many batches are written at once, behind their effects.
+On disk the writer is write-ahead: effects follow the append. In memory it is write-behind, because nothing outlives the
+process, so many batches are appended at once.
 """
 
 import logging
@@ -23,9 +23,11 @@ BANNER = "engine.banner"
 """Key in the live file of the notice about the engine that every screen shows."""
 TRY_AGAIN_MS = 1_000
 GIVE_UP_MS = 60_000
+"""How long a full disk is waited for before the engine ends."""
 BEHIND_S = 0.02
+"""Delay of the in-memory writer, in which batches gather."""
 MOST_BEHIND = 2_000
-"""Rows; with more the loop waits for them to be written."""
+"""Pending rows above which the loop waits for the in-memory writer."""
 PAGE = 2000
 """Events read and folded at a time."""
 
@@ -39,10 +41,10 @@ class Writer(Protocol):
     """The loop keeps deciding while a batch is written."""
 
     async def write(self, batch: Batch) -> None:
-        """Take a batch; what was decided may be acted on when this returns."""
+        """Accept a batch; its effects may be performed when this returns."""
 
     async def flush(self) -> None:
-        """Return once everything taken is in the journal."""
+        """Return once all accepted batches are in the journal."""
 
     async def run(self) -> None:
         """Run the writer's background work for the life of the engine."""
@@ -90,7 +92,7 @@ class InMemory:
         self._turn = anyio.Lock(fast_acquire=True)
 
     async def write(self, batch: Batch) -> None:
-        """Take a batch."""
+        """Accept a batch."""
         if not self._rows:
             self._first_seq = batch.first_seq
             self._news.set()
@@ -99,7 +101,8 @@ class InMemory:
             await self.flush()
 
     async def flush(self) -> None:
-        """Append what has gathered."""
+        """Append the pending rows."""
+        # Two flushes at once could append in the wrong order: the rows are taken out before the append awaits.
         async with self._turn:
             first_seq, rows = self._first_seq, self._rows
             self._rows = []
@@ -107,7 +110,7 @@ class InMemory:
                 await self._store.journal.append(first_seq, rows)
 
     async def run(self) -> None:
-        """Append what gathers, a while after the first of it."""
+        """Append pending rows `BEHIND_S` after the first of them."""
         while True:
             await self._news.wait()
             self._news = anyio.Event()
@@ -135,6 +138,7 @@ async def append(store: Store, batch: Batch, clock: Clock) -> None:
             waited_ms = clock.now_ms() - full_since_ms
             if waited_ms >= GIVE_UP_MS:
                 raise DiskStayedFull(waited_ms / 1000) from full
+            # A virtual clock must be free to advance, or the wait would never end.
             clock.release()
             await clock.sleep_until(clock.now_ms() + TRY_AGAIN_MS)
             clock.hold()
@@ -146,12 +150,12 @@ async def append(store: Store, batch: Batch, clock: Clock) -> None:
 
 
 def encoded(state: State) -> tuple[int, bytes]:
-    """Return the state as it is now, to be saved as a snapshot."""
+    """Return the present state, encoded as a snapshot."""
     return state.seq, encode_state(state)
 
 
 async def save(store: Store, seq: int, body: bytes) -> None:
-    """Save a snapshot; one that cannot be saved costs time at the next start and nothing else."""
+    """Save a snapshot. A failure is only logged: it costs time at the next start and nothing else."""
     try:
         await store.snapshots.save(seq, body)
     except StoreError as error:
@@ -159,11 +163,11 @@ async def save(store: Store, seq: int, body: bytes) -> None:
 
 
 async def folded(store: Store, state: State | None = None) -> State:
-    """Return the state as of the last event of `store`.
+    """Return the state after the last event of `store`.
 
     Args:
-        store: Where the events are.
-        state: As of an earlier one, to go on from; None begins with the latest snapshot.
+        store: The store to read.
+        state: The state after an earlier event, to continue from; None starts from the latest snapshot.
 
     Raises:
         CoreError: If the journal cannot be folded.
@@ -177,7 +181,7 @@ async def folded(store: Store, state: State | None = None) -> State:
 
 
 async def _from_snapshot(store: Store) -> State:
-    """Return the newest stored state; one that an earlier version wrote in another shape is passed over."""
+    """Return the newest readable snapshot; those of other versions are skipped, since the journal can replace them."""
     found = await store.snapshots.latest()
     while found is not None:
         seq, body = found

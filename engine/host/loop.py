@@ -1,8 +1,8 @@
 """The loop: messages in, events on disk, effects out.
 
-One rule holds inside: nothing is done because of an event before that event is in the journal. While a batch is being
-appended, the next one is decided: memory leads the disk by two batches at most, the one in flight and the open one,
-which grows until the append returns. An append that fails drops both, and the engine ends.
+Effects of an event are performed only after the event is in the journal. While a batch is being appended, the next one
+is decided: memory leads the disk by at most two batches, the one in flight and the open one, which grows until the
+append returns. A failed append drops both and ends the engine.
 See docs/semantics/execution.md.
 """
 
@@ -26,32 +26,33 @@ from engine.core.records import changed
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect, HostStopped
-from engine.host.batch import Batch, DirectEvent, Found, Message, Then, row_of
+from engine.host.batch import Batch, DirectEvent, FoundDefect, Message, Then, row_of
 from engine.host.journal_writer import Writer, folded
 from engine.runtimes.pending import Pending
 from engine.texts import Texts
 from store.opening import Store
 
 BATCH_MS = 4
-"""How long deciding may go on before what was decided is written."""
+"""Time for which messages are decided before the batch is written: later messages delay the acknowledgement of earlier
+ones by at most this."""
 MOST_AHEAD = 5_000
-"""Rows in the open batch; with more, nothing is decided before they are written."""
+"""Rows in the open batch above which deciding waits for the writer; bounds memory while the disk is slow."""
 
 log = logging.getLogger(__name__)
 
 
 class Loop:
-    """Decides, writes, and has the effects performed.
+    """Decides messages, writes their events, and has the effects performed.
 
     Args:
-        store: Where the events are read.
-        writer: Writes them.
-        clock: The engine's time; held while anything is under way here.
-        texts: Keeps what is written for those who refer to it.
+        store: The store whose journal is read.
+        writer: Appends batches to the journal.
+        clock: The engine's time; held while the loop is at work, so that a virtual clock does not advance.
+        texts: Cache of texts in recent events.
         perform: Performs the effects of a batch that is on disk.
-        divert: Takes an order that is not for the core to decide now; False leaves it to the core.
-        seed: Of the draws.
-        batch_ms: How long deciding may go on before what was decided is written.
+        divert: Handles an order outside the core; returns False to leave it to the core.
+        seed: Seed of the random draws.
+        batch_ms: Time for which messages are decided before the batch is written.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Loop:
     ) -> None:
         self.state = State()
         self.stopped: str | None = None
-        """Why it has ended or is about to; None while it goes on."""
+        """Why the loop has ended or is about to; None while it runs."""
         self.written_seq = 0
         """Seq of the last event whose effects may be performed."""
         self._store = store
@@ -81,7 +82,7 @@ class Loop:
         self._batch_ns = batch_ms * 1_000_000
         self._open = Batch(1)
         self._is_last = False
-        """With the open batch, or the one in flight, the engine ends."""
+        """The engine ends with the open batch or the one in flight."""
         self._is_over = False
         """Set when the loop has ended: effects of later writes are dropped."""
         self._is_writing = False
@@ -89,8 +90,8 @@ class Loop:
         self._messages: deque[tuple[Message, Then | None]] = deque()
         self._wake: asyncio.Future[None]
         self._asleep = False
-        self._defect: Found | None = None
-        """Found while a message was decided: the state may be half changed, until it is read from the journal."""
+        self._defect: FoundDefect | None = None
+        """A defect found while deciding: the state may be half changed until it is reloaded from the journal."""
         self._defects_said: set[str] = set()
         self._failure: Exception | None = None
 
@@ -105,7 +106,7 @@ class Loop:
         self._rouse()
 
     def close(self, error: Exception) -> None:
-        """Fail every waiter: its message will not be decided, or not be written."""
+        """Fail every waiter whose message was not written."""
         waiting = [*self._open.then, *(then for _, then in self._messages if then is not None)]
         self._open, self._messages = Batch(self._open.first_seq), deque()
         self._failure = self._failure or error
@@ -113,19 +114,20 @@ class Loop:
             then(error)
 
     async def begin(self, message: Message) -> None:
-        """Read the state, and decide the first message.
+        """Load the state and decide the first message.
 
         Raises:
-            Exception: Whatever deciding it runs into; an engine that cannot begin does not go on.
+            Exception: Any defect in deciding it: an engine that cannot begin must not go on.
         """
         self._clock.hold()
         self.state = await folded(self._store, self.state if self.state.seq else None)
         self.written_seq = self.state.seq
         self._clock.begin(self.state.at_ms)
         self._open = Batch(self.state.seq + 1)
+        # First, ahead of orders that arrived meanwhile: `EngineStarted` ends the attempts of the engine before.
         self._messages.appendleft((message, None))
         self._decide()
-        await self._carry_out(self._taken())
+        await self._carry_out(self._take_open())
         if self._defect is not None:
             raise self._defect.error
 
@@ -136,11 +138,12 @@ class Loop:
             after_turn: Called whenever something was decided or written.
 
         Raises:
-            StoreError, EngineError: If what was decided cannot be written.
+            StoreError, EngineError: If events cannot be written.
         """
         try:
             while self.stopped is None:
                 await self._turn()
+                # After a defect the state may be half changed, and must not become a snapshot.
                 if self._defect is None:
                     after_turn()
         finally:
@@ -150,20 +153,20 @@ class Loop:
             self._asleep = False
 
     async def write(self) -> None:
-        """Append decided batches and perform their effects, for the life of the engine."""
+        """Append batches and perform their effects, for the life of the engine."""
         while True:
             await self._due.wait()
             self._due = anyio.Event()
             try:
                 while self._open.is_due:
-                    await self._carry_out(self._taken())
+                    await self._carry_out(self._take_open())
             finally:
                 self._is_writing = False
                 self._clock.release()
             self._rouse()
 
     async def written(self) -> bool:
-        """Wait until decided events may take effect; False if they were dropped and the engine is stopping."""
+        """Wait until all events decided so far may take effect; False if they were dropped and the engine stops."""
         if self._failure is None and (self._is_writing or self._open.is_due):
             told: Pending[bool] = Pending()
             self._open.then.append(lambda error: told.put(error is None))
@@ -186,7 +189,8 @@ class Loop:
         if self._writer.takes_time:
             self._begin_to_write()
         else:
-            await self._carry_out(self._taken())
+            await self._carry_out(self._take_open())
+        # Everything ran without a pause; other tasks get a turn before the next batch.
         if self._messages:
             await checkpoint()
 
@@ -212,8 +216,8 @@ class Loop:
             self._clock.hold()
             self._due.set()
 
-    def _taken(self) -> Batch:
-        """Hand the open batch to the writer and open a new one."""
+    def _take_open(self) -> Batch:
+        """Return the open batch and open a new one."""
         batch = self._open
         self._open = Batch(batch.first_seq + len(batch.events))
         return batch
@@ -222,20 +226,21 @@ class Loop:
         try:
             if batch.rows:
                 await self._writer.write(batch)
-            if self._is_over:  # while it was written: the next engine goes on from there
+            if self._is_over:  # the loop ended during the append: only the next engine may perform the effects
                 raise HostStopped(self.stopped or "it was cancelled")
         except Exception as error:
             for then in [*batch.then, *self._open.then]:
                 then(error)
             self._open.then = []
             raise
+        # `max`, because a batch without rows begins after events that may be in flight.
         self.written_seq = max(self.written_seq, batch.first_seq + len(batch.rows) - 1)
         self._perform(batch)
         for then in batch.then:
             then(None)
 
     def _decide(self) -> None:
-        """Decide what has arrived, for at most `batch_ms`."""
+        """Decide the queued messages, for at most `batch_ms`."""
         batch = self._open
         until_ns = time.perf_counter_ns() + self._batch_ns
         while self._messages and self._may_decide:
@@ -243,7 +248,7 @@ class Loop:
             try:
                 self._decide_one(message, batch)
             except Exception as error:  # a defect of the engine: the state may be half changed, so the batch ends here
-                self._defect = Found(message, then, error)
+                self._defect = FoundDefect(message, then, error)
                 break
             if then is not None:
                 batch.then.append(then)
@@ -254,15 +259,16 @@ class Loop:
         if type(message) is Order and self._divert(message, batch):
             return
         state = self.state
-        if type(message) is DirectEvent:  # it may have waited for the disk: what happened meanwhile is not undone
+        if type(message) is DirectEvent:
+            # Stamped now: it may have waited while the disk was full, and time in the journal never goes back.
             event = changed(message.event, at_ms=self._clock.now_ms())
-            self._take(batch, *_given(state, DirectEvent(event)))
+            self._take(batch, *_apply_direct(state, DirectEvent(event)))
         else:
             context = DecisionContext(now_ms=self._clock.now_ms(), jitter=self._random.random())
             self._take(batch, *step(state, message, context))  # type: ignore[arg-type]  # DirectEvent is handled above
 
     def _take(self, batch: Batch, events: list[Event], effects: list[Effect]) -> None:
-        # Rows first: an event that cannot be written must not leave others of its message behind.
+        # All rows are encoded first: if one event cannot be encoded, none of its message may be in the batch.
         rows = [row_of(event) for event in events]
         seq = batch.first_seq + len(batch.events)
         batch.events += events
@@ -276,13 +282,14 @@ class Loop:
                 assert summary is not None
                 batch.ended[effect.run_id] = summary
             elif type(effect) is StopLoop:
+                # Nothing more is decided, so that no event follows `EngineStopped`.
                 self._is_last = True
 
     async def _recover(self) -> None:
-        """Reload the state from the journal, and report the outcome of the message."""
+        """Reload the state from the journal, and refuse or drop the message that hit the defect."""
         found = self._defect
         assert found is not None
-        if found.line not in self._defects_said:
+        if found.line not in self._defects_said:  # once: the same message may arrive in a loop
             self._defects_said.add(found.line)
             log.error("a defect in deciding %s", found.kind, exc_info=found.error)
         await self._writer.flush()
@@ -292,9 +299,9 @@ class Loop:
             found.then(Defect(f"a defect in the engine: {found.line}"))
         if (instead := found.instead()) is not None:
             self._messages.appendleft((instead, None))
-        self._take(self._open, *_given(self.state, DirectEvent(found.event(self._clock.now_ms()))))
+        self._take(self._open, *_apply_direct(self.state, DirectEvent(found.event(self._clock.now_ms()))))
 
 
-def _given(state: State, message: DirectEvent) -> tuple[list[Event], list[Effect]]:
+def _apply_direct(state: State, message: DirectEvent) -> tuple[list[Event], list[Effect]]:
     apply(state, message.event)
     return [message.event], effects_of(state, message.event)

@@ -1,7 +1,7 @@
-"""Pending commands: taken from the inbox and from this process; their outcomes go back to the senders.
+"""Pending commands of the inbox and of this process, and the delivery of their outcomes.
 
-Any process that can write the file can write a row of the inbox, so each row is checked: what is not a command is
-refused in one line, the refusal is journaled, and the next row is taken.
+Any process that can write the file can write a row of the inbox, so each row is checked: a row that is not a command is
+refused in one line, and the refusal is journaled.
 """
 
 import json
@@ -30,7 +30,7 @@ from store import CommandOutcome, CommandRow, StoreError
 from store.inbox import Inbox
 
 TAKEN = 500
-"""How many commands may be on their way at once; the others wait in the file."""
+"""How many commands of the inbox may be pending at once; the others wait in the file, which bounds memory."""
 
 log = logging.getLogger(__name__)
 
@@ -40,18 +40,18 @@ class Applied:
     """The outcome of a command."""
 
     seq: int
-    """The event that says so."""
+    """Number of its `CommandApplied` event."""
     summary: str
-    """What it did, in a few words."""
+    """A short description of what it did."""
     result: dict[str, JsonValue]
 
 
 class PendingCommands:
-    """Pending commands and who waits for their outcomes.
+    """Pending commands and the waiters for their outcomes.
 
     Args:
-        inbox: Where those of other processes stand.
-        later: Calls something in a while: what could not be written is tried again then.
+        inbox: The inbox, into which outcomes are written.
+        later: Schedules another try to write outcomes.
     """
 
     def __init__(self, inbox: Inbox, later: Callable[[Callable[[], None]], object]) -> None:
@@ -65,7 +65,7 @@ class PendingCommands:
         self._news = anyio.Event()
 
     def expect(self, command_id: str) -> Pending[Applied]:
-        """Return what will hold the outcome of a command of this process."""
+        """Return the future outcome of a command of this process."""
         pending: Pending[Applied] = Pending()
         self._waiting.setdefault(command_id, []).append(pending)
         return pending
@@ -99,7 +99,8 @@ class PendingCommands:
             self._settle(effect.command_id, effect.applied, effect.seq, effect.reason, said)
 
     def repeat(self, command_id: str, outcome: Outcome) -> None:
-        """Answer a duplicate command with its first outcome; it is not carried out again."""
+        """Answer a duplicate command with the outcome of the first one; it is not carried out again."""
+        # The state keeps only the status of past commands, so the result of the first time is not repeated.
         applied = outcome.status == "applied"
         for pending in self._waiting.pop(command_id, []):
             if applied:
@@ -124,7 +125,7 @@ class PendingCommands:
             await self.write()
 
     async def write(self) -> None:
-        """Write the outcomes that are not written yet; what cannot be written now is tried again in a while."""
+        """Write pending outcomes; after a failure, try again later."""
         outcomes, self._outcomes = self._outcomes, []
         if not outcomes and not self._inbox.has_kept:
             return
@@ -134,6 +135,7 @@ class PendingCommands:
             log.warning("outcomes of commands cannot be written yet: %s", error)
         if self._inbox.has_kept:
             self._later(self._try_again)
+        # Also after a failed write: the inbox keeps those outcomes (`has_kept`) and does not offer their rows again.
         self._from_inbox.difference_update(outcome.id for outcome in outcomes)
         self.settled.set()
 
@@ -148,16 +150,16 @@ class PendingCommands:
 
 
 class Intake:
-    """Takes commands as they arrive, until it is closed.
+    """Reads commands from the inbox as they arrive, until it is closed.
 
     Args:
         services: The host.
-        inbox: Where they come from.
-        orders: Knows which are on their way.
-        trusting: Knows which of the code that they bring may be imported.
-        ended: Returns how the runs ended that a command names.
-        written: Returns once what was decided is on disk; False where it was dropped.
-        put: Takes what is to be decided.
+        inbox: The inbox.
+        orders: The pending commands.
+        trusting: Decides which code in a command may be imported.
+        ended: Returns the statuses of finished runs that a command waits for.
+        written: Waits until decided events are on disk; returns False if they were dropped.
+        put: Queues a message for the core.
     """
 
     def __init__(
@@ -189,6 +191,7 @@ class Intake:
         with self._scope:
             async with self._inbox.arrivals() as arrivals:
                 while True:
+                    # Before reading: an outcome that is written between the read and the wait below must wake the wait.
                     self._orders.settled = anyio.Event()
                     rows = await self._inbox.pending(TAKEN)
                     for row in rows:
@@ -216,7 +219,9 @@ class Intake:
 
     async def _refuse(self, row: CommandRow, reason: str) -> None:
         decided = self._services.state.commands.get(row.id)
-        if decided is not None:  # by an engine that ended before it could say so in the inbox, or just now
+        if decided is not None:
+            # The journal has the outcome, but the inbox does not: an earlier engine ended in between, or it is being
+            # written just now.
             if await self._written():
                 self._orders.repeat(row.id, decided)
             return

@@ -1,4 +1,4 @@
-"""The code behind the agents: one runtime for each spec in use, made once, when it is first needed."""
+"""The pool of runtimes: one for each spec in use, created when it is first needed."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -22,7 +22,7 @@ from engine.runtimes.toolbox.tool_cache import ToolCache
 from engine.runtimes.values import with_class
 
 SPARE = 64
-"""Runtimes of unused specs that are kept before they are dropped."""
+"""Runtimes of unused specs that may gather before they are dropped together."""
 _path = lru_cache(maxsize=8)(Path)
 """Cached: every attempt needs the folder, and building a path is slow."""
 
@@ -31,15 +31,15 @@ class RuntimePool:
     """Runtimes, keyed by the content hash of their spec.
 
     Args:
-        runtimes: What makes them, by agent type.
+        runtimes: Runtime factories by agent type.
         bound: Callables of this process, by reference; may grow.
-        state: Returns the state of the moment.
-        folder: What agents see as their folder when no team file says it.
-        trusting: What may be imported.
-        threads: For blocking code.
-        processes: For code that computes.
-        programs: For programs of others.
-        start: Starts a task beside those that wait for a runtime: it outlives each of them.
+        state: Returns the present state.
+        folder: Folder of the agents if no team file sets it.
+        trusting: Decides what may be imported.
+        threads: Threads for blocking code.
+        processes: Child processes for `run_in: process`.
+        programs: External programs.
+        start: Starts a task that outlives the attempts that wait for a runtime.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class RuntimePool:
         """Return the spec with a content hash.
 
         Raises:
-            Unusable: If it is in use no more.
+            Unusable: If the spec is no longer in use.
         """
         found = self._state().specs.get(spec)
         if found is None:
@@ -88,34 +88,36 @@ class RuntimePool:
 
     @property
     def bindings(self) -> int:
-        """How many callables of this process are known."""
+        """Number of registered callables of this process."""
         return len(self._bound)
 
     def ready(self, spec: str) -> Runtime | None:
-        """Return the runtime of a spec, where it has been prepared."""
+        """Return the runtime of a spec if it exists already."""
         return self._ready.get(spec)
 
     def forget(self, specs: Iterable[str]) -> None:
-        """Drop the runtimes of specs: the next attempt gets one that is made anew; those at work keep theirs."""
+        """Drop runtimes: later attempts get new ones, attempts at work keep theirs."""
         for spec in specs:
             self._ready.pop(spec, None)
+            # A runtime in the making counts as old as well: `_take_off` finds its list gone and does not publish it.
             self._waiting.pop(spec, None)
 
     async def prepare(self, spec: str, blueprint: AgentSpec | None = None) -> Runtime:
-        """Return the runtime of a spec, made if need be; all who ask meanwhile get that one.
+        """Return the runtime of a spec, creating it if necessary; concurrent callers share one creation.
 
         Args:
-            spec: Its content hash.
-            blueprint: The spec itself, for one that may be in use no more; None looks it up.
+            spec: Content hash of the spec.
+            blueprint: The spec itself, if it may no longer be in the state; None looks it up.
 
         Raises:
-            Unusable: If it cannot work; one line. The next call tries again.
+            Unusable: If it cannot be created, in one line. The next call tries again.
         """
         if spec in self._ready:
             return self._ready[spec]
         blueprint = blueprint or self.spec(spec)
         if spec not in self._waiting:
             self._waiting[spec] = []
+            # In a task of its own: a caller may be cancelled while others wait for the same runtime.
             self._start(self._make, spec, blueprint, self._waiting[spec])
         pending: Pending[Runtime] = Pending()
         self._waiting[spec].append(pending)
@@ -136,7 +138,7 @@ class RuntimePool:
             pending.put(runtime)
 
     def _take_off(self, spec: str, waiting: list[Pending[Runtime]]) -> bool:
-        """Publish a runtime that was made; False if its spec was dropped meanwhile."""
+        """End the wait for a runtime; False if the runtime was dropped while it was being created."""
         is_wanted = self._waiting.get(spec) is waiting
         if is_wanted:
             del self._waiting[spec]
@@ -170,7 +172,7 @@ class RuntimePool:
 
 
 def unusable_agent(effect: CheckAgent | StartAttempt, unusable: Unusable) -> AgentUnusable:
-    """Return what the core hears of an agent whose runtime could not be made."""
+    """Return the signal that the runtime of an agent could not be created."""
     return AgentUnusable(
         agent_id=effect.agent_id,
         generation=effect.generation,

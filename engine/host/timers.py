@@ -1,4 +1,4 @@
-"""Timers: one sleeping task, for the earliest of them."""
+"""Timers: one task that sleeps until the earliest is due."""
 
 import heapq
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class Timers:
         return take_back
 
     async def run(self) -> None:
-        """Call what is due, for as long as the engine runs."""
+        """Call due functions, for the life of the engine."""
         while True:
             self._call_due()
             if not self._moments:
@@ -63,6 +63,7 @@ class Timers:
             if moment.call is None:
                 self._taken_back -= 1
             else:
+                # Cleared before the call, so that a `take_back` from inside it changes nothing.
                 call, moment.call = moment.call, None
                 call()
 
@@ -70,6 +71,7 @@ class Timers:
         self._taken_back += 1
         if self._moments and self._moments[0] is moment:
             self._wake()
+        # Cancelled entries stay in the heap until they are half of it: removing one at a time would cost O(n).
         elif self._taken_back > 64 and self._taken_back > len(self._moments) // 2:
             self._moments = [one for one in self._moments if one.call is not None]
             heapq.heapify(self._moments)

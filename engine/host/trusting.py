@@ -1,9 +1,8 @@
 """Which code an engine may import, and from which bytes.
 
-One rule holds inside: what a command, an archive or the database says is trusted counts for nothing by itself. An
-engine of the command line imports what the list of the user who runs it allows, as long as the files are what they
-were when they were allowed and when the core took them in. The engine of a program is part of that program, so what
-the program names is its own code; what others bring through the inbox needs the list there too.
+Trust claimed by a command, an archive or the database does not count. An engine of the command line imports what the
+trust list of its user allows, provided that the files are unchanged since they were allowed and since the core recorded
+them. The engine of a program also imports what that program names itself, but not what others name through the inbox.
 See docs/reference/trust.md.
 """
 
@@ -20,14 +19,14 @@ from engine.trust import Granted, TrustList
 
 
 class Trusting:
-    """What one engine may import.
+    """Decides what one engine may import.
 
     Args:
-        allowed: The list of the user who runs the engine; None allows nothing.
-        db: The engine's database; None is memory.
-        folder: Where code stands besides what is installed, where no team file says it.
-        state: Returns the state of the moment.
-        is_program: The engine is that of a program, which trusts what it names itself.
+        allowed: Trust list of the user who runs the engine; None allows nothing.
+        db: Path of the engine's database; None if it is in memory.
+        folder: Folder of the code if no team file sets it.
+        state: Returns the present state.
+        is_program: The engine belongs to a program, which trusts what it names itself.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Trusting:
         return team.parent if team is not None else self._folder or Path.cwd()
 
     def of_inbox(self, command: Command) -> dict[str, str]:
-        """Return what of the code that a command of another process brings may be imported; blocks."""
+        """Return the trusted references of a command from another process, with the hashes of their code; blocks."""
         references = named_in(command)
         if not references:
             return {}
@@ -60,27 +59,27 @@ class Trusting:
         return self.granted(references, team)
 
     def of_program(self, command: Command) -> dict[str, str]:
-        """Return what of the code that a command of this process brings may be imported; blocks."""
+        """Return the trusted references of a command of this process, with the hashes of their code; blocks."""
         return of_program(command) if self._is_program else self.of_inbox(command)
 
     def granted(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
-        """Return which of some references may be imported, each with the hash of its code; blocks."""
+        """Return the trusted ones of some references, with the hashes of their code; blocks."""
         found = self._look_up(references, self._team() if team is None else team)
         return {reference: digest_of(sources) for reference, sources in found.items()}
 
     def check(self, reference: str) -> None:
-        """Check that an address or a program may be used; blocks.
+        """Check that an address or program is trusted; blocks.
 
         Raises:
-            Unusable: If it may not; what to do in one line.
+            Unusable: If it is not; the message says in one line what to do.
         """
         self.sources(reference)
 
     def sources(self, reference: str) -> Sources | None:
-        """Return the modules that a reference may be imported from; None leaves it to the interpreter. Blocks.
+        """Return the sources that a reference is imported from; None leaves the import to the interpreter. Blocks.
 
         Raises:
-            Unusable: If it may not be imported; what to do in one line.
+            Unusable: If it is not trusted; the message says in one line what to do.
         """
         digest = self._state().trusted.get(reference)
         if self._is_program and digest == "":
@@ -89,6 +88,7 @@ class Trusting:
         granted = {} if digest is None else self._look_up([reference], team)
         if reference not in granted:
             raise Unusable(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {team or self._db}")
+        # Allowed now, but not what the core recorded: the journal would name other code than the agent runs.
         if digest and digest_of(granted[reference]) != digest:
             raise Unusable(self._is_another(reference, team))
         return granted[reference]
@@ -96,7 +96,7 @@ class Trusting:
     def _is_another(self, reference: str, team: Path | None) -> str:
         if team is not None:
             return f"the code of {reference!r} has changed; take it over with: quarterdeck up {team}"
-        # No team file says where the code stands, so it is another wherever the engine is started in another folder.
+        # Without a team file the code is searched in the folder in which the engine was started, which may be another.
         return (
             f"the code of {reference!r} in {self.folder} is not the one that was trusted;"
             " start the engine in the folder of its code, or swap its agents"

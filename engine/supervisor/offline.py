@@ -31,7 +31,7 @@ from engine.core.transfer.exporting import make_document
 from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, Defect
 from engine.folding import IMPORTS, finished_run, summary_in
-from engine.host.batch import Found, row_of
+from engine.host.batch import FoundDefect, row_of
 from engine.host.pending_commands import Applied
 from engine.sender import sender_of
 from engine.supervisor.callables import Callables
@@ -79,7 +79,7 @@ class OfflineJournal:
             events, _ = step(self.state, message, context)
             rows = [row_of(event) for event in events]
         except Exception as error:  # the state may be half changed
-            found = Found(message, None, error)
+            found = FoundDefect(message, None, error)
             log.error("a defect in deciding %s", found.kind, exc_info=error)
             self.state = self._folded()
             raise Defect(f"a defect in the engine, please report it: {found.line}") from error

@@ -101,7 +101,7 @@ async def _break(chief: DynamicSupervisor, spec: AgentSpec) -> None:
     assert host is not None
     (agent,) = (one for one in host.state.agents.values() if one.name == spec.name)
     spec.run.__signature__ = Signature()  # type: ignore[union-attr]
-    host._crew.forget([agent.spec])
+    host._runtimes.forget([agent.spec])
     decided = anyio.Event()
     unusable = AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its function takes no task")
     host.signal(unusable, lambda _: decided.set())

@@ -1,8 +1,4 @@
-"""Decides what becomes of a task whose attempt failed, of an agent that keeps failing, and of members that crash.
-
-The policies of a task are asked in turn. A circuit opens when an agent fails too often, and lets one attempt through to
-see. After a crash members are started anew; where that happens too often, their supervisor fails upwards.
-"""
+"""Decides on failures: failure policies of tasks, circuits of agents, restarts of crashed members."""
 
 from itertools import islice
 
@@ -46,23 +42,23 @@ from engine.core.queries.tree import above_of, agents_of, below_of, inherited, i
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus, Timer
 
 OPTIONS = ["retry", "reject", "skip", "use"]
-"""What a person can say of a task that failed: its policies begin anew; what the policies after the question say; those
-who wait for it go on without it; or its output is the one given."""
+"""Answers to a failed task: start its policies over, continue the chain, skip the task, use the given output."""
 
 
 def apply_policy(state: State, followup: ApplyPolicy, ctx: DecisionContext) -> list[Event]:
-    """Ask the policies of a task whose attempt failed what is next."""
+    """Apply the failure policies of a task whose attempt failed."""
     task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING:
-        return []  # ended meanwhile
+        return []  # an earlier follow-up (circuit, restart, cancellation) has decided about it
     if task.kind != "agent" or is_cancelled(state, task):
         return [_failed(task)]
     if task.calling:
-        return []  # in doubt: what a person says of that comes first
+        return []  # in doubt: retrying could repeat a tool call, so the answer of a person comes first
     chain = chain_of(state, task)
     if not chain:
         return _given_up(state, task, GiveUp())
-    hands_on = any(isinstance(policy, Failover) for policy in chain)  # finding other agents is expensive
+    # Searched only if a policy can use them: ranking stand-ins visits every agent near by.
+    hands_on = any(isinstance(policy, Failover) for policy in chain)
     failures = Failures(
         error=task.error or "failed",
         error_types=followup.error_types,
@@ -153,7 +149,7 @@ def _given_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
 
 
 def _beside(state: State, task: Task) -> list[Task]:
-    """Return what is open of the graph, or of the call, that a task is part of."""
+    """Return the other tasks of the graph or call that a task belongs to."""
     parent = state.tasks.get(task.parent_id or "")
     if parent is None:
         return []
@@ -162,13 +158,13 @@ def _beside(state: State, task: Task) -> list[Task]:
 
 
 def retry_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """End a back-off whose time has come."""
+    """End a back-off."""
     task = state.tasks[timer.subject]
     return [RetryDue(task_id=task.id)]
 
 
 def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
-    """Do with a failed task what a person, or the default, says."""
+    """Carry out the answer to a failed task."""
     task = state.tasks.get(followup.subject)
     if task is None or task.status is not TaskStatus.WAITING:
         return []
@@ -182,12 +178,13 @@ def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[
     place = followup.detail.get("place")
     failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
                         others=_others(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
+    # `reject` continues behind the policy that asked; without a recorded place the chain is used up.
     after = place if isinstance(place, int) else len(chain_of(state, task))
     return _events(state, task, failures, *walk(chain_of(state, task), failures, after=after), ctx)
 
 
 def _home(state: State, task: Task) -> str:
-    """Return the queue where a task was before its first failure, or the one where it is."""
+    """Return the queue of a task before its first failure, or its present one if that is gone."""
     if task.came_from is not None and task.came_from in state.queues:
         return task.came_from
     first = state.agents.get(task.failed_on[0]) if task.failed_on else None
@@ -199,7 +196,7 @@ def _home(state: State, task: Task) -> str:
 
 
 def circuit_of(state: State, agent: Agent) -> Circuit | None:
-    """Return what is set for an agent: in its spec, else at the nearest supervisor; None never opens."""
+    """Return the circuit policy of an agent: of its spec, else of the nearest supervisor; None if there is none."""
     own = state.spec_of(agent).circuit
     found: Circuit | None = own or inherited(state, state.supervisors[agent.supervisor_id], "circuit", None)
     return found
@@ -215,6 +212,7 @@ def look_at_circuit(state: State, followup: LookAtCircuit, ctx: DecisionContext)
     policy = circuit_of(state, agent)
     if policy is None:
         return [] if agent.circuit == "closed" else [_closed(agent, "no circuit is set for it any more")]
+    # `failures_in_a_row` of 0 means that the failed attempt was not the probe but an older one that ended late.
     broke_again = agent.circuit == "half_open" and agent.failures_in_a_row > 0
     if broke_again or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
         return [_opened(agent, cool_s(policy, agent.cool_s), ctx)]
@@ -232,17 +230,17 @@ def _closed(agent: Agent, reason: str) -> Event:
 
 
 def closed_by_hand(agent: Agent) -> list[Event]:
-    """Return what closes the circuit of an agent because an operator says so."""
+    """Return the event that closes the circuit of an agent for an operator."""
     return [] if agent.circuit == "closed" else [_closed(agent, "an operator closed it")]
 
 
 def cooled(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """Let one attempt through."""
+    """Half-open a circuit after its cooling time."""
     return [CircuitHalfOpened(agent_id=timer.subject)]
 
 
 def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) -> list[Event]:
-    """Start anew who has to be, or let the supervisor fail that did so too often."""
+    """Restart the members that the policy names, or fail the supervisor if it has restarted too often."""
     member = state.agents.get(followup.member_id) or state.supervisors.get(followup.member_id)
     supervisor = None if member is None else parent_of(state, member)
     if member is None or supervisor is None:
@@ -278,6 +276,7 @@ def _given_in(state: State, supervisor: Supervisor, policy: Restart, because: st
         supervisor_id=supervisor.id, error=error, because=because, groups=[group.id for group in groups]
     )
     failing = {group.id for group in groups}
+    # Stopping the children of the outermost groups reaches the groups inside them.
     inner = {group.id for group in groups if any(one.id in failing for one in islice(above_of(state, group), 1, None))}
     children = [state.tasks[task_id] for group in groups if group.id not in inner for task_id in group.children]
     return [event, *stop_all(state, children, error)]

@@ -1,7 +1,7 @@
-"""Continues graphs and runs when a task ends, and ends them: with which status, whose output, and why.
+"""Continues graphs and runs when tasks end, and decides their status, output and error.
 
-The output of a graph is that of its outcome. Where that was skipped, left out or cancelled it is that of the one node
-that it came after; where there is no such node, or more than one, nothing came of the graph.
+The output of a graph is that of its final node. If that was skipped, passed by or cancelled, it is the output of its
+only done predecessor; with none or several, the graph has no output.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
 
 
 def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
-    """Plan a group or start a join that waits for nothing any more."""
+    """Plan a group, or start a join or check, once nothing blocks it."""
     task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.attempt is not None:
         return []
@@ -48,10 +48,7 @@ def look_at(state: State, followup: LookAt, ctx: DecisionContext, mint: Mint | N
 
 
 def _nothing_to_look_at(state: State, task: Task) -> str | None:
-    """Return why a built-in node has nothing to work on, where others should have brought something.
-
-    A list may be empty, and guards may ask how work ended.
-    """
+    """Return why a built-in node has no input, or None if it can run (lists may be empty, guards may test failures)."""
     if task.join == "list" or (task.check is not None and task.check.what == "guards"):
         return None
     nodes = [state.tasks[one] for one in (task.after if task.sees is None else task.sees)]
@@ -67,14 +64,16 @@ def text_read(state: State, signal: TextRead, ctx: DecisionContext) -> list[Even
 
 
 def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Event]:
-    """Resume or skip the tasks that waited for a task; tell the group or the attempt that it is part of."""
+    """Continue or skip the dependents of a task, and notify its group or asker."""
     task = state.tasks.get(followup.task_id)
     if task is None:
         return []
     events: list[Event] = _stop_orphans(state, task)
+    # One counter for all dependents: the state does not change in between, so each would issue the same ids.
     mint = Mint(state)
     for task_id in task.before:
         events += _following(state, task, state.tasks[task_id], ctx, mint)
+    # Only tasks of a plan; nodes of a graph were planned for a member and wait for it.
     if task.call_key is not None and task.before:
         events += _placed_again(state, task, ctx)
     if task.parent_id is None:
@@ -87,14 +86,14 @@ def after_end(state: State, followup: AfterEnd, ctx: DecisionContext) -> list[Ev
 
 
 def _placed_again(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
-    """Place again what a plan has waiting after `task`: the agents that were able when it was made may not be now."""
+    """Place the dependents of a plan's task again: the agents may have changed since the plan was made."""
     following = (state.tasks[one] for one in task.before)
     keys = dict.fromkeys(one.queue for one in following if one.ready and one.queue is not None)
     return [event for key in keys for event in place_again(state, PlaceAgain(queue=key), ctx)]
 
 
 def _is_told_now(attempt: Attempt) -> bool:
-    """Tell whether an attempt gets an answer at once: with a slot, or while it still waits for others."""
+    """Return whether an attempt is answered at once; otherwise it is answered when it resumes with a slot."""
     return not attempt.parked or bool(attempt.waits)
 
 
@@ -112,10 +111,11 @@ def _following(state: State, task: Task, following: Task, ctx: DecisionContext, 
 
 
 def settled(state: State, node: Task) -> list[Event]:
-    """Let a node that needs a number of answers go on, or fail, as soon as that is certain; the rest is stopped."""
+    """Continue or fail a node that needs N answers as soon as that is certain, and stop the remaining tasks."""
     nodes = [state.tasks[one] for one in (node.after if node.sees is None else node.sees)]
     nodes = [one for one in nodes if one.kind != "check"]
     left = [one for one in nodes if not one.ended]
+    # By time of end: the answers are the first ones that came, whatever their order in the graph.
     came = sorted((one for one in nodes if one.status is TaskStatus.DONE), key=lambda one: one.ended_ms or 0)
     need = node.need or 0
     if len(came) >= need:
@@ -127,12 +127,13 @@ def settled(state: State, node: Task) -> list[Event]:
         )
         reason = "the first answer is there" if need == 1 else f"{need} answers are there"
         return [met, *stop_all(state, left, reason, at_once=True)]
+    # Cancelled answers lower the number that is needed: an operator took them away, nothing failed.
     missed = [one for one in nodes if one.ended and one.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
     cancelled = len(nodes) - len(left) - len(came) - len(missed)
     if not missed or len(came) + len(left) >= min(need, len(nodes) - cancelled):
         return []
     if all(one.status is TaskStatus.SKIPPED for one in missed) and len(missed) + cancelled == len(nodes):
-        return []  # there is nothing to work on, and nothing has failed
+        return []  # all were skipped: `_nothing_to_look_at` skips this node as well
     last = f"{missed[-1].title}: {missed[-1].error}"
     error = f"{need} of {len(nodes)} answers are needed and {len(missed)} will not come ({last})"
     failed = TaskFailed(task_id=node.id, error=error)
@@ -140,7 +141,7 @@ def settled(state: State, node: Task) -> list[Event]:
 
 
 def _stop_orphans(state: State, task: Task) -> list[Event]:
-    """An attempt ended for good: what it had asked for and did not wait for is of no use any more."""
+    """Stop the delegations that a finished task did not wait for."""
     if task.kind != "agent" or not task.open:
         return []
     children = (state.tasks[task_id] for task_id in task.children)
@@ -148,7 +149,7 @@ def _stop_orphans(state: State, task: Task) -> list[Event]:
 
 
 def answer_now(state: State, followup: AnswerNow, ctx: DecisionContext) -> list[Event]:
-    """Tell an attempt that holds its slot what a call brought."""
+    """Answer a call of an attempt that holds its slot."""
     task = state.tasks.get(followup.task_id)
     if task is None or task.attempt is None:
         return []
@@ -191,7 +192,7 @@ def _status(state: State, group: Task, source: Task | None) -> tuple[TaskStatus,
 
 
 def _nothing_came(state: State, group: Task, nodes: Sequence[Task]) -> tuple[TaskStatus, str]:
-    """Return how a graph ends that has no output though nothing of it failed."""
+    """Return status and reason of a graph that has no output although nothing failed."""
     outcome = state.tasks.get(group.outcome_id or "")
     missed = [
         node
@@ -209,7 +210,7 @@ def _nothing_came(state: State, group: Task, nodes: Sequence[Task]) -> tuple[Tas
 
 
 def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
-    """Return the node whose output is that of its graph; None where there is no such node."""
+    """Return the node whose output is the output of the graph, if there is one."""
     done = [node for node in nodes if node.status is TaskStatus.DONE]
     outcome = state.tasks.get(group.outcome_id or "")
     sources = {} if outcome is None else _sources(state, outcome)
@@ -221,10 +222,10 @@ def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
 
 
 def _sources(state: State, node: Task) -> dict[str, Task]:
-    """Return the node itself if it is done, else its done predecessors."""
+    """Return the node itself if it is done, else its nearest done predecessors."""
     found: dict[str, Task] = {}
     front, seen = [node.id], {node.id}
-    for task_id in front:  # grows as it goes
+    for task_id in front:  # breadth first: the list grows while it is read
         task = state.tasks[task_id]
         if task.status is TaskStatus.DONE and task.kind != "check":
             found[task_id] = task
@@ -236,7 +237,7 @@ def _sources(state: State, node: Task) -> dict[str, Task]:
 
 
 def _furthest(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
-    """Return the node whose output is what there is of a graph that was cut off: the last, a finished one first."""
+    """Return the node whose output is the partial output of a graph: the last done one, else the last with any."""
     outcome = state.tasks.get(group.outcome_id or "")
     if outcome is not None and outcome.output is not None:
         return outcome
@@ -245,7 +246,7 @@ def _furthest(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
 
 
 def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[Event]:
-    """Close a run once its outcome stands and nothing of it is at work."""
+    """Finish a run once its root has ended and no attempt of it is at work."""
     run = state.runs.get(followup.run_id)
     if run is None or run.running or not state.tasks[run.root_id].ended:
         return []
@@ -258,6 +259,7 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
             figures=_figures(run),
             error=root.error,
             following=list(run.before),
+            # Finished runs leave the state; screens name their tasks from this event.
             titles={task_id: state.tasks[task_id].title for task_id in run.tasks},
         )
     ]

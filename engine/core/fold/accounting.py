@@ -1,7 +1,7 @@
-"""Fold: what was spent, at every level that pays for it, and the deadlines and budgets that end work.
+"""Fold: usage at every level that pays for it, and deadlines and budgets that end work.
 
-What has a deadline of its own has its timers; what is below it has the same moment or an earlier one of its own. While
-nobody has a budget (`State.limited`), nobody is asked what an attempt may spend.
+Only an object with a deadline of its own has timers. `State.limited` is empty while nothing has a budget, which spares
+every check of spending.
 """
 
 from engine.core.events import (
@@ -28,7 +28,7 @@ from engine.core.values import Usage
 def set_deadline(
     state: State, subject: Run | Task, deadline_ms: int | None, after_ms: int | None, warn_ms: int | None
 ) -> None:
-    """Give a run or a task a deadline of its own, or take it away; what is below it follows with `follow_deadline`."""
+    """Set or remove a run's or task's own deadline; the caller updates everything below with `follow_deadline`."""
     subject.deadline_after_ms = after_ms
     for kind, due_ms in (("deadline", deadline_ms), ("warn", warn_ms)):
         if due_ms is None:
@@ -38,11 +38,12 @@ def set_deadline(
 
 
 def follow_deadline(state: State, task: Task, above_ms: int | None) -> None:
-    """Give `task` and all below it the earliest of `above_ms` and of what was set for each of them."""
+    """Set the deadlines in force of `task` and all below it: the earliest of `above_ms` and their own."""
     front = [(task, above_ms)]
     while front:
         one, due_ms = front.pop()
         if one.deadline_after_ms is not None:
+            # The timer keeps the own deadline: `deadline_ms` may have been overwritten by an earlier one from above.
             own = state.timers.get(timer_id("deadline", one.id))
             if own is not None and (due_ms is None or own.due_ms < due_ms):
                 due_ms = own.due_ms
@@ -51,18 +52,18 @@ def follow_deadline(state: State, task: Task, above_ms: int | None) -> None:
 
 
 def deadline_above(state: State, task: Task) -> int | None:
-    """Return by when what `task` is part of has to have ended."""
+    """Return the deadline in force of the parent of `task`."""
     above = state.tasks[task.parent_id] if task.parent_id is not None else state.runs[task.run_id]
     return above.deadline_ms
 
 
 def subject_of(state: State, run_id: str, task_id: str | None) -> Run | Task:
-    """Return the run or the task that a fact is about."""
+    """Return the run or task that an event is about."""
     return state.runs[run_id] if task_id is None else state.tasks[task_id]
 
 
 def exceed(state: State, subject: Run | Task, words: str, ended: list[str], stopping: list[str]) -> None:
-    """End a run or a task, and all below it, because of a deadline or a budget."""
+    """End a run or task, and all below it, because of a deadline or a budget."""
     root_id = subject.root_id if isinstance(subject, Run) else subject.id
     subject.exceeded = words
     subject.cancelling = True
@@ -102,9 +103,9 @@ def _grace_ended(state: State, event: GraceEnded) -> None:
 
 
 def charge(state: State, task: Task | None, agent: Agent | None, usage: Usage) -> None:
-    """Add what was spent to the task, to all that it is part of, to the run, the agent and its supervisors.
+    """Add usage to the task and its ancestors, the run, the agent and its supervisors.
 
-    Without a task, because its run has ended, the agent and its supervisors alone pay.
+    `task` is None if its run has ended; then only the agent and its supervisors pay.
     """
     time_ms = usage.time_ms
     if usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None:
@@ -116,7 +117,7 @@ def charge(state: State, task: Task | None, agent: Agent | None, usage: Usage) -
 
 
 def charge_attempt(task: Task, usage: Usage) -> None:
-    """Add tokens and money to what the attempt of a task has reported."""
+    """Add tokens and money to the reported usage of the attempt of a task."""
     attempt = task.attempt
     if attempt is None or (usage.tokens_in is None and usage.tokens_out is None and usage.cost_usd is None):
         return
@@ -126,7 +127,7 @@ def charge_attempt(task: Task, usage: Usage) -> None:
 
 
 def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) -> None:
-    """Add time to the same totals as `_totals`, without a list of them: most attempts report nothing else."""
+    """Add time to the totals of `_totals` without building the list: most attempts report nothing else."""
     state.usage.time_ms += time_ms
     state.runs[task.run_id].usage.time_ms += time_ms
     if agent is None:
@@ -152,7 +153,7 @@ def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) ->
 
 
 def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]:
-    """Return the totals of all levels that pay for `task`, and that of its category."""
+    """Return the totals of all levels that pay for `task`, and of its category."""
     totals = [state.usage]
     if task is not None:
         totals.append(state.runs[task.run_id].usage)
@@ -173,7 +174,7 @@ def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]
 
 
 def _add(total: Usage, usage: Usage) -> None:
-    """Add in place what `Usage.plus` would: a total belongs to one entity, and a new one for each event costs more."""
+    """Do what `Usage.plus` does, in place: a new total for each event would cost more."""
     if usage.tokens_in is not None:
         total.tokens_in = usage.tokens_in + (total.tokens_in or 0)
     if usage.tokens_out is not None:
@@ -185,7 +186,7 @@ def _add(total: Usage, usage: Usage) -> None:
 
 
 def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int) -> None:
-    """Count an attempt of an agent that begins, at every level that pays for it."""
+    """Count a beginning attempt at every level that pays for it."""
     task.begun += 1
     above = task.parent_id
     while above is not None:
@@ -204,15 +205,16 @@ def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int)
 
 
 def stop_clock(state: State, task: Task, attempt: Attempt) -> None:
-    """Count no time for an attempt from now on: it gives its slot away and waits for others."""
+    """Stop counting time for an attempt that parks."""
     run = state.runs[task.run_id]
     run.at_work -= 1
     run.since_ms -= state.at_ms
+    # Leaves minus the uncharged time (`Attempt.since_ms`); `start_clock` adds the new moment to it.
     attempt.since_ms -= state.at_ms
 
 
 def start_clock(state: State, task: Task, attempt: Attempt) -> None:
-    """Count time for an attempt again, which has its slot back."""
+    """Count time again for an attempt that has its slot back."""
     run = state.runs[task.run_id]
     run.at_work += 1
     run.since_ms += state.at_ms
@@ -268,6 +270,7 @@ def _budget_extended(state: State, event: BudgetExtended) -> None:
     if event.amount is not None:
         ledger = _ledger(state, event.subject)
         ledger.granted[event.amount] = event.granted
+        # The larger budget has a warning of its own to come.
         if event.amount in ledger.warned:
             ledger.warned.remove(event.amount)
     subject.held = False
@@ -308,19 +311,19 @@ HANDLERS: Handlers = {
 
 
 def note_spec(state: State, key: str, spec: AgentSpec) -> None:
-    """Take a spec that came under its content hash."""
+    """Note whether a spec sets a budget."""
     _note(state, key, spec.limits is not None or spec.task_limits is not None)
 
 
 def note_supervisor(state: State, supervisor: Supervisor) -> None:
-    """Take what is set for a supervisor now."""
+    """Note whether a supervisor sets a budget."""
     said = supervisor.options
     limits = (said.limits, said.run_limits, said.agent_limits, said.task_limits)
     _note(state, supervisor.id, any(one is not None for one in limits))
 
 
 def note_run(state: State, run: Run) -> None:
-    """Take a run that begins."""
+    """Note whether a run sets a budget."""
     if run.limits is not None:
         state.limited[run.id] = 0
 

@@ -60,6 +60,7 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
     run = state.runs[event.run_id]
     run.running += 1
     if agent_id is not None:
+        # Built-in work (no agent) is overhead of its group, costs nothing and holds no slot.
         note_first_attempt(state, task)
         task.agent_id = agent_id
         agent = state.agents[agent_id]
@@ -81,7 +82,8 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     attempt.wants_slot = False
     start_clock(state, task, attempt)
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
-    # Its new code, if it is let, asks again for what it waits for.
+    # An attempt that still waits resumes only to migrate (or did, until a stronger reason to stop came): new code asks
+    # again for what it waits for.
     if attempt.stopping == "migrate" or (attempt.waits and not goes_on):
         attempt.owed, attempt.waits = [], {}
     begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
@@ -90,7 +92,7 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
 
 
 def park(state: State, task: Task) -> None:
-    """Take the slot from the attempt of `task`, which waits and of which no step runs."""
+    """Take the slot from the attempt of `task`, which waits while none of its steps runs."""
     attempt = task.attempt
     assert attempt is not None
     assert attempt.agent_id is not None
@@ -100,6 +102,7 @@ def park(state: State, task: Task) -> None:
         agent = state.agents[attempt.agent_id]
         agent.parked[task.id] = attempt.generation
         vacate(state, agent, task)
+        # What it waits for may be work for this very agent, which a half-open circuit would hold back for ever.
         give_up_probe(state, agent, task)
 
 
@@ -123,8 +126,10 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
     attempt = task.attempt
     assert attempt is not None
     attempt.generation = agent.running[task.id] = event.generation
-    attempt.in_process = works_in_processes(state, agent)  # an attempt that keeps its slot never waits for a process
+    # May exceed the limit on processes for a while: a migrating attempt keeps its slot and never waits for a process.
+    attempt.in_process = works_in_processes(state, agent)
     tell(state, task)
+    # The time reported here is charged below, so it must not count as uncharged any more.
     attempt.since_ms += event.usage.time_ms
     state.runs[event.run_id].since_ms += event.usage.time_ms
     attempt.stopping = None
@@ -155,7 +160,7 @@ def _model_failed(state: State, event: ModelFailed) -> None:
 
 
 def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
-    """End the attempt of `task`: give back its slot."""
+    """End the attempt of `task` and free its slot."""
     attempt, run = task.attempt, state.runs[task.run_id]
     assert attempt is not None
     run.running -= 1
@@ -173,6 +178,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         _take_back(state, task)
     agent.idle_since_ms = state.at_ms
     if stuck:
+        # Before `vacate`: the thread that did not return goes on using the slot that the attempt gives back.
         agent.stuck += 1
     vacate(state, agent, task)
     if stuck:
@@ -184,7 +190,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
 
 
 def _take_back(state: State, task: Task) -> None:
-    """The attempt of `task` has ended, which was asked to stop for another: that one has no slot to come any more."""
+    """Forget that the attempt of `task` was stopping for an urgent task, which may now ask for another slot."""
     other = state.tasks.get(task.yields_to or "")
     if other is not None and other.taking == task.id:
         other.taking = None
@@ -218,6 +224,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> None:
     task = state.tasks[event.task_id]
     attempt = task.attempt
     if event.agent_id is not None:
+        # Before `_close`, which gives up the probe of a half-open circuit: the failure of a probe counts.
         count_failure(state.agents[event.agent_id], task)
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None and attempt is not None:

@@ -1,7 +1,7 @@
-"""Fold: what the end of a task means for those that wait for it, and what handing work through a supervisor costs.
+"""Fold: the end of a task, its effect on dependents, and the coordination overhead of supervisors.
 
-That cost is the time from when a group could begin until the first attempt below it began, and from the end of the last
-member's work until the group ended: what a level takes besides the work below it. Two numbers a supervisor.
+The overhead of a group is the time from when it could begin until the first attempt below it began, plus the time from
+the end of the last member's work until the group ended.
 """
 
 from engine.core.fold.queues import dequeue, enqueue, is_ready
@@ -10,14 +10,14 @@ from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
 from engine.core.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
-# Looked up here once: an attribute of an enumeration costs as much as a call.
+# Module constants: looking up an attribute of an enumeration costs as much as a call.
 _CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
 _FAILED, _SKIPPED = TaskStatus.FAILED, TaskStatus.SKIPPED
 _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 
 def end(state: State, task: Task, status: TaskStatus, *, error: str | None = None, unblock: bool = True) -> None:
-    """Give `task` its outcome: take it from its queue, count it, and release what waited for it."""
+    """Give `task` its outcome: remove it from its queue, count it, and unblock its dependents."""
     if task.status is _WAITING or task.status is _PREEMPTED:
         dequeue(state, task)
     task.retry_at_ms = None
@@ -42,13 +42,13 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
 
 
 def pass_by(state: State, task: Task, why: str) -> None:
-    """Leave out a task whose place in its graph is gone; its edges are drawn anew by who calls this."""
+    """Skip a task whose place in its graph is gone; the caller rewires the edges."""
     task.passed_by, task.optional = True, False
     end(state, task, _SKIPPED, error=why, unblock=False)
 
 
 def forget(state: State, task: Task) -> None:
-    """Drop a task with all that is set for it; nothing refers to it any more."""
+    """Delete a task with its timers and ledger; nothing may refer to it any more."""
     del state.tasks[task.id]
     dequeue(state, task)
     drop_all(state, OF_TASKS, task.id)
@@ -56,7 +56,7 @@ def forget(state: State, task: Task) -> None:
 
 
 def withdraw(state: State, escalation_id: str) -> None:
-    """Ask a person no more; a task that was asked about more than once waits for the next answer."""
+    """Close a question without an answer; a task with more questions waits for the next one."""
     question = state.escalations.pop(escalation_id)
     drop_timer(state, "escalation", escalation_id)
     task = state.tasks.get(question.subject)
@@ -70,19 +70,19 @@ def withdraw(state: State, escalation_id: str) -> None:
 
 
 def withdraw_asks(state: State, task: Task) -> None:
-    """Ask a person no more what attempts of a task asked."""
+    """Close the questions that attempts of a task asked."""
     for question in list(task.asks.values()):
         withdraw(state, question)
 
 
 def forget_grants(state: State, agent_id: str) -> None:
-    """Drop what was granted to an agent, whose generation is gone."""
+    """Drop the grants of an agent, which belong to a generation that is gone."""
     for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
         del state.grants[grant.id]
 
 
 def begin_anew(task: Task) -> None:
-    """Forget what the failure policies of a task have given so far."""
+    """Reset the failure policies of a task, so that its chain starts over."""
     task.retries = 0
     task.failovers = 0
     task.failed_on = ()
@@ -97,7 +97,7 @@ def forget_drain(state: State, agent_id: str) -> None:
 
 
 def lets_pass(task: Task) -> bool:
-    """Return True when those that depend on `task` may go on after its end."""
+    """Return True if dependents of `task` may start after its end."""
     status = task.status
     if status is _FAILED:
         return task.optional or task.tolerated
@@ -142,26 +142,26 @@ def _unblock(state: State, task: Task) -> None:
 
 
 def note_first_attempt(state: State, task: Task) -> None:
-    """Note on the groups that `task` is part of that an agent below them has begun."""
+    """Record on the ancestors of `task` when the first agent below them began."""
     above = task.parent_id
     while above is not None:
         group = state.tasks[above]
         if group.kind != "group" or group.begun_ms is not None:
-            return  # whatever is above that has begun before
+            return  # then its ancestors have been marked as well
         group.begun_ms = state.at_ms
         let_take_again(state, group)
         above = group.parent_id
 
 
 def let_take_again(state: State, group: Task) -> None:
-    """Let a team take the next item of a list, once an agent has begun this one or it has ended."""
+    """Allow a team another item of a shared queue once this one has begun or ended."""
     team = state.supervisors.get(group.worker_id or "")
     if team is not None and team.taken.pop(group.id, None) is not None:
         tell(state, team)
 
 
 def note_end(state: State, group: Task) -> None:
-    """Count what a group that ends now took besides the work of its members."""
+    """Add the overhead of a group that ends now to its supervisor."""
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None or group.begun_ms is None:
         return
@@ -170,6 +170,7 @@ def note_end(state: State, group: Task) -> None:
     could_begin_ms = group.started_ms if group.parent_id is None else None
     ready_ms = max([could_begin_ms or group.created_ms, *(tasks[task_id].ended_ms or 0 for task_id in group.after)])
     members = (tasks[task_id] for task_id in group.children)
+    # Joins and checks are overhead of the level, so only the work of members counts as work.
     ended_ms = max((one.ended_ms or 0 for one in members if one.kind in ("agent", "group")), default=state.at_ms)
     supervisor.hand_overs += 1
     supervisor.hand_over_ms += max(0, group.begun_ms - ready_ms) + max(0, state.at_ms - ended_ms)

@@ -1,4 +1,4 @@
-"""Fold: runs submitted, paused, re-planned, cancelled, finished."""
+"""Fold: runs submitted, paused, resumed, rewired, cancelled, finished."""
 
 from engine.core.declared import STRATEGY
 from engine.core.events import (
@@ -107,16 +107,16 @@ def _strategy_switched(state: State, event: StrategySwitched) -> None:
 def _rewire(state: State, group: Task, change: GroupChange) -> None:
     for task_id in change.removed:
         task = state.tasks[task_id]
-        if task.attempt is not None:  # built-in work, whose result is no longer needed
+        if task.attempt is not None:  # only built-in work can be removed at work; its result is ignored
             state.runs[task.run_id].running -= 1
             task.attempt = None
         pass_by(state, task, "strategy switched")
-        task.after, task.sees = (), None  # else `wire` would draw the edges of every switch before anew
+        task.after, task.sees = (), None  # else `wire` would restore edges of earlier strategies
     for asker_id in {state.tasks[one].parent_id or "" for one in change.removed} - {group.id}:
         wire(state, state.tasks[asker_id])
     for task_id in group.children:
         task = state.tasks[task_id]
-        # The meaning of a failure was settled when it happened; the new strategy says it for later ones.
+        # Whether a past failure is tolerated was decided when it happened; the new strategy decides for later ones.
         task.tolerated = task.asked_by is not None or (task.tolerated and task.ended)
         task.role, task.sees, task.need = "", None, None
     for task_id in change.adopted:
@@ -147,9 +147,9 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
 
 
 def _adopt(state: State, group: Task, task: Task) -> None:
-    """Make a delegation a node of the graph; the one that asked for it still gets its answer.
+    """Make a delegation a node of the graph; its asker still gets the answer.
 
-    It is part of that one no more, so a deadline or a budget of it holds for the delegation no longer.
+    Deadlines and budgets of the asker no longer apply to it, because it is no longer below the asker.
     """
     asker = state.tasks[task.parent_id or ""]
     asker.children = [one for one in asker.children if one != task.id] or ()
@@ -159,7 +159,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
         group.open += 1
     task.parent_id, task.asked_by = group.id, asker.id
     if task.after:
-        task.sees = list(task.after)  # of a plan: it gets their outputs
+        task.sees = list(task.after)  # a task of a plan receives the outputs of its predecessors
     else:
         task.takes = "own"
     task.tolerated = True  # the asker decides what its failure means

@@ -1,4 +1,4 @@
-"""Fold: agents that change while they work, and what that does to the attempts at work."""
+"""Fold: swaps, rollbacks, changed capabilities, reassigned tasks."""
 
 from engine.core.events import (
     AgentSwapped,
@@ -48,10 +48,12 @@ def _begin_generation(
     agent.spec = learn(state, spec)
     spec_changed(state, agent.id, agent.previous, agent.spec)
     agent.generation = generation
+    # A grant covers one generation: other code under the same name was never approved.
     forget_grants(state, agent.id)
     note_code(state, agent)
     suit(state, agent, spec)
     agent.error, agent.away = None, False
+    # Errors and the circuit were those of the old code.
     shut_no_more(state, agent)
     agent.probation = None
     serve(state, agent, queues)
@@ -60,7 +62,7 @@ def _begin_generation(
 
 
 def stop_on(state: State, agent: Agent, generation: int, mode: SwapMode) -> None:
-    """Ask the attempts of a generation to leave it, as a swap in `mode` does."""
+    """Stop the attempts of a generation as a swap in `mode` does."""
     reason = _REASONS.get(mode)
     if reason is None:
         return
@@ -69,7 +71,7 @@ def stop_on(state: State, agent: Agent, generation: int, mode: SwapMode) -> None
             if of == generation:
                 ask_to_stop(state.tasks[task_id], reason)
     for task_id in agent.parked:
-        # It holds no slot, and its new code needs one to repeat the delegation.
+        # A parked attempt migrates when it has a slot, in which the new code repeats its delegation.
         if _attempt(state, task_id).stopping == "migrate":
             wait_for_slot(state, state.tasks[task_id])
 
@@ -119,12 +121,12 @@ def _task_reassigned(state: State, event: TaskReassigned) -> None:
 
 
 def begin_again(state: State, task: Task, attempt: int) -> None:
-    """Let `task` begin from its input, at its place: what its attempt had finished and asked for is thrown away."""
+    """Restart `task` from its input in its old place, without the steps, questions and calls of its attempt."""
     task.steps = EMPTY
     withdraw_asks(state, task)
     calls, task.calls = task.calls, EMPTY
     for call in calls.values():
-        # Kept under another key, which no request matches: the tasks are still there.
+        # Renamed to a key that no request matches: the tasks still exist, but must not answer the new attempt.
         call.key = f"{call.key}@{attempt}"
         task.calls = put(task.calls, call.key, call)
         for child_id in call.children:
@@ -134,7 +136,7 @@ def begin_again(state: State, task: Task, attempt: int) -> None:
 
 
 def took_part(agent: Agent, generation: int, *, failed: bool = False, ended: bool = False) -> None:
-    """Remember that an attempt of a generation recorded a step or ended: whether the current one works shows so."""
+    """Record that an attempt of a generation recorded a step or ended, which proves that its code works."""
     if generation != agent.generation:
         return
     agent.proven = generation

@@ -1,4 +1,4 @@
-"""Fold: graphs planned, work asked for by agents, tasks ended or tried again."""
+"""Fold: graphs planned, delegations, tasks ended or retried."""
 
 from engine.core.events import (
     CallAnswered,
@@ -34,7 +34,7 @@ from engine.core.values import stored_value
 
 
 def add_task(state: State, task: Task) -> None:
-    """Put a new task, whose id is noted, into the state and into its run."""
+    """Add a new task to the state and to its run; the caller has noted its id."""
     state.tasks[task.id] = task
     run = state.runs[task.run_id]
     run.tasks[task.id] = None
@@ -44,7 +44,7 @@ def add_task(state: State, task: Task) -> None:
 
 
 def add_node(state: State, group: Task, node: NodePlan) -> Task:
-    """Put a planned node into the state; its edges are drawn by `wire`."""
+    """Add a planned node to the state; `wire` sets its edges."""
     note(state, node.task_id)
     task = Task(
         id=node.task_id,
@@ -63,7 +63,7 @@ def add_node(state: State, group: Task, node: NodePlan) -> Task:
         deadline_ms=group.deadline_ms,
         created_ms=state.at_ms,
     )
-    # Above 15 arguments by name Python builds a dict of them, which costs more than all else here.
+    # Assigned afterwards: above 15 keyword arguments Python builds a dict of them, which costs more than all else here.
     task.join, task.check, task.role = node.join, node.check, node.role
     task.sees, task.need, task.tolerated = None if node.sees is None else list(node.sees), node.need, node.tolerated
     add_task(state, task)
@@ -73,7 +73,7 @@ def add_node(state: State, group: Task, node: NodePlan) -> Task:
 
 
 def wire(state: State, group: Task) -> None:
-    """Draw the edges of a graph anew from what each node comes after, and make ready what waits for nothing."""
+    """Rebuild the edges of a graph from `after` of each node, and queue the nodes without blockers."""
     tasks = state.tasks
     nodes = [tasks[task_id] for task_id in group.children]
     before: dict[str, list[str]] = {}
@@ -85,12 +85,14 @@ def wire(state: State, group: Task) -> None:
         node.blockers = blockers
     for node in nodes:
         node.before = before.get(node.id, ())
+        # A node in its queue keeps its place: enqueueing it again would lose its turn.
         if node.kind == "agent" and (ready := is_ready(node)) != stands(node):
             (enqueue if ready else dequeue)(state, node)
 
 
 def _group_planned(state: State, event: GroupPlanned) -> None:
     group = state.tasks[event.task_id]
+    # Before `add_node`, which gives the nodes the input of their group.
     group.input = input_of(state, group)
     group.settings = event.settings or EMPTY
     group.status = TaskStatus.RUNNING
@@ -130,7 +132,7 @@ def _need_met(state: State, event: NeedMet) -> None:
 
 
 def _plan_asked(state: State, event: PlanAsked) -> None:
-    """Take the input that the request's text is read from; the group waits on."""
+    """Fix the input whose text has to be read from the journal; the group keeps waiting."""
     group = state.tasks[event.task_id]
     group.input = input_of(state, group)
 
@@ -138,16 +140,18 @@ def _plan_asked(state: State, event: PlanAsked) -> None:
 def _group_ended(state: State, event: GroupEnded) -> None:
     task = state.tasks[event.task_id]
     task.output = event.output
-    task.optional = event.status is TaskStatus.SKIPPED  # it has no output, and no dependent task fails for that
+    task.optional = event.status is TaskStatus.SKIPPED  # dependents go on without its output instead of being skipped
     note_end(state, task)
     end(state, task, event.status, error=event.error)
 
 
 def _await_call(state: State, task: Task, event: Delegated | CallRejoined) -> None:
-    """Let the attempt of `task` wait for a call."""
+    """Make the attempt of `task` wait for a call."""
     attempt = task.attempt
     assert attempt is not None
     attempt.waits[event.call_key] = None
+    # It waits for the new call now, so it must not be resumed for the answers of earlier ones; a step that wants the
+    # slot still needs it.
     if not attempt.wants_slot:
         stop_waiting_for_slot(state, task)
     if event.parks:
@@ -178,6 +182,7 @@ def _delegated(state: State, event: Delegated) -> None:
         if child.after:
             task.takes, task.after, task.sees = "context", child.after, child.after
         add_task(state, task)
+        # Tasks of a plan depend on each other; `wire` below queues those without blockers.
         if task.kind == "agent" and event.call_kind != "plan":
             enqueue(state, task, held=held_back)
     children = [child.task_id for child in event.children]
@@ -186,7 +191,7 @@ def _delegated(state: State, event: Delegated) -> None:
     call = Call(key=event.call_key, kind=event.call_kind, children=children, open=len(children))
     parent.calls = put(parent.calls, event.call_key, call)
     if children:
-        note(state, children[-1])  # they were minted in order
+        note(state, children[-1])  # ids are minted in order, so the last one is the largest
         if event.call_kind == "plan":
             wire(state, parent)
         _await_call(state, parent, event)
@@ -206,7 +211,7 @@ def _call_answered(state: State, event: CallAnswered) -> None:
 
 
 def _call_refused(state: State, event: CallRefused) -> None:
-    """Change nothing: the attempt goes on with the refusal."""
+    """Change nothing: the attempt receives the refusal and goes on."""
 
 
 def _retry_scheduled(state: State, event: RetryScheduled) -> None:
@@ -250,17 +255,17 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
 
 def _item_taken(state: State, event: ItemTaken) -> None:
     task, team = state.tasks[event.task_id], state.supervisors[event.supervisor_id]
-    if task.ready:  # that was the turn of its run
+    if task.ready:  # taking an item counts as a turn of its run, as beginning an attempt does
         state.runs[task.run_id].turns[turn_key(task.priority, task.queue or "")] = (
             state.at_ms,
             state.seq,
             task.id,
         )
     dequeue(state, task)
-    # An agent may have been at it: what it failed with, or had to wait for, says nothing of the graph.
+    # An agent may have tried the task before: its error or preemption does not apply to the graph made of it.
     task.status, task.error = TaskStatus.WAITING, None
     task.taking = task.yields_to = None
-    task.steers = EMPTY  # said to an agent that had begun with it
+    task.steers = EMPTY  # messages were for the agent that had begun it
     task.came_from = task.queue
     task.kind, task.queue, task.worker_id, task.supervisor_id = "group", None, team.id, team.id
     state.runs[event.run_id].total -= 1
@@ -270,7 +275,7 @@ def _item_taken(state: State, event: ItemTaken) -> None:
 
 
 def _item_returned(state: State, event: ItemReturned) -> None:
-    """Let it wait in its old place, as if the team had never taken it."""
+    """Return an item to its old place, as if the team had never taken it."""
     task, run = state.tasks[event.task_id], state.runs[event.run_id]
     for task_id in event.dropped:
         dropped = state.tasks[task_id]
@@ -309,7 +314,7 @@ def _task_reopened(state: State, event: TaskReopened) -> None:
         task.held = False
         if task.exceeded is not None:
             task.exceeded, task.cancelling = None, False
-        task.deadline_after_ms = None  # its timer ended with it
+        task.deadline_after_ms = None  # the end of the task dropped the timer, so no own deadline is left
         follow_deadline(state, task, group.deadline_ms)
         group.open += 1
     wire(state, group)

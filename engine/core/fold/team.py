@@ -30,7 +30,7 @@ from engine.core.state import NO_CODE, Agent, State, Supervisor
 
 
 def learn(state: State, spec: AgentSpec) -> str:
-    """Take a spec into the registry, and return its content hash."""
+    """Add a spec to the registry, and return its content hash."""
     key = spec_hash(spec)
     state.specs[key] = spec
     state.registry[spec.name] = key
@@ -39,7 +39,7 @@ def learn(state: State, spec: AgentSpec) -> str:
 
 
 def forget_unused_specs(state: State) -> None:
-    """Drop specs that no agent and no name in the registry uses, and that nobody was declared with."""
+    """Drop specs that no agent, registry entry or declaration refers to."""
     used = {key for agent in state.agents.values() for key in (agent.spec, agent.previous)}
     used.update(state.registry.values())
     used.update(one.spec for one in state.declared.values() if one.spec is not None)
@@ -129,7 +129,7 @@ def _agent_added(state: State, event: AgentAdded) -> None:
 
 
 def note_code(state: State, agent: Agent) -> None:
-    """Remember which code a generation is of, and which the one before was."""
+    """Record the code hashes of the current and the previous generation."""
     now, before = code_of(state.trusted, state.spec_of(agent)), state.code.get(agent.id, NO_CODE)[0]
     if now or before:
         state.code[agent.id] = (now, before)
@@ -138,7 +138,7 @@ def note_code(state: State, agent: Agent) -> None:
 def _agent_removing(state: State, event: AgentRemoving) -> None:
     agent = state.agents[event.agent_id]
     agent.removing = event.mode
-    agent.probation = None  # attempts that end on it no longer count for a rollback
+    agent.probation = None  # a rollback would swap an agent that is leaving
     state.leaving[agent.id] = 0
     if event.mode != "drain":
         for task_id in (*agent.running, *agent.parked):
@@ -195,7 +195,7 @@ def _thread_returned(state: State, event: ThreadReturned) -> None:
 
 
 def _queue_made(state: State, event: QueueMade) -> None:
-    # One whose agents have all left may still hold tasks; they go on with the new ones.
+    # The queue may exist: its agents have left, its tasks have stayed and go on with the new agents.
     queue = queue_with(state, event.key, event.supervisor_id)
     for agent_id in event.agent_ids:
         if agent_id in queue.agents:

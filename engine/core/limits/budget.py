@@ -1,7 +1,6 @@
-"""What may be spent, and what is: by a task, a run, an agent, or everything under a supervisor.
+"""Budgets of tasks, runs, agents and supervisors: limits and spending, as pure functions of the state.
 
-Pure functions of the state, for decisions and for views. What is spent counts at every level above: on the task and all
-that it is part of, on the run, on the agent, and on every supervisor from the agent's up.
+Spending counts at every level: the task and its ancestors, the run, the agent, and all supervisors above it.
 See docs/semantics/limits.md.
 """
 
@@ -24,37 +23,37 @@ _NONE = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """One amount of what may be spent."""
+    """The budget for one kind of amount."""
 
     name: Amount
     spent: Decimal
-    """Attempts, seconds, tokens or USD; what is not known is not in it."""
+    """Attempts, seconds, tokens or USD; unknown amounts count as nothing."""
     limit: Decimal
-    """With what was granted on top."""
+    """Including amounts that a person has granted."""
     warn_at: float
     then: Literal["stop", "ask", "fail"]
     warned: bool
-    """It was warned about."""
+    """Whether `BudgetWarned` was recorded."""
 
     @property
     def share(self) -> float:
-        """How much of it is spent; 1 and above is all of it."""
+        """Fraction that is spent; 1 and above is all of it."""
         return float(self.spent / self.limit)
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlineOf:
-    """By when something has to have ended."""
+    """The deadline in force of a run or task."""
 
     due_ms: int
     own: bool
-    """It was set for this, and not for what it is part of."""
+    """Whether it was set for the object itself, and not for an ancestor."""
     warn_ms: int | None
-    """When it is warned about; None where that is over, or the deadline is not its own."""
+    """Time of the warning; None if it was given, or if the deadline is an ancestor's."""
 
 
 def deadline_of(state: State, subject_id: str) -> DeadlineOf | None:
-    """Return the deadline of an open run or a task, or None where it has none."""
+    """Return the deadline of an open run or a task; None if it has none."""
     subject = state.runs.get(subject_id) or state.tasks.get(subject_id)
     if subject is None or subject.deadline_ms is None:
         return None
@@ -64,19 +63,19 @@ def deadline_of(state: State, subject_id: str) -> DeadlineOf | None:
 
 
 def budgets_of(state: State, subject_id: str, now_ms: int | None = None) -> list[Budget]:
-    """Return what a task, an open run, an agent or a supervisor may spend, and what it has.
+    """Return the budgets of a task, open run, agent or supervisor; none if the id is unknown.
 
     Args:
-        state: The state of the moment.
-        subject_id: Whose.
-        now_ms: With it, time counts that attempts of a task or a run are at work now; else only that of ended ones.
+        state: The state.
+        subject_id: Id of the subject.
+        now_ms: Also count the time of attempts still at work at this moment; None counts ended attempts only.
     """
     subject = subject_with(state, subject_id)
     return [] if subject is None else budgets(state, subject, now_ms)
 
 
 def subject_with(state: State, subject_id: str) -> Subject | None:
-    """Return what has an id, if it is there."""
+    """Return the task, run, agent or supervisor with an id, if it exists."""
     kinds: tuple[dict[str, Task] | dict[str, Run] | dict[str, Agent] | dict[str, Supervisor], ...] = (
         state.tasks, state.runs, state.agents, state.supervisors,
     )  # fmt: skip
@@ -84,7 +83,7 @@ def subject_with(state: State, subject_id: str) -> Subject | None:
 
 
 def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Agent | None = None) -> list[Budget]:
-    """Return the budgets of `subject`: of several limits for one amount the tighter; `agent` as for `limits_of`."""
+    """Return the budgets of `subject`, the tightest for each amount; `agent` as for `limits_of`."""
     found: dict[Amount, Budget] = {}
     ledger = state.ledgers.get(subject.id)
     for limits in limits_of(state, subject, agent):
@@ -92,6 +91,8 @@ def budgets(state: State, subject: Subject, now_ms: int | None = None, agent: Ag
             limit = getattr(limits, name)
             if limit is None:
                 continue
+            # Through `str`: the decimal of the float 0.1 is not 0.1, and a sum of exact amounts would then miss the
+            # limit.
             whole = Decimal(str(limit)) * (1 + (ledger.granted.get(name, 0) if ledger is not None else 0))
             if name not in found or whole < found[name].limit:
                 found[name] = _budget(state, subject, limits, name, whole, ledger, now_ms)
@@ -108,12 +109,12 @@ def _budget(
 
 
 def limits_of(state: State, subject: Subject, agent: Agent | None = None) -> list[Limits]:
-    """Return what limits `subject`.
+    """Return the `Limits` that apply to `subject`.
 
     Args:
-        state: The state of the moment.
-        subject: Whose limits.
-        agent: Of a task that has not begun: who is about to.
+        state: The state.
+        subject: The task, run, agent or supervisor.
+        agent: The agent that is about to begin a task, which has none yet.
     """
     if isinstance(subject, Supervisor):
         found = [subject.options.limits]
@@ -139,7 +140,7 @@ def _inherited(state: State, supervisor_id: str, name: str) -> Limits | None:
 
 
 def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = None) -> Decimal:
-    """Return how much of an amount was spent; of time with `now_ms` also what is being spent."""
+    """Return how much of an amount was spent; with `now_ms` including the time of attempts at work."""
     if name == "attempts":
         return Decimal(subject.begun)
     usage = subject.usage
@@ -156,11 +157,9 @@ def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = 
 
 
 def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]:
-    """Return how many attempts of a run or a task hold a slot, and the time that is not charged yet, in milliseconds.
-
-    Time counts while an attempt holds a slot, and not while it waits for what it delegated.
-    """
+    """Return how many attempts of a run or task hold a slot, and their time that is not charged yet, in ms."""
     if isinstance(subject, Run):
+        # `since_ms` is the sum over the attempts, so this is the sum of (now - since) without visiting each of them.
         return subject.at_work, subject.at_work * now_ms - subject.since_ms
     if not isinstance(subject, Task):
         return 0, 0
@@ -174,7 +173,7 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
 
 
 def touched(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> Iterator[Subject]:
-    """Yield everything that pays for an attempt, from the task up; what is not there any more is left out."""
+    """Yield everything that pays for an attempt, from the task up, without what has been removed."""
     if task is not None:
         yield from (one for one in above_of(state, task) if one.kind == "agent")
     if run is not None:
@@ -185,7 +184,7 @@ def touched(state: State, task: Task | None, run: Run | None, agent: Agent | Non
 
 
 def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> bool:
-    """Return whether any level that pays for an attempt has a budget."""
+    """Return whether any level that pays for an attempt has a budget; a cheap test before `budgets`."""
     if not state.limited:
         return False
     if run is not None and run.limits is not None:
@@ -196,6 +195,7 @@ def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | 
             return True
         if _limits_someone(state, agent.supervisor_id):
             return True
+    # Work may be delegated to another branch of the tree: then the run's own supervisors pay as well.
     elsewhere = run is not None and (agent is None or run.supervisor_id != agent.supervisor_id)
     if run is not None and elsewhere and _limits_someone(state, run.supervisor_id):
         return True
@@ -210,6 +210,6 @@ def _limits_someone(state: State, supervisor_id: str) -> bool:
 
 
 def is_empty(usage: Usage) -> bool:
-    """Return whether nothing that is known was spent."""
+    """Return whether a report has no known amounts."""
     known = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
     return not usage.time_ms and not known

@@ -1,6 +1,6 @@
-"""Deadlines: set with a run or later, warned about, and what ends when one has passed.
+"""Deadlines: set, warned about, passed.
 
-Only what has a deadline of its own has timers: a run of 10,000 tasks sets two. See docs/semantics/limits.md.
+Only an object with a deadline of its own has timers: a run of 10,000 tasks has two. See docs/semantics/limits.md.
 """
 
 from engine.core.commands import SetDeadline
@@ -19,7 +19,7 @@ from engine.core.state import Run, RunSummary, State, Supervisor, Task, Timer
 
 @fact
 class Deadline:
-    """By when something has to have ended, and when that is warned about."""
+    """A deadline and the time of its warning."""
 
     due_ms: int
     after_ms: int
@@ -29,14 +29,14 @@ class Deadline:
 def deadline_for(
     state: State, supervisor: Supervisor, wanted_s: float | None, limits: Limits | None, ctx: DecisionContext
 ) -> Deadline | None:
-    """Return the deadline of a run that is submitted now: the earliest of what was asked for and what is allowed.
+    """Return the deadline of a run submitted now: the earliest of those requested and allowed.
 
     Args:
-        state: The state of the moment.
-        supervisor: Who gets the run.
-        wanted_s: How long it was said to take at most, in seconds.
-        limits: What was said that it may spend.
-        ctx: The time.
+        state: The state.
+        supervisor: The supervisor that receives the run.
+        wanted_s: Requested deadline, in seconds from now.
+        limits: Requested limits of the run.
+        ctx: Time of the decision.
     """
     given = [] if wanted_s is None else [round(wanted_s * 1000)]
     if limits is not None and limits.run_s is not None:
@@ -53,7 +53,7 @@ def _made(after_ms: int, warn_at: float, ctx: DecisionContext) -> Deadline:
 
 
 def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
-    """Return how long a run may take under `supervisor`, and the name of who says so."""
+    """Return how long a run may take under `supervisor`, and the name of the supervisor that sets this."""
     found: list[tuple[int, str]] = []
     for one in above_of(state, supervisor):
         for limits in (one.options.limits, one.options.run_limits):
@@ -68,7 +68,7 @@ def _warn_at(state: State, supervisor: Supervisor, limits: Limits | None) -> flo
 
 
 def set_deadline(state: State, command: SetDeadline, ctx: DecisionContext) -> Decided:
-    """Change by when a run or a task has to have ended; never later than that of what it is part of."""
+    """Set or remove a deadline; refused if it is later than that of an ancestor."""
     found = find_work(state, command.target)
     if isinstance(found, RunSummary):
         raise Refused(f"run {found.id} has ended already ({found.status.value}); it needs no deadline")
@@ -132,19 +132,19 @@ def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: 
 
 
 def seconds(time_ms: int) -> str:
-    """Return a time as deadlines are spoken of."""
+    """Return a duration as messages about deadlines show it."""
     return f"{time_ms / 1000:,.10g} s"
 
 
 def warn(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """Say that the time of a run or a task is almost over."""
+    """Record the warning before a deadline."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
     return [DeadlineWarned(run_id=run_id, task_id=task_id, deadline_ms=subject.deadline_ms or 0)]
 
 
 def passed(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """End a run or a task whose time is up."""
+    """End a run or task whose deadline has passed."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
     ended, stopping = halted(state, subject)
@@ -161,7 +161,7 @@ def passed(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
 
 
 def grace_over(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """Stop where it is what has not come to its next step in time."""
+    """Abort attempts that did not reach their next step within the grace period."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
     _, stopping = halted(state, subject)
@@ -173,7 +173,7 @@ def _place(subject: Run | Task) -> tuple[str, str | None]:
 
 
 def grace_ms(state: State, supervisor_id: str) -> int:
-    """Return how long attempts under a supervisor may go on to their next step, in milliseconds."""
+    """Return the grace period under a supervisor, in milliseconds."""
     supervisor = state.supervisors.get(supervisor_id)
     grace_s: float = GRACE_S if supervisor is None else inherited(state, supervisor, "grace_s", GRACE_S)
     return round(grace_s * 1000)

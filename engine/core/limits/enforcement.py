@@ -1,8 +1,6 @@
-"""Budgets: warned about, spent, extended; and what becomes of the work that spent them.
+"""Enforces budgets: warns, ends or extends them, and decides on the work that spent them.
 
-What was spent is looked at after everything that spends (`CheckBudget`), attempts before one begins. A budget that is
-spent stops what spends it, and nothing more of it starts. With `ask` that lasts until a person has decided; else the
-work of a task or a run ends, and that of an agent goes to another that can do it, or ends.
+Spending is checked after each report of usage (`CheckBudget`); the budget of attempts is checked before one begins.
 """
 
 from decimal import ROUND_CEILING, Decimal
@@ -40,20 +38,20 @@ from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Time
 
 _NOTHING = Decimal(0)
 
-# What is looked at when
-
 
 def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> list[Event]:
-    """Compare what a subject has spent with its budget: warn, end what spends it, or set a timer for its end."""
+    """Compare spending with the budgets of a subject: warn, end its work, or set a timer for the time budget."""
     subject = subject_with(state, followup.subject)
     if subject is None or is_over(state, subject):
         return []
     found = budgets(state, subject, ctx.now_ms)
+    # It is stopped already. What can change is the limit: when nothing is over any more, its work resumes.
     if _is_out(subject):
         is_spent = any(_has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in found)
         return [] if is_spent else [extended(subject, None, 0, None)]
     events: list[Event] = []
     for budget in found:
+        # The last allowed attempt spends the budget of attempts the moment it begins, and must be let finish.
         if budget.name != "attempts" and budget.spent >= budget.limit:
             return [*events, *exhausted(state, subject, budget, ctx)]
         if not budget.warned and budget.share >= budget.warn_at:
@@ -64,7 +62,7 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
 
 
 def is_over(state: State, subject: Subject) -> bool:
-    """Return whether it ends anyhow, so that its budget means nothing any more."""
+    """Return whether a subject has ended or is ending, so that its budget no longer matters."""
     if isinstance(subject, Run):
         return subject.cancelling or state.tasks[subject.root_id].ended
     return isinstance(subject, Task) and (subject.ended or is_cancelled(state, subject))
@@ -75,14 +73,14 @@ def _is_out(subject: Subject) -> bool:
 
 
 def _has_too_little(state: State, budget: Budget, subject: Subject) -> bool:
-    """Return whether a budget is spent, or has less left than the call needs that did not fit."""
+    """Return whether a budget is spent, or too small for the call of a model that did not fit before."""
     ledger = state.ledgers.get(subject.id)
     needs = None if ledger is None else ledger.needs.get(budget.name)
     return budget.spent >= budget.limit or (needs is not None and budget.spent + needs > budget.limit)
 
 
 def too_little(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
-    """End a budget that has less left than the next call of a model takes."""
+    """End a budget that is too small for the next call of a model."""
     subject = subject_with(state, signal.subject)
     if subject is None or is_over(state, subject) or _is_out(subject):
         return []
@@ -93,7 +91,10 @@ def too_little(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[
 
 
 def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
-    """Return whether a person is asked about no less: an attempt may say that it worked less than was waited for."""
+    """Return whether an open question covers the limit.
+
+    Needed because time at work is estimated while an attempt runs, and its end may report less.
+    """
     return any(
         one.detail.get("amount") == budget.name and budget.limit <= Decimal(str(one.detail["limit"]))
         for one in state.escalations.values()
@@ -115,13 +116,15 @@ def _warned(subject: Subject, budget: Budget) -> BudgetWarned:
 
 
 def _timed(state: State, subject: Subject, budget: Budget, ctx: DecisionContext) -> list[Event]:
-    """Wait for the moment when the time of a task or a run is over, where that is earlier than the one waited for."""
+    """Set the timer for the time budget of a task or run, if it would be spent before the present timer."""
     count, _ = time_at_work(state, subject, ctx.now_ms)
     timer = state.timers.get(timer_id("time", subject.id))
     if not count:
         return []
+    # Several attempts spend time in parallel, so what is left runs out `count` times as fast.
     left_ms = ((budget.limit - budget.spent) * 1000 / count).to_integral_value(ROUND_CEILING)
     due_ms = ctx.now_ms + max(1, int(left_ms))
+    # An early timer is harmless (`time_due` waits on); moving it at each report would journal an event each time.
     if timer is not None and ctx.now_ms < timer.due_ms <= due_ms:
         return []
     return [_timer(subject, due_ms)]
@@ -133,7 +136,7 @@ def _timer(subject: Subject, due_ms: int | None) -> BudgetTimed:
 
 
 def time_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """End what has spent its time while it works; wait on where less was at work than was thought."""
+    """End a subject whose time budget is spent, or wait on if fewer attempts were at work than expected."""
     subject = subject_with(state, timer.subject)
     assert subject is not None
     events = check_budget(state, CheckBudget(subject=subject.id), ctx)
@@ -142,13 +145,10 @@ def time_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     return [*events, _timer(subject, None)]
 
 
-# Before something begins
-
-
 def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -> list[Event]:
-    """Return what happens in place of an attempt of `task` on `agent`; nothing where it may begin.
+    """Return the events that replace an attempt of `task` on `agent`; none if it may begin.
 
-    Whatever is returned lets `task` not be ready for `agent` any more.
+    The events must leave `task` no longer ready for `agent`: otherwise dispatch would choose it again.
     """
     if not state.limited:
         return []
@@ -165,7 +165,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: DecisionContext) -
 
 
 def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
-    """Return what happens in place of a retry; nothing where the task and its run may have another attempt."""
+    """Return the events that replace a retry; none if the task and its run may have another attempt."""
     if not state.limited:
         return []
     for subject in touched(state, task, state.runs[task.run_id], None):
@@ -177,7 +177,7 @@ def before_retry(state: State, task: Task, ctx: DecisionContext) -> list[Event]:
 
 
 def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: DecisionContext) -> Event:
-    """Give a task to another agent that can do it, an item of a team back to others that can; or end it."""
+    """Move a task to an agent with budget, return a team's item to its shared queue, or fail the task."""
     error = spender.exhausted or "its budget is spent"
     if isinstance(spender, Supervisor) and (item := others_could_do(state, task)) is not None:
         return returned(state, item, ctx.now_ms)
@@ -186,9 +186,6 @@ def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Decis
         if other is not None:
             return TaskRequeued(task_id=task.id, queue=own_queue(other.id), reason=f"{error}; {other.name} takes over")
     return TaskFailed(task_id=task.id, error=error)
-
-
-# What a person says
 
 
 def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
@@ -204,6 +201,8 @@ def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[
     if budget is None:  # its limit was taken away meanwhile
         return [extended(subject, None, 0, None)]
     ledger = state.ledgers.get(subject.id)
+    # `budget.limit` includes what was granted before; the amount to grant again is the original one, as often as it
+    # takes to have something left.
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
     once = budget.limit / times
     needs = Decimal(0) if ledger is None else ledger.needs.get(budget.name, Decimal(0))
@@ -212,11 +211,11 @@ def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[
 
 
 def _asked(state: State, subject: Subject, followup: ActOnAnswer) -> Budget | None:
-    """Return the budget that was asked about; None where its limit was taken away meanwhile."""
+    """Return the budget that a question is about; None if its limit was removed meanwhile."""
     budget = next((each for each in budgets(state, subject) if each.name == followup.detail.get("amount")), None)
     if not isinstance(subject, Task) or (budget is not None and budget.spent >= budget.limit):
         return budget
-    # Of a task that has not begun it is that of who was about to begin it, which nothing but the question knows.
+    # A task that has not begun was limited by the agent that was about to begin it: only the question records that.
     amount, spent, limit = (followup.detail[key] for key in ("amount", "spent", "limit"))
     return Budget(
         name=next(each for each in AMOUNTS if each == amount), spent=Decimal(str(spent)), limit=Decimal(str(limit)),
@@ -225,7 +224,7 @@ def _asked(state: State, subject: Subject, followup: ActOnAnswer) -> Budget | No
 
 
 def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
-    """Return why nothing more is taken under `supervisor`, in words; None where something is, or a person is asked."""
+    """Return the spent budget for which `supervisor` accepts no work; None if it does, or while a person is asked."""
     for one in above_of(state, supervisor):
         if one.exhausted is not None and not one.held:
             return one.exhausted
@@ -233,12 +232,12 @@ def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
 
 
 OPTIONS = ["continue", "stop", "fail"]
-"""What a person can say of a budget that is spent: the same amount again; stop at the next step; stop now."""
+"""Answers to a spent budget: grant the same amount again, stop at the next step, stop now."""
 
 
 @fact
 class Ids:
-    """What a fact about a budget is about, by the kinds of things that a journal is searched for."""
+    """The ids in an event about a budget, by which the journal is searched."""
 
     run_id: str | None
     task_id: str | None
@@ -246,7 +245,7 @@ class Ids:
 
 
 def ids_of(subject: Subject) -> Ids:
-    """Return what a journal is searched for, of what a fact about a budget is about."""
+    """Return the ids of a subject for the columns of the journal."""
     return Ids(
         run_id=subject.id if isinstance(subject, Run) else subject.run_id if isinstance(subject, Task) else None,
         task_id=subject.id if isinstance(subject, Task) else None,
@@ -257,15 +256,15 @@ def ids_of(subject: Subject) -> Ids:
 def exhausted(
     state: State, subject: Subject, budget: Budget, ctx: DecisionContext, *, last: str = "", needs: Decimal = _NOTHING
 ) -> list[Event]:
-    """Return what ends a budget, and with `ask` the question to a person.
+    """Return the event that ends a budget, and the question to a person if the budget says `ask`.
 
     Args:
-        state: The state of the moment.
-        subject: Whose budget it is.
-        budget: It.
-        ctx: The moment.
-        last: What is said besides.
-        needs: What the next call would take, where that is more than what is left.
+        state: The state.
+        subject: The task, run, agent or supervisor.
+        budget: Its budget that is spent.
+        ctx: Time of the decision.
+        last: Text to add to the error.
+        needs: Estimate for the next call, if that is what does not fit.
     """
     event = exhausted_as(state, subject, budget, budget.then, last=last, needs=needs)
     if budget.then != "ask":
@@ -290,10 +289,11 @@ def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Decis
 def exhausted_as(
     state: State, subject: Subject, budget: Budget, then: str, *, last: str = "", needs: Decimal = _NOTHING
 ) -> BudgetExhausted:
-    """Return the event that ends a budget in one of its ways."""
+    """Return the event that ends a budget as `then` says."""
     ids = ids_of(subject)
     ended, stopping = _spenders(state, subject)
     if then == "ask":
+        # While a person is asked, waiting tasks are only held back, and built-in joins and checks spend nothing.
         ended = []
         stopping = [one for one in stopping if _is_of_an_agent(state.tasks[one])]
     if budget.name == "attempts" and then != "fail":
@@ -345,12 +345,12 @@ def _number(amount: Decimal) -> str:
 
 
 def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Let a task wait whose attempt was stopped for a budget; whether it goes on is decided when it is its turn."""
+    """Queue a task again whose attempt was stopped for a budget; `before_start` checks the budget at its next turn."""
     return [of_attempt(AttemptSetAside, attempt, signal)]
 
 
 def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
-    """Return the event that resumes work with remaining budget; without `budget` the limits were set anew."""
+    """Return the event that resumes work with remaining budget; without `budget` because the limits have changed."""
     ids = ids_of(subject)
     return BudgetExtended(
         subject=subject.id,
