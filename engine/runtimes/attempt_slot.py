@@ -1,6 +1,6 @@
-"""The slot of an attempt: held while one of its steps runs, and released while the attempt waits for others.
+"""The slot of an attempt: held while one of its steps runs, released while the attempt waits.
 
-What the core decides of it comes back by `resumed`; `Work` says when others are asked.
+The core grants and takes slots; `resumed` is called when the attempt has one again.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,7 +25,7 @@ from engine.stream.bus import Bus
 
 
 class Services(Protocol):
-    """What the host does for attempts, and for its own parts."""
+    """The services that the host offers to attempts and to its own parts."""
 
     clock: Clock
     threads: Threads
@@ -35,54 +35,54 @@ class Services(Protocol):
 
     @property
     def state(self) -> State:
-        """The state of the moment, for reading."""
+        """The present state, for reading."""
 
     def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
         """Run `function` with `args` in a task of its own, for as long as the engine runs."""
 
     def fail(self, error: Exception) -> None:
-        """Stop the engine with an error: the journal is unreadable, or the engine has a bug."""
+        """End the engine with an error: the journal is unreadable, or the engine has a defect."""
 
     def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
-        """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
+        """Queue a signal for the core; `then` is called once it is on disk, with an error if it was not decided."""
 
     async def order(
         self, command: Command, *, sender: str | None = None, role: str = "operator", id: str | None = None
     ) -> object:
-        """Carry out a command; raises `CommandRefusedError` if it is not."""
+        """Execute a command; raises `CommandRefusedError` if it is refused."""
 
     def may_act(self) -> bool:
-        """Tell whether the engine still holds its lease; a deposed engine starts nothing more and stops."""
+        """Return whether the engine still holds its lease; a deposed engine starts nothing more."""
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
 
     def live(self, key: str, text: str) -> None:
-        """Show a text to readers at once; an empty one removes it."""
+        """Publish a live text under a key; an empty text removes it."""
 
     def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
         """Schedule `call`; returns a function that cancels it."""
 
 
 def of_attempt(effect: StartAttempt) -> dict[str, Any]:
-    """Return the fields by which a signal names the attempt that it is about."""
+    """Return the fields by which a signal names its attempt."""
     return {"task_id": effect.task_id, "attempt": effect.attempt, "generation": effect.generation}
 
 
 class _Step:
-    """A step of an attempt; it does not run while it waits for others."""
+    """A running step of an attempt; it does not count as running while it waits for others."""
 
     waits = 0
-    """How many things it waits for now."""
+    """Number of its present waits."""
     people = 0
     """How many of these waits are for people."""
     limit: TimeLimit | None = None
-    """How long it may run."""
+    """Its time limit."""
 
 
 @dataclass(eq=False, frozen=True, slots=True)
 class _Wait:
-    """Something besides delegated work that an attempt waits for."""
+    """A reason to wait other than delegated work."""
 
     why: ParkedFor
     until_ms: int | None
@@ -95,7 +95,7 @@ _STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
 
 
 class SlotHolder:
-    """What an attempt does about its slot."""
+    """The part of an attempt that holds and releases its slot."""
 
     effect: StartAttempt
     over: bool
@@ -110,21 +110,21 @@ class SlotHolder:
     _parked_since_ms = 0
     _parked_ms = 0
     _people = 0
-    """Waits for people that are not over: after each it takes a slot again."""
+    """Number of waits for people that have not ended, including the wait for a slot afterwards."""
     _time_limit: TimeLimit | None = None
-    """How long it may take."""
+    """Time limit of the attempt."""
 
     def __init__(self) -> None:
         super().__init__()
         self._wanting: dict[int, Pending[None]] = {}
-        """Steps that wait for a slot to begin, or to go on."""
+        """Steps that wait for a slot, to begin or to go on."""
         self._running: set[_Step] = set()
         self._parks: dict[_Wait, None] = {}
-        """What it waits for besides its calls, the first one first."""
+        """Its waits other than calls, oldest first."""
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
-        """Run what is inside as a step, once the attempt holds a slot, which it keeps until then.
+        """Run the body as a step, which begins once the attempt holds a slot.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits for one.
@@ -144,13 +144,13 @@ class SlotHolder:
 
     @asynccontextmanager
     async def parked(self, why: ParkedFor, until_ms: int | None = None) -> AsyncIterator[None]:
-        """Wait for what is inside without a slot, while nothing else of the attempt runs; then take one again.
+        """Release the slot during the body if nothing else of the attempt runs, then take one again.
 
-        An attempt that still waits for something else goes on without one, and takes one with its next step.
+        If the attempt still waits for something else, it goes on without a slot until its next step.
 
         Args:
-            why: What it waits for.
-            until_ms: When that ends by itself, on the engine's clock.
+            why: Reason for the wait.
+            until_ms: When the wait ends by itself, on the engine's clock.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits for a slot.
@@ -170,7 +170,7 @@ class SlotHolder:
 
     @contextmanager
     def _unlimited(self) -> Iterator[None]:
-        """Wait for a person: no limit counts the time of the step that does, nor of the attempt if nothing runs."""
+        """Suspend the time limit of the waiting step, and of the attempt while no step runs."""
         step = _STEP.get()
         self._people += 1
         if step is not None:
@@ -189,7 +189,7 @@ class SlotHolder:
             self._follow_limit()
 
     def _follow_limit(self) -> None:
-        """Let the limit of the attempt stand still while it waits for a person and no step of it runs."""
+        """Suspend the attempt's time limit exactly while it waits for a person and no step runs."""
         if self._time_limit is None or self.over:
             return
         if self._people and not self._running:
@@ -199,7 +199,7 @@ class SlotHolder:
 
     @contextmanager
     def _step_limited(self, limit: TimeLimit) -> Iterator[None]:
-        """Let a limit count the time of the step that this is part of."""
+        """Apply a time limit to the current step."""
         step = _STEP.get()
         if step is not None:
             step.limit = limit
@@ -213,8 +213,9 @@ class SlotHolder:
 
     @asynccontextmanager
     async def _aside(self) -> AsyncIterator[None]:
-        """Let the step that this is part of, if it is, wait too: then it does not run."""
+        """Mark the current step, if any, as waiting during the body."""
         step = _STEP.get()
+        # Also a task that the step's code has started and left behind: the step has ended, so it cannot wait.
         if step is None or (step not in self._running and not step.waits):
             yield
             return
@@ -223,6 +224,7 @@ class SlotHolder:
         self._follow_limit()
         try:
             yield
+            # The last of several concurrent waits of the step: only then does its code go on.
             if step.waits == 1:
                 await self._slot()
         finally:
@@ -236,6 +238,7 @@ class SlotHolder:
         if self._has_slot:
             return
         slot: Pending[None] = self._waiting_slot()
+        # One request serves all steps that wait.
         if not self._wanting:
             self._services.signal(SlotAsked(**of_attempt(self.effect)))
         self._slots[id(slot)] = self._wanting[id(slot)] = slot
@@ -245,21 +248,22 @@ class SlotHolder:
             del self._slots[id(slot)], self._wanting[id(slot)]
 
     def resumed(self) -> None:
-        """Let steps begin that waited for a slot; by the host, when the attempt has one."""
+        """Start the steps that waited for a slot; called by the host once the attempt has one."""
         self._hold_slot(True)
         for slot in self._wanting.values():
             slot.put(None)
+        # If no step wanted it after all, for example because it was cancelled, the slot is released again.
         self._give_back()
 
     def _give_back(self) -> None:
-        """Say that nothing runs any more, where the attempt waits."""
+        """Release the slot if the attempt waits and no step runs."""
         wait = self._waits_for()
         if wait is not None and self._has_slot and not self._is_busy and not self.over:
             self._hold_slot(False)
             self._services.signal(StepsEnded(**of_attempt(self.effect), why=wait.why, until_ms=wait.until_ms))
 
     def _waits_for(self) -> _Wait | None:
-        """Return what the attempt waits for; None where it waits for nothing, or is asked to stop."""
+        """Return what the attempt waits for; None if it waits for nothing or is stopping."""
         if self.stopping:
             return None
         if not all(one.done for one in self._calls.values()):
@@ -272,7 +276,7 @@ class SlotHolder:
         return bool(self._running or self._wanting)
 
     def _hold_slot(self, holds: bool) -> None:
-        """Update whether it holds a slot, and the time without one."""
+        """Record whether it holds a slot, and the time without one."""
         now_ms = self.now_ms()
         if holds != self._has_slot:
             self._parked_ms += now_ms - self._parked_since_ms if holds else 0

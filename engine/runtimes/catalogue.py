@@ -1,4 +1,4 @@
-"""Which runtimes there are, by the agent type that asks for them."""
+"""The table of runtimes by agent type."""
 
 import difflib
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def built_in() -> dict[str, Factory]:
 
 
 def factory_for(agent_type: str, runtimes: Mapping[str, Factory]) -> Factory:
-    """Return what makes runtimes of a type.
+    """Return the factory of a runtime type.
 
     Raises:
         UnknownRuntime: If nothing is registered under that name.

@@ -1,9 +1,8 @@
-"""The other end of `run_in="process"`: a program that runs one function after another for the engine.
+"""The child process of `run_in="process"`: runs one function after another for the engine.
 
-Started by path as a program of its own, so it imports the standard library and nothing else; the user's module is
-imported only when it is asked for. Requests and answers are lines of JSON on the pipes that were standard input and
-output; what the user's code prints goes to standard error, where the engine keeps the end of it. It ends, with
-everything it has started, as soon as the engine is gone.
+It is started by path and imports only the standard library, plus the user's module on request. Requests and answers are
+lines of JSON on the pipes that were standard input and output; prints of the user's code go to standard error, of which
+the engine keeps the end. When the engine is gone, it ends with everything that it started.
 """
 
 import contextlib
@@ -24,18 +23,18 @@ from typing import Any, BinaryIO
 reporter: contextvars.ContextVar[Callable[[int, int, str], None] | None] = contextvars.ContextVar(
     "reporter", default=None
 )
-"""Where `report_progress` goes; set by who runs the function."""
+"""Receiver of `report_progress`, set by the runtime of the function."""
 
 
 def report_progress(done: int, total: int, note: str = "") -> None:
-    """Say how far the running function is; the dashboard shows it. Does nothing outside of an attempt.
+    """Report progress of the running function to the dashboard; does nothing outside of an attempt.
 
     Works wherever the function runs: in the loop, in a thread or in a process of its own.
 
     Args:
-        done: How much is done, in any unit.
-        total: How much there is, in the same unit; 0 while unknown.
-        note: A few words about what is being done.
+        done: Amount done, in any unit.
+        total: Total amount, in the same unit; 0 if unknown.
+        note: A short description of the present work.
     """
     report = reporter.get()
     if report is not None:
@@ -43,13 +42,13 @@ def report_progress(done: int, total: int, note: str = "") -> None:
 
 
 def find(reference: str, folder: str, sources: dict[str, Any], path: list[str]) -> Callable[..., Any]:
-    """Import what `reference` names.
+    """Import the function that `reference` names.
 
     Args:
         reference: `module:qualname`.
-        folder: The team's.
-        sources: The modules of it that the reference may be imported from.
-        path: Searched after everything else.
+        folder: The team's folder.
+        sources: The modules of the folder from which the reference may be imported.
+        path: Search path for other modules, after the present one.
 
     Raises:
         NotThere: If the module has no such function; one line.
@@ -79,7 +78,7 @@ class Unfit(Exception):
 
 
 def _isolated() -> Any:
-    """Return the loader of teams' modules, which stands beside this file: the package around it is not imported."""
+    """Load `isolated.py` by its path: importing its package would load the engine into every child."""
     name = "engine.runtimes.isolated"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, pathlib.Path(__file__).with_name("isolated.py"))
@@ -97,7 +96,7 @@ def check(target: Callable[..., Any]) -> None:
     try:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
-        return  # written in C, and does not say
+        return  # written in C, without a signature
     try:
         signature.bind("text")
     except TypeError:
@@ -105,7 +104,7 @@ def check(target: Callable[..., Any]) -> None:
 
 
 def traits_of(error: BaseException) -> dict[str, Any]:
-    """Return what an exception says of itself, as JSON has it.
+    """Return the traits of an exception as JSON.
 
     Returns:
         `types`, the names of its class and the bases of that; `retryable`, a bool or None; and `retry_after_s`, a
@@ -126,7 +125,7 @@ def traits_of(error: BaseException) -> dict[str, Any]:
 
 
 class _Channel:
-    """The line to the engine."""
+    """The pipes to the engine."""
 
     def __init__(self) -> None:
         self._requests: BinaryIO = os.fdopen(os.dup(0), "rb")
@@ -140,6 +139,7 @@ class _Channel:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
+        # Ends when the engine closes the pipe, also when it is killed.
         for line in self._requests:
             self.waiting.put(json.loads(line))
         with contextlib.suppress(OSError):
@@ -164,9 +164,7 @@ def _answer(request: dict[str, Any]) -> str:
             return json.dumps({"output": target(request["value"])}, allow_nan=False)
         check(target)
         return json.dumps({"output": None})
-    except (
-        BaseException
-    ) as error:  # the user's code; SystemExit and KeyboardInterrupt fail the attempt, not the process
+    except BaseException as error:  # user code: SystemExit and KeyboardInterrupt fail the attempt, not the process
         text = words_of(error)
         if isinstance(error, ModuleNotFoundError):
             text = f"{text}; install it or put it beside the team"
@@ -174,7 +172,7 @@ def _answer(request: dict[str, Any]) -> str:
 
 
 def words_of(error: BaseException) -> str:
-    """Return what an exception says; its class where it says nothing, or only which key was not there."""
+    """Return the text of an exception, with its class if the text is empty or only a key."""
     try:
         text = str(error)
     except BaseException as inner:  # the exception is the user's: its text may raise anything, SystemExit too
@@ -186,6 +184,7 @@ def words_of(error: BaseException) -> str:
 
 def serve() -> None:
     """Answer requests until the engine is gone."""
+    # The user's code may import `report_progress` from there: it must be this module, not a second copy of it.
     sys.modules["engine.runtimes.child"] = sys.modules[__name__]
     channel = _Channel()
     reporter.set(channel.progress)

@@ -1,4 +1,4 @@
-"""The code that specs refer to: found where it may be used, and the means to run it."""
+"""Loads the code that specs refer to, if it is trusted, and offers the means to run it."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -17,18 +17,17 @@ from engine.runtimes.toolbox.tool_cache import ToolCache
 
 
 class Code:
-    """Loads callables by reference: those that the program passed, and those that may be imported.
+    """Loads callables by reference: bound by the program, or imported.
 
     Args:
         bound: Callables of this process, by reference.
-        sources: Returns the modules that a reference may be imported from, or None where the interpreter finds it as
-            it finds the program's own; raises `Unusable` where it may not be imported. Blocks.
+        sources: Returns the sources that a reference is imported from, or None for an ordinary import; raises
+            `Unusable` if the reference is not trusted. Blocks.
         folder: Folder that is searched for code besides installed packages.
-        threads: For imports, and for plain functions.
-        processes: For functions that compute.
-        programs: For programs of others.
-        tool_cache: The tools that were made of functions so far; None begins anew, and starts
-            no server.
+        threads: Threads for imports and plain functions.
+        processes: Child processes for `run_in: process`.
+        programs: External programs.
+        tool_cache: Tools made of functions so far; None starts an empty cache, which starts no server.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Code:
         self._bound = bound
         self._sources = sources
         self.folder = folder or Path.cwd()
-        """Where what the team's specs name is looked for."""
+        """Folder in which files that specs name are searched."""
         self._folder = folder
         self.threads = threads
         self.processes = processes
@@ -73,14 +72,14 @@ class Code:
         return await self.threads.run(partial(resolve, await self.locate(reference)))
 
     async def load_tools(self, spec: AgentSpec, *, described: bool = False) -> dict[str, FunctionTool]:
-        """Return the tools of a spec by the names they are called by; names that are no references are skipped.
+        """Return the tools of a spec by name; entries that are no references are skipped.
 
         Args:
-            spec: Names them.
-            described: Whether a model is to call them: each then has its schema.
+            spec: The spec that names them.
+            described: Also build their schemas, for a model.
 
         Raises:
-            Unusable: As `load`; where two tools have one name; where one cannot be described.
+            Unusable: As `load`; if two tools have the same name; if a tool cannot be described.
         """
         tools: dict[str, FunctionTool] = {}
         for reference in spec.tools:
@@ -103,7 +102,7 @@ def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
 
 
 def _check_approvals(spec: AgentSpec, tools: Mapping[str, FunctionTool]) -> None:
-    """Refuse a rule for a tool that is none: a misspelt name would let every call through."""
+    """Refuse approval rules for unknown tools: a misspelt name would let every call through."""
     servers = {one.partition("/")[0] for one in spec.mcp}
     for name in spec.approve:
         if name not in tools and name not in spec.tools and name.partition("/")[0] not in servers:

@@ -1,8 +1,7 @@
-"""The `ctx` of a function agent: what it may ask of the supervisor while it works.
+"""The `ctx` of a function agent: steps, tools, delegation, questions, memory.
 
-Every call stops the attempt where it is asked to stop, and everything with an effect is in the journal before it
-returns; so a function that runs again after a crash gets the same answers without doing the work again.
-See docs/reference/function-agents.md.
+Every call raises if the attempt is asked to stop, and is in the journal before it returns. A function that runs again
+after a crash therefore gets the same answers without repeating work. See docs/reference/function-agents.md.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -30,10 +29,10 @@ from engine.runtimes.work import DelegationResult, Work, of_attempt
 
 
 class UnknownTool(EngineError):
-    """A function asked for a tool that its spec does not name.
+    """A function called a tool that its spec does not name.
 
     Attributes:
-        name: What it asked for.
+        name: Name of the tool.
     """
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
@@ -69,15 +68,15 @@ class Context:
         return self._work.stopping
 
     async def step(self, name: str, function: Callable[..., Any], *args: JsonValue) -> Any:
-        """Do a piece of work once: its output is journaled, and answered from there when the task runs again.
+        """Run a step once: its output is journaled, and returned from there when the task runs again.
 
         Args:
-            name: What the step is called in the journal.
-            function: Async, or plain; a plain one runs in a thread.
-            args: JSON values; with other ones the step is another step.
+            name: Name of the step in the journal.
+            function: The work; a plain function runs in a thread.
+            args: JSON values; other arguments make another step.
 
         Returns:
-            The output as JSON has it: a tuple comes back as a list.
+            The output after a round trip through JSON: a tuple becomes a list.
 
         Raises:
             NotJson: If the input or the output is not JSON.
@@ -90,8 +89,8 @@ class Context:
 
         Args:
             name: The last part of its reference, or `server/tool` for one of a server under `mcp`.
-            args: What it is called with.
-            named: Likewise, by name.
+            args: Its positional arguments.
+            named: Its keyword arguments.
 
         A tool that is not declared idempotent (`@tool(idempotent=True)`) is journaled before it is called. Where the
         attempt is cut off in the middle of the call, a person is asked whether it happened before anything goes on. One
@@ -110,18 +109,18 @@ class Context:
         return await self._step(f"tool:{name}", lambda key: self._shown(tool, given, key=key), given, what="tool")
 
     async def delegate(self, target: str, value: JsonValue) -> Any:
-        """Let another member do something, and wait for its output without holding a slot.
+        """Delegate a task to another member, and wait for its output without a slot.
 
         Args:
             target: Name of an agent or a sub-supervisor, or a capability.
-            value: What to do: a text, or any JSON value.
+            value: Input of the task: a text, or any JSON value.
 
         Returns:
-            The output; None where the task failed and was skipped by its failure policies, or by a person.
+            The output; None if the task was skipped by its failure policies or by a person.
 
         Raises:
-            DelegationFailed: If it failed, was cancelled, or no agent can do it.
-            TypeError, NotJson: If it cannot be asked.
+            DelegationFailed: If the task failed, was cancelled, or no agent can do it.
+            TypeError, NotJson: If the arguments are invalid.
         """
         work = self._work
         work.raise_if_stopping()
@@ -132,12 +131,12 @@ class Context:
         return answer.output
 
     async def map(self, target: str, items: Iterable[JsonValue], *, return_failures: bool = False) -> list[Any]:
-        """Let others do something with each of `items` at once, and wait for all outputs, in the order of the items.
+        """Delegate one task for each of `items`, and wait for all outputs, in the order of the items.
 
         Args:
             target: Name of a member, or a capability; all members that can do it share the work.
             items: JSON values, one task each.
-            return_failures: Put a `DelegationFailed` in the place of each output that did not come about.
+            return_failures: Return a `DelegationFailed` in place of each missing output.
 
         Raises:
             DelegationFailed: The first failure, once all have ended; never with `return_failures`.
@@ -154,13 +153,13 @@ class Context:
     async def ask(
         self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
     ) -> str:
-        """Ask a person, and wait for the answer without holding a slot; it is asked once, also where this runs again.
+        """Ask a person, and wait for the answer without a slot; a rerun does not ask again.
 
         Args:
             question: One line.
-            options: The answers that there are; none lets a person write any text.
-            default: The answer when none is given within `due_s`; one of `options`, where there are any.
-            due_s: How long to wait, in seconds; with None there is no limit.
+            options: Possible answers; none lets the person write any text.
+            default: The answer if none is given within `due_s`; one of `options`, if there are any.
+            due_s: Time limit, in seconds; None waits for ever.
 
         Returns:
             The answer: one of `options`, or what the person wrote.
@@ -176,21 +175,21 @@ class Context:
         return await work.ask_person(work.key("ask", [question, *choices]), **asked)
 
     async def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
-        """Keep something for this agent's later work, and return its id; it is found again by its words and tags.
+        """Store an insight for this agent's later work, and return its id; `recall` finds it by words and tags.
 
         Args:
-            text: What to remember, up to 10,000 characters.
-            tags: Words that it is found by above all, up to 20.
-            importance: From 0 to 1; of more than 200 things the least important are forgotten first.
+            text: The insight, up to 10,000 characters.
+            tags: Words with a higher weight in searches, up to 20.
+            importance: From 0 to 1; of more than 200 insights the least important are forgotten first.
 
         Raises:
-            BadValue: If one of these cannot be.
+            BadValue: If an argument is out of range.
         """
         self._work.raise_if_stopping()
         return await self._work.remember(text, tuple(tags), importance)
 
     async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
-        """Return what this agent remembers that answers `query` best, the best first; a recorded step."""
+        """Return the insights of this agent that match `query`, best first; a recorded step."""
         found = await self.step("recall", self._recalled, query, limit)
         return [msgspec.convert(one, Recalled) for one in found]
 
@@ -199,25 +198,25 @@ class Context:
         return found
 
     def steers(self) -> list[str]:
-        """Return messages of people to this task since the last call; a rerun gets the same ones again."""
+        """Return messages of people to this task since the last call; a rerun gets the same messages."""
         self._work.raise_if_stopping()
         return self._work.steers()
 
     def emit(self, text: str) -> None:
-        """Show output as it comes to be. It is kept as the partial result when the attempt is stopped."""
+        """Show output while it is produced. It becomes the partial result if the attempt is stopped."""
         self._work.raise_if_stopping()
         self._work.emit(clean(str(text)))
 
     def progress(self, done: int, total: int, note: str = "") -> None:
-        """Show how far the work is, in any unit."""
+        """Show progress, in any unit."""
         self._work.raise_if_stopping()
         self._work.progress(done, total, clean(str(note)))
 
     def spent(self, **amounts: Unpack[Amounts]) -> None:
-        """Report usage since the last report; it is charged with the next step that ends, or with the attempt.
+        """Report usage since the last report; it is charged with the next finished step, or with the attempt.
 
         Raises:
-            ValueError: If an amount is below 0, or not one that can be.
+            ValueError: If an amount is negative or unknown.
         """
         self._work.spend(usage_of(amounts))
 
@@ -233,19 +232,19 @@ class Context:
         return self._tools[name]
 
     async def _shown(self, tool: FunctionTool, given: JsonValue, *, key: str) -> JsonValue:
-        """Call a tool, and show that it is at work."""
+        """Call a tool, and show it in the live output."""
         self._work.tool_started(tool.name, _arguments(given))
         args, named = _parts(given)
         try:
             output = await tool.perform(self._work, args, named, key=key)
-        except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
+        except Exception as error:  # not BaseException: a cancelled call has no end, which leaves it in doubt
             self._work.tool_ended(tool.name, one_line(error))
             raise
         self._work.tool_ended(tool.name, output)
         return output
 
     async def _served(self, name: str, given: JsonValue, *, key: str) -> JsonValue:
-        """Call a tool of a server, and show that it is at work."""
+        """Call a tool of an MCP server, and show it in the live output."""
         args, named = _parts(given)
         tool = None if self._kit is None else await self._kit.served(self._work, name)
         if tool is None:
@@ -270,7 +269,7 @@ class Context:
     async def _step(
         self, name: str, call: Callable[[str], Awaitable[JsonValue]], value: object, *, what: StepKind = "code"
     ) -> JsonValue:
-        """Do a step, or answer it from the journal; `call` gets the key of the step."""
+        """Run a step, or return its output from the journal; `call` gets the key of the step."""
         work = self._work
         work.raise_if_stopping()
         given = json_value(value)
@@ -296,7 +295,7 @@ class Context:
 
 
 class BlockingContext:
-    """The `ctx` of a plain `def f(task, ctx)`: the same names, and each call blocks its thread."""
+    """The `ctx` of a plain `def f(task, ctx)`: the same methods, each of which blocks its thread."""
 
     def __init__(self, context: Context, token: EventLoopToken) -> None:
         self._context = context
@@ -378,14 +377,14 @@ class BlockingContext:
 
 
 def _text(call: str, name: str, value: object) -> str:
-    """Return what names something in the journal; anything but a text is an error of the agent's code."""
+    """Return a cleaned name for the journal; anything but a text is an error of the agent's code."""
     if not isinstance(value, str):
         raise TypeError(f"ctx.{call}: {name} must be a text, not {value!r:.60}")
     return clean(value)
 
 
 def _parts(given: JsonValue) -> tuple[list[JsonValue], dict[str, JsonValue]]:
-    """Return what stands in the input of a call of a tool: arguments by place, and by name."""
+    """Return the positional and keyword arguments in the input of a tool call."""
     assert isinstance(given, list)
     by_place, by_name = given
     assert isinstance(by_place, list)
@@ -394,13 +393,13 @@ def _parts(given: JsonValue) -> tuple[list[JsonValue], dict[str, JsonValue]]:
 
 
 def _arguments(given: JsonValue) -> JsonValue:
-    """Return what a tool is called with as it is shown: the arguments by name where there are no others."""
+    """Return the arguments of a tool call as they are shown: without the kind that is empty."""
     by_place, by_name = _parts(given)
     return given if by_place and by_name else by_place or by_name
 
 
 def outputs(target: str, answers: list[DelegationResult], return_failures: bool) -> list[Any]:
-    """Return outputs and failures in place; or raise the first failure."""
+    """Return outputs and failures in order, or raise the first failure."""
     found: list[Any] = []
     for answer in answers:
         if answer.error is None:

@@ -1,7 +1,7 @@
 """Drives a coroutine of user code, and abandons it if it ignores cancellation.
 
-Cancelling throws into a coroutine again and again until it ends. One that swallows every throw would keep its task
-alive indefinitely; once it has been given up, it is not resumed any more.
+Cancellation is thrown into a coroutine until it ends. One that swallows every throw would keep its task alive for ever;
+once it is abandoned, it is not resumed any more.
 """
 
 import types
@@ -30,7 +30,7 @@ def driven(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -
         except GeneratorExit as raised:
             if isinstance(error, GeneratorExit):
                 raise
-            # Let through, it would look as if we were closed, and end the engine.
+            # Passed on, it would look as if this coroutine were being closed, and end the engine.
             raise RuntimeError("the code raised GeneratorExit") from raised
         try:
             value, error = (yield awaited), None

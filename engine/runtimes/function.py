@@ -1,6 +1,6 @@
-"""Runtime `function`: an agent that is a function of the user's own.
+"""Runtime `function`: agents that are Python functions.
 
-`async def` runs in the loop, a plain `def` in a thread, and with `run_in="process"` in a process of its own.
+`async def` runs in the loop, a plain `def` in a thread, and with `run_in="process"` in a child process.
 """
 
 import inspect
@@ -27,10 +27,10 @@ from engine.runtimes.work import Work
 
 
 def function_runtime(spec: AgentSpec, code: Code) -> Runtime:
-    """Make the runtime of a spec with `run`.
+    """Create the runtime of a spec with `run`.
 
     Raises:
-        Unusable: If it has none, or one that no process can find is to run in a process.
+        Unusable: If it has no function, or one for a child process that a child process cannot import.
     """
     if not isinstance(spec.run, str):
         raise Unusable(f"agent {spec.name!r} has nothing to run: give it run='module:function'")
@@ -53,7 +53,7 @@ class FunctionRuntime:
         self._takes_context = False
 
     async def check(self) -> None:
-        """Import the function and its tools, and look at what it takes."""
+        """Import the function and its tools, and inspect its parameters."""
         function, name = await self._code.load(self._reference), self._spec.name
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise Unusable(f"agent {name!r}: its function yields; return the output, and stream with ctx.emit")
@@ -83,7 +83,7 @@ class FunctionRuntime:
 
 
 class ProcessRuntime:
-    """Run a function in another process; it gets the value alone."""
+    """Run a function in a child process; it receives the value only."""
 
     def __init__(self, spec: AgentSpec, code: Code, reference: str) -> None:
         self._name = spec.name
@@ -97,7 +97,7 @@ class ProcessRuntime:
             )
 
     async def check(self) -> None:
-        """Look in a process whether the function is there; this one does not import it."""
+        """Check in a child process that the function exists; the engine itself never imports it."""
         origin = await self._code.locate(self._reference)
         try:
             await self._code.processes.check(origin)
@@ -127,12 +127,12 @@ def arguments(function: Callable[..., Any], name: str) -> int:
     """Return 1 for `f(text)` and 2 for `f(task, ctx)`.
 
     Raises:
-        Unusable: If it can be called as neither.
+        Unusable: If it accepts neither.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return 1  # written in C, and does not say
+        return 1  # written in C, without a signature
     needed = [
         one
         for one in signature.parameters.values()

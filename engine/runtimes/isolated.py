@@ -1,9 +1,8 @@
-"""Modules of a team's folder, under names of their own and from the bytes that were looked at before.
+"""Imports modules of a team's folder in a namespace of their own, from bytes with a known hash.
 
-A folder's modules live in a package that is named nowhere else, so a `code.py` beside a team file is found by the team
-and shadows no module of the standard library, and modules of one name in two folders do not conflict. Only the files
-that were listed are loaded, each compiled from bytes with the hash that it was listed with. Of the engine and of its
-child processes alike: it imports the standard library and nothing else, and children load this file by its path.
+A folder's modules live in a package with a unique name: a `code.py` beside a team file shadows no module of the
+standard library, and equal names in two folders do not conflict. Only listed files are loaded, each compiled from bytes
+with the listed hash. Child processes load this file by its path, so it imports only the standard library.
 """
 
 import builtins
@@ -21,12 +20,12 @@ from typing import Any, NamedTuple
 
 
 class Source(NamedTuple):
-    """Where a module is loaded from."""
+    """The file of a module, and its hash."""
 
     path: str
     """Its file; the folder of a package that has no `__init__.py`."""
     sha256: str
-    """Of the file's bytes; empty for such a folder."""
+    """Hash of the file's bytes; empty for a folder without `__init__.py`."""
     is_package: bool
 
 
@@ -40,10 +39,10 @@ _of_prefix: dict[str, "_Namespace"] = {}
 
 
 def load(module: str, folder: str, sources: Sources) -> ModuleType:
-    """Return a module of a folder, imported with what it imports from there.
+    """Import a module of a folder, with everything that it imports from there.
 
-    Modules are shared by all who load them from the same bytes; where a file has changed since, all of `sources` are
-    loaded anew beside those that are at work.
+    Modules loaded from the same bytes are shared. If a file has changed since, all of `sources` are loaded again beside
+    the old modules, which attempts may still use.
 
     Args:
         module: One of `sources`.
@@ -51,7 +50,7 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
         sources: The module with every module of the folder that it imports.
 
     Raises:
-        ImportError: If a file is not as it was listed.
+        ImportError: If a file does not have the listed hash.
         Exception: Whatever its code raises.
     """
     with _guard:
@@ -65,7 +64,7 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
 
 
 class _Namespace:
-    """The modules of one folder as of one moment."""
+    """The modules of one version of a folder."""
 
     def __init__(self, folder: str) -> None:
         self.sources: dict[str, Source] = {}
@@ -74,14 +73,15 @@ class _Namespace:
         package.__path__ = []
         sys.modules[self.prefix] = package
         _of_prefix[self.prefix] = self
+        # Modules look up `__import__` in their builtins: replacing it there affects the folder's code and nothing else.
         self.builtins = {**vars(builtins), "__import__": self._import}
 
     def fits(self, sources: Sources) -> bool:
-        """Return whether nothing of `sources` was loaded from other bytes."""
+        """Return whether no module of `sources` was loaded from other bytes."""
         return all(self.sources.get(name, source) == source for name, source in sources.items())
 
     def spec(self, fullname: str, source: Source) -> ModuleSpec | None:
-        """Return how a module is loaded; a package has no path in which other finders could look for more."""
+        """Return the import spec of a module; packages have an empty path, so other finders find nothing in them."""
         if not source.sha256:
             return ModuleSpec(fullname, None, is_package=True)
         if source.path.endswith(tuple(EXTENSION_SUFFIXES)):
@@ -101,7 +101,7 @@ class _Namespace:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> Any:
-        """Be `__import__` for the modules of the folder: what is of the folder comes from there."""
+        """Replace `__import__` for the modules of the folder: names of the folder are imported from there."""
         top = name.partition(".")[0]
         if level or top not in self.sources:
             return builtins.__import__(name, globals, locals, fromlist or (), level)
@@ -124,23 +124,23 @@ class _Loader(SourceFileLoader):
         self._builtins = names
 
     def get_code(self, fullname: str) -> CodeType:
-        """Return the code of the bytes that were looked at."""
+        """Compile the bytes with the listed hash; cached bytecode is ignored, because nobody has checked it."""
         code: CodeType = compile(_checked(self._source), self._source.path, "exec", dont_inherit=True)
         return code
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run it with the imports of its folder."""
+        """Execute the module with the imports of its folder."""
         vars(module)["__builtins__"] = self._builtins
         super().exec_module(module)
 
 
 class _Finder(MetaPathFinder):
-    """Finds what stands in a namespace, and nothing else."""
+    """Finds the modules of all namespaces, and nothing else."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how to load a module of a team's folder; None for every other."""
+        """Return the import spec of a module of a team's folder; None for all others."""
         prefix, _, name = fullname.partition(".")
         namespace = _of_prefix.get(prefix)
         source = namespace.sources.get(name) if namespace is not None else None
@@ -151,9 +151,9 @@ def _checked(source: Source) -> bytes:
     """Return the bytes of a file.
 
     Raises:
-        ImportError: If they are not those that were looked at.
+        ImportError: If they do not have the listed hash.
     """
-    with open(source.path, "rb") as file:  # noqa: PTH123 - what a child needs is as little as can be
+    with open(source.path, "rb") as file:  # noqa: PTH123 - child processes import as little as possible
         content = file.read()
     if hashlib.sha256(content).hexdigest() != source.sha256:
         raise ImportError(f"{source.path} has changed since it was looked at", path=source.path)

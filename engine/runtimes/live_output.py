@@ -1,6 +1,6 @@
-"""What an attempt shows while it works: what it says and thinks, how far it is, and the tools that it calls.
+"""Live output of an attempt: text, thoughts, progress, tool calls.
 
-Nothing of it is journaled; what counts is a step. What was said is kept as the partial result of a stopped attempt.
+It is not journaled, except that emitted text becomes the partial result of a stopped attempt.
 """
 
 from engine.core.effects import StartAttempt
@@ -10,11 +10,11 @@ from engine.runtimes.values import clean
 from engine.stream.records import Piece, PieceKind, Speaker
 
 PARTIAL_CHARACTERS = 1_000_000
-"""How much of what an attempt emitted is kept, from the start."""
+"""Characters of emitted text that are kept as a partial result."""
 
 
 class Showing:
-    """The part of an attempt that shows what it does."""
+    """The part of an attempt that produces live output."""
 
     effect: StartAttempt
     over: bool
@@ -27,7 +27,7 @@ class Showing:
         self._emitted: list[str] = []
 
     def emit(self, text: str) -> None:
-        """Show output as it comes to be; what was emitted is kept when the attempt is stopped."""
+        """Show output while it is produced, and keep it as the partial result."""
         if self.over or not text:
             return
         text = clean(text)
@@ -38,7 +38,7 @@ class Showing:
         self._say("text", text)
 
     def thought(self, text: str) -> None:
-        """Show what a model thinks before it answers."""
+        """Show thoughts of a model."""
         if text:
             self._say("thought", clean(text))
 
@@ -47,11 +47,11 @@ class Showing:
         self._say("tool_started", name=name, value=arguments)
 
     def tool_ended(self, name: str, result: JsonValue) -> None:
-        """Show what a tool answered; also after an error, with what it says."""
+        """Show the result of a tool, or its error."""
         self._say("tool_ended", name=name, value=result)
 
     def progress(self, done: int, total: int, note: str = "") -> None:
-        """Show how far it is."""
+        """Show progress."""
         if not self.over:
             self._services.bus.progress(self._named(), done, total, note)
 
@@ -61,17 +61,17 @@ class Showing:
 
     @property
     def partial(self) -> JsonValue:
-        """What it has emitted, or None."""
+        """Its emitted text, or None."""
         return "".join(self._emitted) if self._emitted else None
 
     def _reports(self, key: str) -> None:
-        """Take note that something is reported that is going to be journaled: what is said from now on comes after."""
+        """Tell readers that an event with `key` will follow: live output from now on belongs after that event."""
         bus = self._services.bus
         if self._speaker is not None or bus.is_heard:
             bus.expect(self._named(), key)
 
     def _show_no_more(self) -> None:
-        """Take away what was only shown while it worked."""
+        """Remove the live output."""
         if self._speaker is not None:
             self._services.bus.say(Piece(self._speaker, "closed", self._services.clock.now_ms()))
 

@@ -1,7 +1,7 @@
-"""Model calls of one attempt: rate limits, usage, and budget reservations.
+"""Model calls of one attempt: rate limits, budget reservations and usage.
 
-A call waits for its turn under the limits of its provider's key, without a slot, and until the budgets that pay for it
-have enough left. What it spends is reported with the step that ends next.
+A call waits for the rate limit of its provider's key without a slot, then for room in the budgets that pay for it. Its
+usage is reported with the next finished step.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ from engine.runtimes.reservations import Hold, is_bound, unreported
 
 
 class ModelCaller(SlotHolder):
-    """What an attempt does about models."""
+    """The part of an attempt that calls models."""
 
     sleep: Sleeps
     slot: Callable[[], AbstractContextManager[Pending[None]]]
@@ -34,10 +34,10 @@ class ModelCaller(SlotHolder):
         return self._services.state
 
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
-        """Send one request to a model; what it spends is counted with the step that ends next.
+        """Send one request to a model; its usage is reported with the next finished step.
 
         Raises:
-            ModelError: If there is no whole answer.
+            ModelError: If there is no complete answer.
         """
         models, came = self._services.models, [0]
 
@@ -55,7 +55,7 @@ class ModelCaller(SlotHolder):
             except ModelError as error:
                 usage, retry_after_s = error.usage, error.retry_after_s
                 raise
-            except BaseException:  # cut off here, so its provider does not say what it has cost
+            except BaseException:  # cancelled by us: the provider reports no usage, but charges for it
                 usage = models.estimate(request, came[0])
                 raise
             usage = answer.usage
@@ -70,7 +70,7 @@ class ModelCaller(SlotHolder):
         """Reserve the estimate of a call in the budgets that pay for it; None without budgets.
 
         Raises:
-            AttemptInterrupted: If one of them has too little left: then the attempt is stopped.
+            AttemptInterrupted: If a budget is too small: then the attempt is stopped.
         """
         reserved = self._services.reserved
         while is_bound(self.state, self):
@@ -85,12 +85,13 @@ class ModelCaller(SlotHolder):
             await self._written(
                 BudgetShort(**of_attempt(self.effect), subject=found.subject, amount=found.amount, needs=found.needs)
             )
-            # The core stops it; unless the budget was raised meanwhile, or others have not reported what they spent.
+            # Usually the core stops the attempt now. If not, the budget was raised meanwhile, or the core does not know
+            # yet what other attempts have spent: try again.
             await self.sleep(1)
         return None
 
     def unreported(self) -> Usage:
-        """Return usage of models that is not reported to the core yet."""
+        """Return the usage that the core does not know yet."""
         if self._before is None:
             return NO_USAGE
         return unreported(self.state, self.effect, self._total, self._before)
@@ -102,12 +103,12 @@ class ModelCaller(SlotHolder):
                 await self.sleep((due_ms - self.now_ms()) / 1000)
 
     def context_tokens(self, model: ModelSpec) -> int | None:
-        """Return how many tokens a request to a model may hold, where that is known."""
+        """Return the context size of a model in tokens, if known."""
         return self._services.models.context_tokens(model)
 
     def spend(self, usage: Usage) -> None:
-        """Note usage that the attempt's code reports; it is charged with the next step, or at the end."""
-        if self._before is None:  # usage that the attempt had reported before it was executed here
+        """Add usage, to be charged with the next step or at the end."""
+        if self._before is None:  # what this attempt reported before it was executed here (it migrated)
             task = self.state.tasks.get(self.effect.task_id)
             known = None if task is None or task.attempt is None else task.attempt.spent
             self._before = NO_USAGE if known is None else changed(known)
@@ -115,6 +116,6 @@ class ModelCaller(SlotHolder):
         self._total = self._total.plus(usage)
 
     def take_spent(self) -> Usage:
-        """Return what was spent and not reported yet, to be reported now."""
+        """Return the unreported usage, which the caller reports now."""
         spent, self._spent = self._spent, NO_USAGE
         return spent

@@ -11,7 +11,7 @@ class Pending(Generic[T]):
     """Set once, by any task of the loop; a second value is ignored.
 
     Args:
-        on_done: Called when it is filled or given up, once.
+        on_done: Called once, when it is set or given up.
     """
 
     __slots__ = ("_found", "_on_done", "done")
@@ -20,18 +20,18 @@ class Pending(Generic[T]):
         self._found: asyncio.Future[tuple[T | None, BaseException | None]] = asyncio.get_running_loop().create_future()
         self._on_done = on_done
         self.done = False
-        """True once it is filled or given up."""
+        """True once it is set or given up."""
 
     def put(self, value: T) -> None:
-        """Give the value to the waiter."""
+        """Set the value."""
         self._fill(value, None)
 
     def fail(self, error: BaseException) -> None:
-        """Raise `error` in the waiter."""
+        """Set the error."""
         self._fill(None, error)
 
     async def wait(self) -> T:
-        """Return the value, or raise the error; given up when cancelled."""
+        """Return the value or raise the error; cancelling the wait gives it up."""
         try:
             value, error = await self._found
         finally:
@@ -41,13 +41,13 @@ class Pending(Generic[T]):
         return value  # type: ignore[return-value]  # None is a value of T where None was put
 
     def close(self) -> None:
-        """Give it up, if `wait` was never called."""
+        """Give it up if `wait` was never called."""
         self._finish()
 
     def _fill(self, value: T | None, error: BaseException | None) -> None:
         if not self.done:
             self._finish()
-            if not self._found.done():  # a wait that is cancelled is over a turn later
+            if not self._found.done():  # cancelled: the waiter notices only in a later iteration of the loop
                 self._found.set_result((value, error))
 
     def _finish(self) -> None:

@@ -1,7 +1,7 @@
-"""Questions of an attempt to people, and their messages to it.
+"""Questions of an attempt to people, and messages of people to it (steering).
 
-A question has a key, like a step: an attempt that asks again, also after a crash, finds the question that is open, or
-its answer. While it waits the attempt holds no slot. See docs/reference/function-agents.md.
+A question has a key like a step: a later attempt that asks under the same key finds the open question or its answer.
+While it waits, the attempt holds no slot. See docs/reference/function-agents.md.
 """
 
 import json
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
 LONGEST_QUESTION = 2_000
-"""Characters of a question that are shown; what is longer is cut."""
+"""Characters of a question; longer ones are cut."""
 FOUR_OPTIONS = [ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS]
 MOST_OPTIONS = 20
 OPTION_CHARACTERS = 200
 
 STEERED = "steered:"
-"""How the keys of steps begin that took messages; the turn follows."""
+"""Prefix of the keys of steps that took messages; the number of the turn follows."""
 
 
 class Question(TypedDict):
@@ -47,10 +47,10 @@ class Question(TypedDict):
 
 
 def checked_question(question: str, options: list[str], default: str | None, due_s: float | None) -> Question:
-    """Return a question of an agent's code.
+    """Return a checked question of an agent's code.
 
     Raises:
-        ValueError: If it could not be answered, or its deadline is meaningless; one line.
+        ValueError: If it cannot be answered, or its deadline is invalid; one line.
     """
     if not question.strip():
         raise ValueError("ctx.ask: say what a person is asked")
@@ -77,15 +77,15 @@ class PeopleLine(SlotHolder):
     _raise_if_over: Callable[[], None]
 
     on_steer: Callable[[bool], None] | None = None
-    """What a runtime wants to be called with when a message comes; True: its turn is to be cut short for it."""
+    """Called when a message arrives; True means that the turn is to be cut short for it."""
     record: "Callable[[StepFinished], Awaitable[None]]"
 
     def __init__(self) -> None:
         super().__init__()
         self._taken: set[str] = set()
-        """Messages that its turns have taken."""
+        """Ids of messages that its turns have taken."""
         self._heard: dict[str, list[str]] = {}
-        """What turns of earlier attempts have taken, by the keys of their steps."""
+        """Messages that turns of earlier attempts have taken, by the keys of their steps."""
         self._turns = 0
         self._asked: dict[str, Pending[StoredValue]] = {}
         """Open questions, by key."""
@@ -101,16 +101,16 @@ class PeopleLine(SlotHolder):
         kind: PersonKind = "ask",
         detail: dict[str, JsonValue] | None = None,
     ) -> str:
-        """Return what a person answers; wait for it without a slot.
+        """Ask a person and wait for the answer without a slot.
 
         Args:
-            key: Tells the question apart from others of the task, also for a later attempt (`Work.key`).
+            key: Key of the question within the task, stable across attempts (`Work.key`).
             question: One line, for a person to read.
-            options: The answers that there are; none lets a person write a text.
-            default: The answer when none is given in time; one of `options`, where there are any.
-            due_s: How long to wait for a person, in seconds; with None there is no limit.
-            kind: What the inbox shows it as.
-            detail: What the inbox shows with it.
+            options: Possible answers; none lets the person write a text.
+            default: The answer if none is given in time; one of `options`, if there are any.
+            due_s: Time limit for the person, in seconds; None waits for ever.
+            kind: Kind of the question, for the inbox.
+            detail: Details to show in the inbox.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the question stays for the next one.
@@ -138,7 +138,9 @@ class PeopleLine(SlotHolder):
                 said = await slot.wait()
             except AttemptInterrupted:
                 raise
-            except BaseException:  # the waiting coroutine was cancelled; the attempt may go on
+            except BaseException:
+                # The agent's code has cancelled the wait and may go on: nobody needs the answer, so withdraw the
+                # question. If the attempt itself is stopped, the question stays open for the next attempt.
                 if not (self.over or self.stopping or self.scope.cancel_called):
                     self._services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
                 raise
@@ -147,12 +149,12 @@ class PeopleLine(SlotHolder):
         return as_text(await self._services.text(said))
 
     def has_asked(self, key: str) -> bool:
-        """Tell whether an attempt has asked a person by this key, who may have answered since this one began."""
+        """Return whether an attempt has asked under this key; the answer may have come since this one began."""
         task = self._services.state.tasks.get(self.effect.task_id)
         return task is not None and (key in task.asks or key in task.steps)
 
     def granted(self, tool: str) -> bool | None:
-        """Return what a person said of all calls of `tool` by this generation of the agent; None where nobody has."""
+        """Return the standing permission for `tool` of this generation of the agent; None if there is none."""
         effect = self.effect
         found = granted(self._services.state, effect.agent_id, effect.generation, tool)
         return None if found is None else found.allows
@@ -165,18 +167,19 @@ class PeopleLine(SlotHolder):
         *,
         due_s: float | None = None,
     ) -> None:
-        """Return when `tool` may be called; ask a person where the rule says so, and wait without a slot.
+        """Wait until `tool` may be called, asking a person if the rule says so.
 
         Args:
-            tool: Its name, which grants are for.
-            arguments: What it is to be called with; shown short, and without secrets.
-            rule: `never`, `always`, or a guard over the arguments: a person is asked where it holds.
-            due_s: How long to wait for a person, in seconds; then it is rejected.
+            tool: Name of the tool, to which grants apply.
+            arguments: Its arguments; shown short, and without secrets.
+            rule: `never`, `always`, or a guard over the arguments for which a person is asked.
+            due_s: Time limit for the person, in seconds; after it the call is rejected.
 
         Raises:
-            ToolRejected: If it may not.
+            ToolRejected: If the call is rejected.
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
+        # Before the rule is looked at: the occurrence is counted in every attempt, also if the rule has changed since.
         key = self.key(f"approve:{tool}", arguments)
         if rule in (None, "never"):
             return
@@ -201,21 +204,19 @@ class PeopleLine(SlotHolder):
             raise ToolRejected(tool)
 
     def person_answered(self, key: str) -> None:
-        """Take the answer to a question, if there is one; by the host."""
+        """Deliver the answer to a question, if there is one; called by the host."""
         slot, task = self._asked.get(key), self._services.state.tasks.get(self.effect.task_id)
         if slot is not None and task is not None and key in task.steps:
             slot.put(task.steps[key])
 
-    # Messages
-
     async def take_steers(self, turn: int, again: int = 0) -> list[str]:
-        """Return what people have said to this conversation since its last turn; returns once that is on disk.
+        """Return the messages since the last turn, once it is on disk that this turn has taken them.
 
-        An attempt after a crash gets at the same turn what was taken there.
+        A later attempt gets the same messages at the same turn.
 
         Args:
             turn: Number of the turn that takes them.
-            again: How often the turn has taken some before, because it was cut short for them.
+            again: How often the turn has taken messages before, because it was cut short for them.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
@@ -230,14 +231,14 @@ class PeopleLine(SlotHolder):
         return texts_of(step.output)
 
     async def load_steers(self) -> None:
-        """Read what turns of earlier attempts have taken, so that `steers` answers at once."""
+        """Load the messages that earlier attempts have taken, so that `steers` can answer without waiting."""
         for key in self.effect.steps:
             if key.startswith(STEERED):
                 heard = self._heard.setdefault(steers_key(turn_of(key)), [])
                 heard += texts_of(await self.recorded(key))
 
     def steers(self) -> list[str]:
-        """Return what people have said since this was asked last; each call is a turn."""
+        """Return the messages since the last call; each call is a turn."""
         self._turns += 1
         key = f"{STEERED}{self._turns}"
         if key in self._heard:
@@ -245,20 +246,20 @@ class PeopleLine(SlotHolder):
         step = None if self.over or self._was_heard_after(self._turns) else self._hearing(key)
         if step is None:
             return []
-        self._services.signal(step)  # before the code can act on it, so that the journal has them in this order
+        self._services.signal(step)  # before the code can report anything that follows from the messages
         return texts_of(step.output)
 
     def steered(self, *, now: bool) -> None:
-        """Let the runtime know that a message waits; by the host."""
+        """Tell the runtime that a message waits; called by the host."""
         if self.on_steer is not None and not self.over:
             self.on_steer(now)
 
     def _was_heard_after(self, turn: int) -> bool:
-        """Tell whether a later turn of an attempt before took messages: what waits now was said after those."""
+        """Return whether a later turn of an earlier attempt took messages; then those that wait now came after it."""
         return any(turn_of(key) > turn for key in self.effect.steps if key.startswith(STEERED))
 
     def _hearing(self, key: str) -> StepFinished | None:
-        """Return the step that takes the messages that wait; None where none does."""
+        """Return the step that takes the waiting messages; None if there are none."""
         task = self._services.state.tasks.get(self.effect.task_id)
         waiting = {} if task is None else {one: text for one, text in task.steers.items() if one not in self._taken}
         if not waiting:
@@ -270,12 +271,12 @@ class PeopleLine(SlotHolder):
 
 
 def steers_key(turn: int, again: int = 0) -> str:
-    """Return the key of the step with which a turn takes messages; `again` where it has taken some before."""
+    """Return the key of the step with which a turn takes messages; `again` counts earlier takes of the turn."""
     return f"{STEERED}{turn}.{again}" if again else f"{STEERED}{turn}"
 
 
 def turn_of(key: str) -> int:
-    """Return the turn that took messages in the step of a key."""
+    """Return the number of the turn in the key of such a step."""
     return int(key[len(STEERED) :].partition(".")[0])
 
 

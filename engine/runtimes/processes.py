@@ -1,7 +1,7 @@
-"""Processes for work that computes: a few children, used again, killed when their work is no longer wanted.
+"""Child processes for `run_in: process`: reused, and killed when their call is cancelled.
 
-Children are started by exec, never by fork (a forked one would keep the engine's lock), in a session of their own, so
-that Ctrl-C in the terminal reaches the engine alone and a kill reaches what they started.
+Children are started by exec, never by fork, because a forked child would keep the engine's lock. Each has a session of
+its own, so that Ctrl-C in the terminal reaches only the engine and a kill reaches everything that the child started.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ class Spawner(Protocol):
 
 
 class Processes:
-    """Run functions by reference in other processes, each call in one of its own: who may call is for the core to say.
+    """Runs functions by reference in child processes, one call at a time in each; the core limits how many run.
 
     Args:
         spawn: Starts the tasks that read what children print.
@@ -51,27 +51,27 @@ class Processes:
 
     def __init__(self, spawn: Spawner) -> None:
         self._spawn = spawn
-        self._looking = anyio.CapacityLimiter(spare_cores())
+        self._checks = anyio.CapacityLimiter(spare_cores())
         self._idle: list[_Child] = []
         self._all: set[_Child] = set()
 
     async def check(self, origin: Origin) -> None:
-        """Look whether a reference is a function that can be called with one text.
+        """Check that a reference is a function that can be called with one text.
 
         Raises:
             CallFailed: If it is not.
-            ProcessDied: If looking ended the process.
+            ProcessDied: If the import ended the process.
         """
-        async with self._looking:
+        async with self._checks:
             await self._ask(_request(origin), _ignore)
 
     async def call(self, origin: Origin, value: JsonValue, *, report: Report) -> JsonValue:
-        """Return what the function returns; a cancelled call kills its process.
+        """Call the function and return its result; a cancelled call kills its process.
 
         Args:
-            origin: Of the function.
+            origin: Where the function is imported from.
             value: The one argument.
-            report: Gets its progress.
+            report: Called with its progress.
 
         Raises:
             CallFailed: If it raised.
@@ -89,6 +89,7 @@ class Processes:
         child = await self._child()
         try:
             answer = await child.ask(line, report)
+        # Also when cancelled: the child is still busy with this call, so it cannot be reused.
         except BaseException:
             await self._end(child)
             raise
@@ -145,12 +146,12 @@ class _Child:
             raise ProcessDied(await self._last_words()) from error
 
     def kill(self) -> None:
-        """End it and everything it started."""
+        """Kill it and everything that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
     async def read_errors(self) -> None:
-        """Keep the end of what it prints; ends with the process."""
+        """Keep the end of its standard error; returns when the process ends."""
         assert self.process.stderr is not None
         try:
             async for chunk in self.process.stderr:
@@ -180,7 +181,7 @@ class _Child:
 
 
 def _request(origin: Origin) -> dict[str, Any]:
-    """Return what a child has to know to import a function: its modules, else where to look after its own packages."""
+    """Return what a child needs to import a function: its modules, or else the search path."""
     path = [str(Path(entry).absolute()) for entry in sys.path]
     if origin.sources is None and origin.folder is not None:
         path.insert(0, str(origin.folder))

@@ -1,8 +1,7 @@
-"""Reservations: what model calls in progress may cost, held back from the budgets of all levels that pay for them.
+"""Reservations: estimated costs of model calls in progress, held back from the budgets that pay for them.
 
-Budgets are kept by the core, from what was reported. A call reports when it is over; so that calls at the same time
-do not spend together what each of them alone could have, what they are estimated to take counts from before they are
-made. That is kept here, in the memory of the engine, and not journaled: with the engine, its calls are gone.
+The core knows only reported usage, and a call reports when it ends. Without reservations, concurrent calls could
+together overspend a budget in which each of them fits. They are not journaled: calls in progress end with the engine.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,27 +20,27 @@ Counted: TypeAlias = Literal["tokens", "cost_usd"]
 
 
 class Payer(Protocol):
-    """An attempt, as far as it pays."""
+    """An attempt that pays for calls."""
 
     effect: StartAttempt
 
     def unreported(self) -> Usage:
-        """Return what it has spent and the core does not know yet."""
+        """Return the usage that the core does not know yet."""
 
 
 @dataclass(eq=False)
 class Hold:
-    """What one call is estimated to take."""
+    """The reservation of one call."""
 
     by: Payer
     usage: Usage
     subjects: frozenset[str]
-    """Who pays, by their ids."""
+    """Ids of all levels that pay."""
 
 
 @dataclass(frozen=True)
 class Short:
-    """A budget that has less left than a call takes."""
+    """A budget that is too small for a call, even with no other call in progress."""
 
     subject: str
     amount: Counted
@@ -49,19 +48,19 @@ class Short:
 
 
 class Reservations:
-    """The calls of models of one engine that are under way."""
+    """The model calls in progress of one engine."""
 
     def __init__(self) -> None:
         self._holds: dict[Hold, None] = {}
         self._payers: dict[Payer, frozenset[str]] = {}
-        """Attempts that have called models and of whose spending the core may not know all, with who pays for them."""
+        """Attempts with usage that the core may not know yet, with the ids of all levels that pay for them."""
         self._waiting: list[Pending[None]] = []
 
     def hold(self, state: State, by: Payer, usage: Usage) -> Hold | Short | None:
-        """Hold back what a call takes.
+        """Reserve the estimate of a call.
 
         Returns:
-            What is held; or the budget that has too little left; or None where others have to end first.
+            The reservation; or the budget that is too small; or None if other calls have to end first.
         """
         must_wait = False
         spent = {one: one.unreported() for one in self._payers}
@@ -84,7 +83,7 @@ class Reservations:
         return hold
 
     def let_go(self, hold: Hold) -> None:
-        """A call is over: what it has cost is known."""
+        """Release the reservation of a finished call, whose cost is known now."""
         self._holds.pop(hold, None)
         self._payers[hold.by] = hold.subjects
         waiting, self._waiting = self._waiting, []
@@ -92,7 +91,7 @@ class Reservations:
             pending.put(None)
 
     def wait_on(self, pending: Pending[None]) -> None:
-        """Fill `pending` when a call is over."""
+        """Set `pending` when any call ends."""
         self._waiting.append(pending)
 
 
@@ -104,20 +103,20 @@ def is_bound(state: State, by: Payer) -> bool:
 
 
 def amount_of(usage: Usage, name: Counted) -> Decimal:
-    """Return how much of an amount a usage is; nothing where it is not known."""
+    """Return an amount of a usage; unknown counts as nothing."""
     if name == "tokens":
         return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
     return usage.cost_usd or _NONE
 
 
 def unreported(state: State, effect: StartAttempt, spent: Usage, before: Usage) -> Usage:
-    """Return what an attempt has spent that the core does not know yet.
+    """Return the usage of an attempt that the core does not know yet.
 
     Args:
-        state: The state of the moment.
+        state: The state.
         effect: The attempt.
-        spent: All that it has spent.
-        before: What the core knew of it when it began to be executed here.
+        spent: Its total usage.
+        before: What the core knew when the attempt began to be executed here.
     """
     task = state.tasks.get(effect.task_id)
     attempt = None if task is None else task.attempt

@@ -1,7 +1,4 @@
-"""Threads for blocking calls of the user's code.
-
-They are daemons: one that never returns ends its attempt and not the program's exit. An idle one is used again.
-"""
+"""Threads for blocking calls of the user's code. Daemons: a call that never returns must not block the exit."""
 
 import queue
 import threading
@@ -18,7 +15,7 @@ from engine.runtimes.pending import Pending
 T = TypeVar("T")
 
 KEPT_IDLE = 32
-"""How many threads without work stay."""
+"""Number of idle threads that are kept."""
 
 
 @dataclass(slots=True)
@@ -37,10 +34,10 @@ class Threads:
         self._closed = False
 
     async def run(self, call: Callable[[], T], *, on_return: Callable[[], None] | None = None) -> T:
-        """Return what `call` returns; a cancelled wait leaves the thread alone.
+        """Run `call` in a thread; if the wait is cancelled, the thread goes on.
 
         Args:
-            call: Runs with the context variables of the caller.
+            call: The blocking call; it sees the context variables of the caller.
             on_return: Called in the loop when the thread returns, also after its waiter was cancelled.
 
         Raises:
@@ -53,13 +50,13 @@ class Threads:
         return result
 
     def close(self) -> None:
-        """End the threads that have no work; the others end when their call returns."""
+        """End idle threads; the others end when their call returns."""
         self._closed = True
         while self._idle:
             self._idle.pop().jobs.put(None)
 
     def came_back(self, thread: "_Thread", job: _Job, result: object, error: BaseException | None) -> None:
-        """Take a thread back; in the loop."""
+        """Return a thread to the idle ones; runs in the loop."""
         if self._closed or len(self._idle) >= KEPT_IDLE:
             thread.jobs.put(None)
         else:
@@ -84,10 +81,10 @@ class _Thread:
             result, error = None, None
             try:
                 result = job.context.run(job.call)
-            except BaseException as raised:  # the call is the user's code; even SystemExit ends the attempt alone
+            except BaseException as raised:  # user code: even SystemExit must end only the attempt
                 error = raised
             try:
                 anyio.from_thread.run_sync(self._owner.came_back, self, job, result, error, token=self._token)
             except RuntimeError:
                 return  # the loop has ended
-            del job, result, error
+            del job, result, error  # an idle thread must not keep the last call's objects alive

@@ -1,4 +1,4 @@
-"""How long an attempt, or a step of it, may take: on the engine's clock, and not while a person is waited for."""
+"""Time limits of attempts and steps, on the engine's clock; they stand still while a person is waited for."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -7,7 +7,7 @@ from engine.clock import Clock
 
 
 class Timers(Protocol):
-    """What counts the time."""
+    """The engine's clock and timers."""
 
     clock: Clock
 
@@ -16,12 +16,12 @@ class Timers(Protocol):
 
 
 class TimeLimit:
-    """A time limit that stands still at first, and whenever it is told to.
+    """A time limit that can be suspended; it is suspended at first.
 
     Args:
-        timers: The engine's.
-        limit_s: How long it runs in all, in seconds.
-        passed: Called once it has.
+        timers: The engine's timers.
+        limit_s: Total running time, in seconds.
+        passed: Called when the time is up.
     """
 
     def __init__(self, timers: Timers, limit_s: float, passed: Callable[[], None]) -> None:

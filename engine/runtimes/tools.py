@@ -1,4 +1,4 @@
-"""Tools: functions that agents call by name, and what their author declares of them. See docs/reference/tools.md."""
+"""Declaration of tools with `@tool`. See docs/reference/tools.md."""
 
 import inspect
 import math
@@ -14,24 +14,24 @@ from engine.errors import Unusable
 F = TypeVar("F", bound=Callable[..., Any])
 
 KEY = "idempotency_key"
-"""The argument that an idempotent tool gets the id of its step in, where it takes one of that name."""
+"""Name of the parameter in which an idempotent tool receives the id of its step, if it has one."""
 _OPTIONS = "__tool__"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOptions:
-    """What the author of a tool declares of it."""
+    """Options that the author of a tool declares."""
 
     name: str | None = None
-    """What it is called; None is the name of the function."""
+    """Its name; None is the name of the function."""
     approve: JsonValue = "never"
     """When a person is asked before it is called: `never`, `always`, or a guard over its arguments."""
     timeout_s: float | None = None
-    """Longest that a call may take, in seconds."""
+    """Time limit of a call, in seconds."""
     at_once: int | None = None
-    """How many calls of it may be under way in one engine."""
+    """Limit on concurrent calls in one engine."""
     idempotent: bool = False
-    """Calling it again with the same arguments does no harm."""
+    """Whether it may be called again with the same arguments."""
 
 
 @overload
@@ -56,16 +56,16 @@ def tool(
     """Declare how a function is called as a tool; `@tool` alone changes nothing.
 
     Args:
-        name: What it is called; by default the name of the function.
+        name: Its name; by default the name of the function.
         approve: When a person is asked first: `never`, `always`, or a guard over its arguments, such as
             `{"json": "account", "equals": "main"}`. What an agent's spec says under `approve` comes before it.
-        timeout_s: Longest that a call may take, in seconds; then the call ends with an error.
-        at_once: How many calls of it may be under way in one engine; others wait.
-        idempotent: Calling it again with the same arguments does no harm: after a crash it is called again without a
-            question. Where it takes an argument `idempotency_key`, it gets the id of the step.
+        timeout_s: Time limit of a call, in seconds; after it the call ends with an error.
+        at_once: Limit on concurrent calls in one engine; others wait.
+        idempotent: It may be called again with the same arguments: after a crash it is called again without asking a
+            person. If it has a parameter `idempotency_key`, it receives the id of the step.
 
     Raises:
-        Unusable: If a value cannot be right, or what it stands on cannot be marked.
+        Unusable: If an option is invalid, or the object cannot be marked.
     """
     if callable(name):
         return declared(name)
@@ -83,15 +83,15 @@ def tool(
 
 
 def idempotent(tool: F) -> F:
-    """Declare that calling `tool` again with the same arguments does no harm: `@tool(idempotent=True)`."""
+    """Declare a tool idempotent; the same as `@tool(idempotent=True)`."""
     return declared(tool, idempotent=True)
 
 
 def declared(function: F, **options: Any) -> F:
-    """Add to what is declared of a function, and return it.
+    """Add declared options to a function, and return it.
 
     Raises:
-        Unusable: If nothing can be noted on it.
+        Unusable: If the object takes no attributes.
     """
     try:
         setattr(function, _OPTIONS, replace(options_of(function), **options))
@@ -101,7 +101,7 @@ def declared(function: F, **options: Any) -> F:
 
 
 def options_of(function: Callable[..., Any]) -> ToolOptions:
-    """Return what is declared of a function."""
+    """Return the declared options of a function."""
     while isinstance(function, partial) and not hasattr(function, _OPTIONS):
         function = function.func
     found = getattr(function, _OPTIONS, None)
@@ -109,13 +109,13 @@ def options_of(function: Callable[..., Any]) -> ToolOptions:
 
 
 def takes_key(call: Callable[..., Any]) -> bool:
-    """Return True for a call of an idempotent tool that takes the id of its step and was not given one."""
+    """Return True if a call of an idempotent tool has a free `idempotency_key` parameter."""
     if not isinstance(call, partial) or not options_of(call.func).idempotent or KEY in call.keywords:
         return False
     try:
         return KEY in inspect.signature(call.func).parameters
     except (TypeError, ValueError):
-        return False  # written in C, and does not say
+        return False  # written in C, without a signature
 
 
 def _check_rule(rule: JsonValue) -> None:

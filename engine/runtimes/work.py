@@ -1,7 +1,6 @@
-"""One attempt, as its runtime sees it: what to do, and the line to the supervisor.
+"""One attempt as its runtime sees it: its input, and everything that it reports or requests.
 
-Everything a runtime reports goes through here, so that stopping, time limits and what is kept of a stopped attempt are
-the same for all of them.
+All reports go through here, so that stopping, time limits and partial results work alike for all runtimes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +51,7 @@ GIVE_UP_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DelegationResult:
-    """What became of one delegated piece of work."""
+    """The outcome of one delegated task."""
 
     task_id: str
     output: JsonValue
@@ -64,19 +63,19 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     """One try of a task by one agent."""
 
     stopping = False
-    """It was asked to stop at its next step."""
+    """Asked to stop at its next step."""
     patient = False
-    """It may take any time to reach its next step."""
+    """The stop has no grace period: the next step may take any time (a swap that migrates)."""
     timed_out: str | None = None
-    """What took too long, in words; its attempt has failed."""
+    """The time limit that was exceeded, in words; the attempt fails with it."""
     saw_stopping = False
-    """Its code looked and knows that it is to stop; what it returns then is partial."""
+    """The code has noticed the stop, so a result that it returns now is partial."""
     outside = 0
     """Threads, or code that ignores cancellation, still running."""
     stuck = False
-    """It was reported as ended while something of it was still at work."""
+    """Reported as ended while a thread or code of it still runs."""
     over = False
-    """Its end is reported: anything that it still does has no effect."""
+    """Its end is reported, so later reports have no effect."""
     _waits = 0
     _told_to_stop: anyio.Event | None = None
 
@@ -93,7 +92,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         self.spec = spec
         self.folder = folder
         self.scope = anyio.CancelScope()
-        """What the host cancels to stop it now."""
+        """Cancelled by the host to stop it now."""
         self._services = services
         self._began_ms = services.clock.now_ms()
         self._slots: dict[int, Pending[Any]] = {}
@@ -103,10 +102,8 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         self._on_given_up = on_given_up
         services.clock.hold()
 
-    # What to do
-
     async def value(self) -> JsonValue:
-        """Return what `f(text)` gets: the task's own input as it is; or a text, where results before it matter."""
+        """Return the argument of `f(text)`: the task's own input unchanged, or a text that includes earlier results."""
         effect = self.effect
         if effect.takes == "request" or not effect.inputs:
             return await self._services.text(effect.input)
@@ -115,7 +112,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return in_context(await self._services.text(effect.input), await self._inputs())
 
     async def task(self) -> Task:
-        """Return all that there is to know about the task."""
+        """Return everything about the task."""
         effect = self.effect
         return Task(
             id=effect.task_id,
@@ -136,8 +133,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             TaskInput(agent=one.agent, title=one.title, output=await text(one.output)) for one in self.effect.inputs
         ]
 
-    # What was done before
-
     def key(self, name: str, value: JsonValue) -> str:
         """Return the key of a step or a call: its name, a hash of its input, and the number of its occurrence."""
         key = self.next_key(name, value)
@@ -151,7 +146,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return f"{stem}:{self._occurrences.get(stem, 0) + 1}"
 
     def was_asked(self, key: str) -> bool:
-        """Tell whether an attempt has already delegated under this key; delegated work keeps running."""
+        """Return whether an attempt has already delegated under this key."""
         task = self.state.tasks.get(self.effect.task_id)
         return task is not None and key in task.calls
 
@@ -163,25 +158,23 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         """Return the output of a finished step."""
         return await self._services.text(self.effect.steps[key])
 
-    # What it reports
-
     async def record(self, step: StepFinished) -> None:
         """Journal a finished step; returns once it is on disk.
 
         Raises:
-            AttemptInterrupted: If the attempt is asked to stop meanwhile; the step is recorded all the same. If its
-                end was reported: then the step is not.
+            AttemptInterrupted: If the attempt is asked to stop meanwhile (the step is recorded all the same), or if
+                its end was reported (the step is not).
         """
         await self._written(step)
 
     def record_soon(self, step: StepFinished) -> None:
-        """Journal a finished step without waiting for the disk: with what is reported next, or before it."""
+        """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
         self._raise_if_over()
         self._reports(step.key)
         self._services.signal(step)
 
     def model_erred(self, error: ModelError) -> None:
-        """Journal that a call of a model failed, with what it cost."""
+        """Journal a failed call of a model, with its cost."""
         self._raise_if_over()
         self._reports(ModelFailed.type)
         self._services.signal(
@@ -196,10 +189,10 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         )
 
     async def order(self, command: Command, key: str) -> None:
-        """Have a command carried out in the name of the agent, once for each key, also when it is given again.
+        """Execute a command in the name of the agent, once for each key, also if an attempt repeats it.
 
         Raises:
-            CommandRefusedError: If it is not.
+            CommandRefusedError: If it is refused.
         """
         self._raise_if_over()
         effect = self.effect
@@ -211,19 +204,20 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return await self._services.text(value)
 
     async def tool_began(self, name: str, key: str) -> None:
-        """Journal that a tool is about to be called which must not be called twice; returns once it is on disk.
+        """Journal the start of a tool call that must not happen twice; returns once it is on disk.
 
         Raises:
-            AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool is not to be called then.
+            AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool must not be called then.
         """
         try:
             await self._written(ToolBegan(**of_attempt(self.effect), name=name, key=key))
         except AttemptInterrupted:
+            # Closes the call: without an end in the journal the task would be in doubt although nothing was called.
             self._raised(key, "not called: the attempt was asked to stop")
             raise
 
     async def tool_raised(self, key: str, error: BaseException) -> None:
-        """Say that the call of a tool ended with an error."""
+        """Journal that a tool call ended with an error."""
         self._raised(key, one_line(error))
 
     def _raised(self, key: str, error: str) -> None:
@@ -231,7 +225,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             self._services.signal(ToolRaised(**of_attempt(self.effect), key=key, error=error))
 
     async def _written(self, signal: Signal) -> None:
-        """Report, and return once it is on disk."""
+        """Report a signal, and return once it is on disk."""
         self._raise_if_over()
         if isinstance(signal, StepFinished | ToolBegan):
             self._reports(signal.key)
@@ -242,13 +236,13 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     async def ask(
         self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[PlannedItem] = ()
     ) -> list[DelegationResult]:
-        """Let others work on `items`, one task each, and return what became of each, in order.
+        """Delegate `items`, one task each, and return the outcomes in order.
 
         Args:
-            kind: The kind of question.
-            key: Tells the call apart from others of the task, also for a later attempt (`Work.key`).
-            target: The name of a member, or a capability; empty of a plan.
-            items: One task each; none of a plan.
+            kind: The kind of call.
+            key: Key of the call within the task, stable across attempts (`Work.key`).
+            target: Name of a member, or a capability; empty for a plan.
+            items: Input of each task; empty for a plan.
             plan: Tasks that wait for each other.
 
         Raises:
@@ -265,6 +259,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             self._calls[key] = slot
             self._reports(key)
             self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
+            # Told right away: the core parks the attempt with `Delegated`, so the time without a slot begins here.
             if not self._is_busy:
                 self._hold_slot(False)
             try:
@@ -276,16 +271,14 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return await self._answered(answer)
 
     async def answered_before(self, key: str) -> list[DelegationResult] | None:
-        """Return the outcomes of an earlier attempt's delegation under this key; None while some of it is open.
-
-        Nothing is reported of it: the tasks have their ends, and to be told them again is no event.
-        """
+        """Return the outcomes of an earlier attempt's delegation under this key; None while some of it is open."""
         if not self.was_answered(key):
             return None
+        # No signal: the outcomes are in the journal, and reading them again is no event.
         return await self._answered(answer_of(self.state, self.effect.task_id, self.effect.attempt, key))
 
     def was_answered(self, key: str) -> bool:
-        """Return True if all of what an earlier attempt asked by this key has ended."""
+        """Return True if all tasks of an earlier attempt's delegation under this key have ended."""
         task = self.state.tasks.get(self.effect.task_id)
         call = None if task is None else task.calls.get(key)
         if task is None or call is None or call.open:
@@ -300,14 +293,12 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         ]
 
     def answered(self, answer: AnswerCall) -> None:
-        """Take the outcomes of a call; by the host."""
+        """Accept the outcomes of a call; called by the host."""
         slot = self._calls.get(answer.call_key)
         if slot is not None:
             slot.put(answer)
         if answer.has_slot:
             self.resumed()
-
-    # Waiting
 
     def now_ms(self) -> int:
         """Return the engine's time."""
@@ -315,12 +306,12 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     @property
     def duration_ms(self) -> int:
-        """How long it has been at work, waiting included."""
+        """Time since it began, waiting included."""
         return self.now_ms() - self._began_ms
 
     @property
     def parked_ms(self) -> int:
-        """How long it has held no slot: it waited for what it delegated."""
+        """Time for which it held no slot."""
         return self._parked_ms + (0 if self._has_slot else self.now_ms() - self._parked_since_ms)
 
     async def sleep(self, seconds: float) -> None:
@@ -339,8 +330,9 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
-        """Wait for what is inside no longer than this on the engine's clock, also in an attempt that is stopped."""
-        with anyio.move_on_after(seconds, shield=True) as scope:  # an engine that ends has no timers left
+        """Limit the body to a time on the engine's clock, also in an attempt that is stopped."""
+        # Two limits: the engine's timer follows a virtual clock; the scope ends when the engine has no timers any more.
+        with anyio.move_on_after(seconds, shield=True) as scope:
             take_back = self._services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
             waiting: Pending[None] = self._waiting_slot()
             try:
@@ -350,12 +342,12 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
                 take_back()
 
     async def in_thread(self, call: Callable[[], T]) -> T:
-        """Return what a blocking `call` returns; when stopped, the thread is left alone and counted."""
+        """Run a blocking `call` in a thread; when stopped, the thread is left running and counted."""
         self.outside += 1
         return await self._services.threads.run(call, on_return=self.came_back)
 
     def came_back(self) -> None:
-        """Count one leftover less; the slot is free after the last one."""
+        """Note that a leftover thread has returned; the last one frees the slot."""
         self.outside -= 1
         if self.stuck and self.outside == 0:
             effect, spent = self.effect, self.take_spent()
@@ -363,7 +355,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     @contextmanager
     def slot(self) -> Iterator[Pending[Any]]:
-        """Yield what code waits on besides the supervisor; it fails when the attempt is asked to stop."""
+        """Yield a future that fails when the attempt is asked to stop."""
         slot: Pending[Any] = self._waiting_slot()
         self._slots[id(slot)] = slot
         try:
@@ -373,7 +365,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             del self._slots[id(slot)]
 
     def _waiting_slot(self) -> Pending[T]:
-        """Return a slot to wait on; while one is open the attempt does not hold the clock."""
+        """Return a future; while one is open, the attempt does not hold the clock."""
         self._waits += 1
         if self._waits == 1 and not self.over:
             self._services.clock.release()
@@ -384,10 +376,8 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         if self._waits == 0 and not self.over:
             self._services.clock.hold()
 
-    # Stopping
-
     def begin_time_limit(self) -> None:
-        """Count the spec's time limit from now on, without the time for which it waits for people."""
+        """Start the spec's time limit, which stands still while the attempt waits for people."""
         limit_s = self.spec.timeout_s
         if limit_s is not None and self._time_limit is None:
             words = f"took longer than its time limit of {limit_s:g} s"
@@ -396,7 +386,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     @contextmanager
     def step_limit(self, name: str) -> Iterator[None]:
-        """Let the attempt fail when what is done inside takes longer than a step may."""
+        """Fail the attempt if the body takes longer than a step may."""
         limit_s = self.spec.step_timeout_s
         if limit_s is None:
             yield
@@ -411,26 +401,26 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             self.stop_now()
 
     def raise_if_stopping(self) -> None:
-        """Raise `AttemptInterrupted` when it is asked to stop: each call of its code comes by here."""
+        """Raise `AttemptInterrupted` if it is asked to stop; every call of `ctx` checks this."""
         if self.stopping or not self._services.may_act():
             self.saw_stopping = True
             raise AttemptInterrupted
 
     def _raise_if_over(self) -> None:
-        """Raise where its end is reported: by now its attempt may be that of another generation."""
+        """Raise if its end is reported: a report now could be taken for one of the attempt's next generation."""
         if self.over:
             raise AttemptInterrupted
 
     @property
     def fails_by_itself(self) -> bool:
-        """True if an error of its code is not a result of being stopped."""
+        """True if an error of its code is not the result of a stop."""
         return not self.stopping or (self.patient and not self.saw_stopping)
 
     def stop(self, *, patient: bool = False) -> None:
-        """Ask it to stop at its next step; waits for the supervisor are interrupted.
+        """Ask it to stop at its next step; its waits are interrupted.
 
         Args:
-            patient: It is not stopped in another way if it comes to none.
+            patient: The next step may take any time; no grace period follows.
         """
         self.stopping = True
         self.patient = patient
@@ -442,7 +432,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
                 slot.fail(AttemptInterrupted())
 
     async def told_to_stop(self) -> None:
-        """Return once it is asked to stop and may be stopped before its next step; time stands still meanwhile."""
+        """Wait until it is asked to stop, unless the stop is patient."""
         if not self.stopping or self.patient:
             self._told_to_stop = anyio.Event()
             await self._told_to_stop.wait()
@@ -455,11 +445,11 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             self.later(GIVE_UP_MS, lambda: self._on_given_up(self))
 
     def later(self, delay_ms: int, call: Callable[[], None]) -> None:
-        """Call `call` after a while, unless the attempt has ended by then."""
+        """Call `call` after a delay, unless the attempt has ended by then."""
         self._timers.append(self._services.later(self.now_ms() + delay_ms, call))
 
     def close(self) -> None:
-        """Remove its live output and timers, and release the virtual clock; once."""
+        """Remove its live output and timers, and release the clock; does nothing the second time."""
         if self.over:
             return
         self.over = True

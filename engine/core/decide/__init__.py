@@ -1,7 +1,7 @@
-"""What a supervisor decides: a message and the state to events, one file per subject.
+"""Decides messages: a command, signal or follow-up and the state become events; one file per subject.
 
-Pure: time and one draw come in `ctx`; the state is only read. A command becomes events and `CommandApplied`, or
-`CommandRefused` with the reason and nothing else.
+Pure: time and one random draw come in `ctx`, and the state is only read. A command becomes events and `CommandApplied`,
+or `CommandRefused` and nothing else.
 """
 
 from collections.abc import Callable
@@ -136,6 +136,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, DecisionContext], list[Event]]] = {
 }
 """The handler of every signal and every followup."""
 
+# Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.
 escalations.ON_ANSWER["failure"] = failing.answered
 escalations.ON_ANSWER["doubt"] = escalations.settled
 escalations.ON_ANSWER["drain"] = swapping.drain_answered
@@ -157,9 +158,9 @@ ON_COMMAND[commands.Undo] = undo
 
 
 def decide(state: State, message: Order | Signal | FollowUp, ctx: DecisionContext) -> list[Event]:
-    """Return what happens because of `message`; `state` is left as it was.
+    """Return the events of `message`, without changing `state`.
 
-    `Refused` alone refuses a command. Whatever else a handler raises is a defect, and is raised here as it is.
+    `Refused` refuses a command. Every other exception is a defect and propagates.
     """
     if type(message) is Order:
         return stamped(state, _decide_order(state, message, ctx), ctx.now_ms)
@@ -167,10 +168,10 @@ def decide(state: State, message: Order | Signal | FollowUp, ctx: DecisionContex
 
 
 def carry_out(state: State, command: Command, ctx: DecisionContext) -> Decided:
-    """Return what a command does; `state` is left as it was.
+    """Return the events of a command, without changing `state`.
 
     Raises:
-        Refused: If it is not carried out, `BadValue` where a value in it cannot be.
+        Refused: If it is not carried out; `BadValue` if a value in it is invalid.
     """
     applied = ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
     stamped(state, applied.events, ctx.now_ms)
@@ -185,6 +186,7 @@ def _decide_order(state: State, order: Order, ctx: DecisionContext) -> list[Even
         ctx = changed(ctx, granted=order.granted, ended=order.ended, sender=order.sender)
     try:
         applied = carry_out(state, order.command, ctx)
+        # From the state before the command; after it the old values would be gone.
         inverse = inverse_of(state, order.command)
     except Refused as refusal:
         return [

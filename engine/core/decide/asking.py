@@ -1,7 +1,7 @@
-"""What attempts ask a person: asked once for each key, answered, given up. Why a tool may be called without asking.
+"""Decides on questions that attempts ask people, and on grants (standing permissions for tools).
 
-The answer is kept like the output of a step, under the key of what asked: an attempt that asks again, also one after a
-crash, finds the question that is open, or its answer. What a task asked ends with the task (`fold.completion`).
+An answer is kept like the output of a step, under the key of the question: a later attempt that asks under the same key
+finds the open question or its answer. Open questions of a task are closed when it ends (`fold.completion`).
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from engine.core.state import Agent, Grant, State
 
 ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
 ALLOWS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
-"""Answers that let a tool be called, or a program do what it asks."""
+"""Answers that permit the call of a tool, or the request of a program."""
 
 
 def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> list[Event]:
-    """Ask a person, unless that was asked or answered already."""
+    """Ask a person, unless the question is open or answered already."""
     found = live(state, signal)
     if found is None or found[1].stopping not in (None, "migrate"):
         return []
@@ -55,12 +55,13 @@ def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> lis
     grant = granted(state, agent.id, attempt.generation, str(signal.detail.get("tool")))
     if grant is None or signal.kind == "ask":
         return [asked]
-    said = ALLOW_ONCE if grant.allows else REJECT_ONCE  # a person said so while the attempt was about to ask
+    # The grant was given while this question was on its way: it covers the question as well.
+    said = ALLOW_ONCE if grant.allows else REJECT_ONCE
     return [asked, answered(asked, said, by="grant")]
 
 
 def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Event]:
-    """Withdraw the questions that an attempt no longer waits for."""
+    """Withdraw a question that the code of an attempt no longer waits for."""
     found = live(state, signal)
     if found is None or signal.key not in found[0].asks:
         return []
@@ -77,7 +78,7 @@ def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Eve
 
 
 def permitted(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
-    """Remember an answer that is for all calls of the tool, and give it to those that are asked about now."""
+    """Record a grant from an "always" answer, and answer the open questions that it covers."""
     if followup.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
         return []
     task = state.tasks.get(followup.subject)
@@ -105,13 +106,13 @@ def _is_asked_by(agent: Agent, detail: Mapping[str, JsonValue]) -> bool:
 
 
 def granted(state: State, agent_id: str, generation: int, tool: str) -> Grant | None:
-    """Return what a person said of all calls of a tool by an agent."""
+    """Return the grant for a tool of an agent's generation, if there is one."""
     wanted = (agent_id, generation, tool)
     return next((one for one in state.grants.values() if (one.agent_id, one.generation, one.tool) == wanted), None)
 
 
 def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> Decided:
-    """Take a grant back."""
+    """Revoke a grant."""
     found = state.grants.get(command.grant.removeprefix("@"))
     if found is None:
         raise Refused(f"there is no grant {command.grant!r}; there are: {', '.join(state.grants) or 'none'}")
@@ -124,5 +125,5 @@ def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> De
 
 
 def replied(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
-    """Let nothing follow from a reply: the attempt that asked has it."""
+    """Decide nothing: `TellAnswer` has told the attempt already."""
     return []

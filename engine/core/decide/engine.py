@@ -1,4 +1,4 @@
-"""The engine's own beginning and end, and moments that have come: what each kind of timer is for."""
+"""Decides on the start and end of the engine, and on timers that are due."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from engine.core.state import State, Timer
 
 
 def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> list[Event]:
-    """Take up what the engine before left: every attempt that was at work ended with it."""
+    """Begin an epoch, and end every attempt of the previous engine."""
     away = None if signal.bound is None else [agent.id for agent in bound_elsewhere(state, signal.bound)]
     started = EngineStarted(
         pid=signal.pid,
@@ -31,18 +31,19 @@ def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> lis
 
 
 def reconcile(state: State, ctx: DecisionContext) -> list[Event]:
-    """Return the end of every attempt that was at work; finished steps are kept by the fold."""
+    """Return the ends of all attempts of the previous engine; the fold keeps their finished steps."""
     tasks = [(task, task.attempt) for task in state.tasks.values()]
     return [event for task, attempt in tasks if attempt is not None for event in lost(state, task, attempt, ctx)]
 
 
 def engine_ends(state: State, signal: EngineEnds, ctx: DecisionContext) -> list[Event]:
-    """Say that the engine ends on purpose."""
+    """Record that the engine ends on purpose."""
     return [EngineStopped(reason=signal.reason)]
 
 
 def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Decided:
     """End the engine; open runs are suspended."""
+    # The command may have waited in the inbox while its engine crashed and another one started.
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to stop has ended already; this is another")
     stopped = EngineStopped(reason="stopped by command", final=True)
@@ -50,7 +51,7 @@ def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Deci
 
 
 def hand_over(state: State, command: HandOver, ctx: DecisionContext) -> Decided:
-    """End the engine for another to go on; the shell has looked for one, and let attempts come to their next step."""
+    """End the engine for a standby; `host.handover` has checked that there is one and wound down the attempts."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to hand over has ended already; this is another")
     stopped = EngineStopped(reason="handed over")
@@ -74,11 +75,11 @@ ON_TIMER: dict[str, OnTimer] = {
     "time": enforcement.time_due,
     "drain": swapping.drain_due,
 }
-"""The handler of every kind of timer; each leaves the timer dropped by what it decides."""
+"""The handler of every kind of timer; the events that it decides drop or replace the timer."""
 
 
 def timer_due(state: State, signal: TimerDue, ctx: DecisionContext) -> list[Event]:
-    """Decide what a timer was set for, unless it was taken back or set anew."""
+    """Decide on a timer, unless it was dropped or moved to later."""
     timer = state.timers.get(signal.timer_id)
     if timer is None or timer.due_ms > ctx.now_ms:
         return []

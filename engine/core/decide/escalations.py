@@ -1,8 +1,7 @@
-"""Questions to a person: asked, answered, closed by their default. Ended work asks no more (`fold.completion`).
+"""Escalations (questions to a person): answers, defaults, and tool calls in doubt.
 
-What an answer means is said where the question is asked: each kind of question has its handler in `ON_ANSWER`. Tool
-calls that were cut off before their end are *in doubt*: only a person says whether they happened. A tool that declares
-itself idempotent is never in doubt: it is simply called again.
+Each kind of question has its handler in `ON_ANSWER`, which the module that asks provides. A question is closed without
+an answer when its task ends (`fold.completion`).
 """
 
 from collections.abc import Callable
@@ -22,15 +21,15 @@ from engine.core.signals import ToolBegan, ToolRaised
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 
 REPLY = "reply"
-"""The answer to a question of an agent that has no options: what a person writes is its output."""
+"""The answer to a question without options; the text is its output."""
 
 OnAnswer: TypeAlias = Callable[[State, ActOnAnswer, DecisionContext], list[Event]]
 ON_ANSWER: dict[str, OnAnswer] = {}
-"""What follows from an answer, by the kind of the question; each subject adds its own when `decide` is put together."""
+"""Handlers of answers by kind of question, registered in `decide/__init__`."""
 
 
 def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
-    """Give a question, and those that are alike or named besides, the same answer."""
+    """Give a question the answer, and likewise the similar ones or those named in addition."""
     found = find_question(state, command.escalation)
     asked = {one.id: one for one in (found, *(find_question(state, target) for target in command.also))}
     if command.alike:
@@ -57,7 +56,7 @@ def _answered(found: Escalation, command: Answer) -> EscalationAnswered:
 
 
 def answered(found: Escalation | Escalated, said: str, *, by: str, output: JsonValue = None) -> EscalationAnswered:
-    """Return the event that answers a question, also one that is asked by an event of the same decision."""
+    """Return the event that answers a question, which may have been asked in the same decision."""
     return EscalationAnswered(
         escalation_id=found.escalation_id if isinstance(found, Escalated) else found.id,
         kind=found.kind,
@@ -79,22 +78,22 @@ def overdue(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
 
 
 def after_answer(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
-    """Let follow what an answer means."""
+    """Carry out an answer."""
     return ON_ANSWER[followup.kind](state, followup, ctx)
 
 
 OPTIONS = ["again", "ran", "fail"]
-"""It did not happen, and is called again; it happened, and its output is the one given; or the task fails."""
+"""Answers to a doubt: call the tool again, it ran with the given output, or fail the task."""
 
 
 def tool_began(state: State, signal: ToolBegan, ctx: DecisionContext) -> list[Event]:
-    """Write down that a tool is about to be called."""
+    """Record that a tool is about to be called."""
     found = live(state, signal)
     return [] if found is None else [of_attempt(ToolStarted, found[1], signal)]
 
 
 def tool_raised(state: State, signal: ToolRaised, ctx: DecisionContext) -> list[Event]:
-    """Write down that a call has ended, though badly."""
+    """Record that a tool call ended with an error."""
     found = live(state, signal)
     if found is None or signal.key not in found[0].calling:
         return []
@@ -103,7 +102,7 @@ def tool_raised(state: State, signal: ToolRaised, ctx: DecisionContext) -> list[
 
 
 def ask_doubt(state: State, followup: AskDoubt, ctx: DecisionContext) -> list[Event]:
-    """Ask a person about the first tool call of a task that has no end."""
+    """Ask a person about the first tool call of a task without a recorded end."""
     task = state.tasks.get(followup.task_id)
     if task is None or task.ended or task.attempt is not None or not task.calling or task.escalation_id is not None:
         return []
@@ -125,7 +124,7 @@ def ask_doubt(state: State, followup: AskDoubt, ctx: DecisionContext) -> list[Ev
 
 
 def settled(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
-    """Do with a task in doubt what a person says."""
+    """Carry out the answer to a task in doubt."""
     task, key = state.tasks.get(followup.subject), str(followup.detail.get("key"))
     if task is None or task.ended or key not in task.calling:
         return []

@@ -1,7 +1,4 @@
-"""Plans the graph of a request, and extends it after a built-in node has checked outputs.
-
-What comes after nothing but nodes that are left out is left out with them; what comes after something else too goes on.
-"""
+"""Plans the graph of a group, and extends it after a check."""
 
 from collections.abc import Iterable
 
@@ -24,7 +21,7 @@ from engine.core.values import StoredValue, TextRef
 
 
 def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mint | None = None) -> list[Event]:
-    """Turn a group into a graph, once it waits for nothing; groups that are planned at once share a `mint`."""
+    """Plan a group once nothing blocks it; groups planned in one decision share `mint`."""
     group = state.tasks.get(followup.task_id)
     if group is None or group.kind != "group" or group.status is not TaskStatus.WAITING:
         return []
@@ -38,6 +35,7 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
         return [_failed(group, broken.error or "")]
     category = state.runs[group.run_id].category
     text = followup.text
+    # Only some strategies read the request, which may have to be loaded from the journal first.
     if text is None and wants_text(supervisor, category):
         given = input_of(state, group)
         if not isinstance(given, str):
@@ -62,7 +60,7 @@ def plan_group(state: State, followup: PlanGroup, ctx: DecisionContext, mint: Mi
 
 
 def _waits(state: State, group: Task) -> bool:
-    """Return True while the run of a group waits for others."""
+    """Return True while the run of a group waits for other runs."""
     return bool(state.runs[group.run_id].after)
 
 
@@ -71,7 +69,7 @@ def _failed(group: Task, error: str) -> Event:
 
 
 def planned(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | None = None) -> tuple[Wiring, Drawn]:
-    """Return a new graph for those that take part.
+    """Return a new graph for the participants.
 
     Raises:
         Refused: If the strategy cannot make one.
@@ -99,7 +97,7 @@ def groups_in(state: State, supervisor: Supervisor) -> frozenset[str]:
 
 
 def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[Event]:
-    """Let the strategy of a graph go on from a verdict; what is being cancelled does not go on."""
+    """Let the strategy extend a graph after a verdict, unless the graph is being cancelled."""
     check = state.tasks.get(followup.check_id)
     if check is None or not check.role or check.parent_id is None or is_cancelled(state, check):
         return []
@@ -136,7 +134,7 @@ def grow_group(state: State, followup: GrowGroup, ctx: DecisionContext) -> list[
 
 
 def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
-    """Return a graph as its strategy made it, built-in nodes and all."""
+    """Return a graph in the form that its strategy sees, including built-in nodes."""
     tasks = [state.tasks[task_id] for task_id in group.children]
     names = names_in(state, supervisor, group)
     waiting = [task.id for task in tasks if task.status is TaskStatus.WAITING and not task.attempts]
@@ -157,7 +155,10 @@ def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
 
 
 def _item(state: State, check: Task, followup: GrowGroup, number: int) -> StoredValue:
-    """Return where an item stands: in the output that was looked at, or in the verdict where that was a text."""
+    """Return a reference to an item of the list, in the output that was checked or in the verdict.
+
+    By reference: copying the items into the event would store the list twice.
+    """
     said = followup.verdict if isinstance(followup.verdict, dict) else {}
     if "list" in said:
         return TextRef(seq=followup.seq, path=f"output.list.{number}")
@@ -168,10 +169,10 @@ def _item(state: State, check: Task, followup: GrowGroup, number: int) -> Stored
 
 
 def _with_dependents(state: State, skipped: Iterable[str]) -> list[str]:
-    """Return what is left out, with those that come after nothing else."""
+    """Return the skipped nodes, with the dependents that have no other predecessor."""
     left = list(dict.fromkeys(skipped))
     gone = set(left)
-    for task_id in left:  # grows as it goes
+    for task_id in left:  # the list grows while it is read
         for following_id in state.tasks[task_id].before:
             following = state.tasks[following_id]
             if following.ended or following_id in gone:
@@ -183,5 +184,5 @@ def _with_dependents(state: State, skipped: Iterable[str]) -> list[str]:
 
 
 def _is_check(state: State, task_id: str) -> bool:
-    """A question is no work that anybody could go on from."""
+    """Return whether a task is a finished check, whose verdict no dependent can use as input."""
     return state.tasks[task_id].kind == "check" and state.tasks[task_id].ended

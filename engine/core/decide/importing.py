@@ -1,4 +1,4 @@
-"""Decides on imported states: in one piece, or an archive in parts, so that other messages do not wait for it."""
+"""Decides on imports: a state in one piece, or an archive in parts, so that other messages are not delayed."""
 
 from msgspec import Raw
 
@@ -23,11 +23,11 @@ from engine.core.state import State
 from engine.core.transfer.importing import compact, raise_ids
 
 KINDS = ("agents", "supervisors", "runs", "tasks")
-"""What is counted for who asked."""
+"""Entities that are counted in the result."""
 
 
 def import_state(state: State, command: ImportState, ctx: DecisionContext) -> Decided:
-    """Refuse an order that reached the core without its archive: the shell reads archives first."""
+    """Refuse the order: the shell handles it before the core, unless it cannot read archives."""
     raise Refused("this engine cannot read archives here; import into a database with: quarterdeck import")
 
 
@@ -46,7 +46,7 @@ def archive_checked(state: State, signal: ArchiveChecked, ctx: DecisionContext) 
 
 
 def part_read(state: State, signal: PartRead, ctx: DecisionContext) -> list[Event]:
-    """Take a part of an archive, its ids above those that were given here."""
+    """Accept a part of an archive, with its ids raised above those in use here."""
     incoming = state.incoming
     if incoming is None or incoming.command_id != signal.order_id:
         return []
@@ -57,7 +57,7 @@ def part_read(state: State, signal: PartRead, ctx: DecisionContext) -> list[Even
 
 
 def state_ready(state: State, signal: StateReady, ctx: DecisionContext) -> list[Event]:
-    """Take in a checked state, or end an archive whose parts are all there."""
+    """Import a checked state, or complete an archive that came in parts."""
     if signal.order_id in state.commands:
         return []
     incoming = state.incoming
@@ -69,6 +69,7 @@ def state_ready(state: State, signal: StateReady, ctx: DecisionContext) -> list[
     except Refused as refusal:
         return [_refused(signal, refusal.code, refusal.reason)]
     document = signal.state
+    # Dense first: the ids are raised by the last numbers in use here, and gaps between them would stay for ever.
     if state.minted:
         brought = decode_state(document)
         compact(brought)
@@ -78,7 +79,7 @@ def state_ready(state: State, signal: StateReady, ctx: DecisionContext) -> list[
 
 
 def state_unusable(state: State, signal: StateUnusable, ctx: DecisionContext) -> list[Event]:
-    """Say why an archive was not imported."""
+    """Refuse the import of an archive with a reason."""
     if signal.order_id in state.commands:
         return []
     return [_refused(signal, "import_refused", signal.reason)]

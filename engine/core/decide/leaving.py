@@ -1,4 +1,4 @@
-"""Removes an agent, or a supervisor with everything under it: what becomes of its work, and when it leaves."""
+"""Decides on the removal of agents and supervisors, and on their work."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -29,7 +29,7 @@ from engine.core.values import counted
 
 
 def is_used(state: State, supervisor: Supervisor) -> bool:
-    """Return True while an open run or task is of `supervisor`."""
+    """Return True while an open run or task belongs to `supervisor`."""
     if any(run.supervisor_id == supervisor.id for run in state.runs.values()):
         return True
     return any(_is_of(task, {supervisor.id}) for task in state.tasks.values())
@@ -40,12 +40,12 @@ def _is_of(task: Task, supervisor_ids: set[str]) -> bool:
 
 
 def sent_away(state: State, supervisor: Supervisor, mode: Literal["drain", "abort"]) -> list[Event]:
-    """Return the events by which a supervisor and all below it begin to leave.
+    """Return the events by which a supervisor and its subtree begin to leave.
 
     Args:
-        state: Where it stands.
-        supervisor: Who is to leave.
-        mode: Whether its open work goes on to its end or is stopped.
+        state: The state.
+        supervisor: The supervisor to remove.
+        mode: Whether its open work is finished or stopped.
         ctx: The moment.
     """
     subtree = list(below_of(state, supervisor))
@@ -62,12 +62,12 @@ def sent_away(state: State, supervisor: Supervisor, mode: Literal["drain", "abor
 
 
 def _is_under(state: State, task: Task, supervisor_ids: set[str]) -> bool:
-    """Tell whether `task` is part of another task of these supervisors, with which it is stopped."""
+    """Return whether an ancestor of `task` belongs to these supervisors, so that stopping it stops `task` too."""
     return any(_is_of(above, supervisor_ids) for above in above_of(state, task) if above is not task)
 
 
 def own_tasks(state: State, agent: Agent) -> Iterator[Task]:
-    """Yield open tasks that only this agent may do and that are not at work on it: others may bring them yet."""
+    """Yield open tasks of the agent's own queue that it is not working on, including tasks that another agent runs."""
     key = own_queue(agent.id)
     for task in state.tasks.values():
         if task.queue == key and not task.ended and (task.attempt is None or task.attempt.agent_id != agent.id):
@@ -75,7 +75,7 @@ def own_tasks(state: State, agent: Agent) -> Iterator[Task]:
 
 
 def check_leaving(state: State, followup: CheckLeaving, ctx: DecisionContext) -> list[Event]:
-    """Let go an agent whose work is done; the agents of a supervisor of which nothing is open; then the supervisor."""
+    """Remove agents without work, then the agents of supervisors without work, then those supervisors."""
     events: list[Event] = []
     for one in state.leaving:
         agent = state.agents.get(one)
@@ -94,11 +94,12 @@ def check_leaving(state: State, followup: CheckLeaving, ctx: DecisionContext) ->
 
 
 def _left_over(state: State, agent: Agent, ctx: DecisionContext) -> list[Event]:
-    """Return what becomes of work that is for a few members, of whom `agent` is the last."""
+    """Return the events for tasks in queues of named members of whom `agent` is the last."""
     keys = {key for key in agent.queues if _is_last(state, agent, key)}
     tasks = [task for task in state.tasks.values() if task.queue in keys and not task.ended] if keys else []
     if not tasks:
         return []
+    # Each stand-in is chosen by its load, which includes the tasks that were moved before.
     scratch = Scratch(state, ctx)
     for task in tasks:
         scratch.take([elsewhere(scratch.state, scratch.state.tasks[task.id], agent)])
@@ -110,7 +111,7 @@ def _is_last(state: State, agent: Agent, key: str) -> bool:
 
 
 def elsewhere(state: State, task: Task, agent: Agent) -> Event:
-    """Return the event that gives a task of a leaving agent to another, or ends it where no other can do it."""
+    """Return the event that moves a task of a leaving agent to a stand-in, or ends it if there is none."""
     if task.queue is not None and task.queue.startswith("able:") and not _is_last(state, agent, task.queue):
         return requeued(task, task.queue, f"{agent.name} is removed")
     other = next(stand_ins(state, task, or_waits=True), None)
@@ -122,9 +123,9 @@ def elsewhere(state: State, task: Task, agent: Agent) -> Event:
 
 
 def _is_not_needed(state: State, task: Task) -> bool:
-    """Return True for a review that a graph goes on without, in its first round as in the later ones.
+    """Return True for a review without which the graph can go on.
 
-    A draft stands when its scorer is gone; work that has to be approved needs another reviewer.
+    A draft stands without its scorer; work that needs approval needs another reviewer.
     """
     following = [state.tasks[one] for one in task.before]
     asked = {one.check.what for one in following if one.check is not None}
@@ -134,12 +135,12 @@ def _is_not_needed(state: State, task: Task) -> bool:
 
 
 def requeued(task: Task, queue: str, reason: str) -> Event:
-    """Return the event that lets a task wait elsewhere."""
+    """Return the event that moves a task to another queue."""
     return TaskRequeued(task_id=task.id, queue=queue, reason=reason)
 
 
 def remove_member(state: State, command: RemoveMember, ctx: DecisionContext) -> Decided:
-    """Begin to remove an agent, or remove a supervisor that has nothing under it."""
+    """Begin to remove an agent, or remove a supervisor without members."""
     agent = find_member(state, command.target)
     if isinstance(agent, Supervisor):
         return _remove_supervisor(state, agent)
@@ -173,14 +174,14 @@ def _remove_supervisor(state: State, supervisor: Supervisor) -> Decided:
 
 
 def _away_from(state: State, task: Task, agent: Agent) -> Event:
-    """Return the event that takes a task from a leaving agent's queue; one that another is to bring stays there."""
+    """Return the event that moves a task out of a leaving agent's queue; one at work elsewhere goes to that agent."""
     if task.attempt is None or task.attempt.agent_id is None:
         return elsewhere(state, task, agent)
     return requeued(task, own_queue(task.attempt.agent_id), f"{agent.name} is removed")
 
 
 def requeue(state: State, followup: Requeue, ctx: DecisionContext) -> list[Event]:
-    """Give the work of an attempt that was stopped to another agent: the one it is for, or one that is able."""
+    """Move the task of a stopped attempt: to the agent it is for, its shared queue, or a stand-in."""
     task = state.tasks.get(followup.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.agent_id not in state.agents:
         return []

@@ -1,4 +1,4 @@
-"""Commands that bring whole trees: a team file, a supervisor with everything under it, another team in its place."""
+"""Decides on commands that bring whole trees: team files, declarations, new supervisors, replacements."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -54,11 +54,11 @@ _MODES = {
     "requeue": ("drain", "requeue"),
     "abort": ("abort", "abort"),
 }
-"""What a mode means for agents that are swapped, and for those that are removed."""
+"""For each mode of `replace_team`: the swap mode and the removal mode."""
 
 
 def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
-    """Make the team of a file; where one is there already, add what is new and change what differs."""
+    """Create the team of a file, or merge the file into the team that is there."""
     merge, root = _loading(state, command, ctx)
     is_new = root.id not in state.supervisors
     events: list[Event] = [
@@ -84,7 +84,7 @@ def load_team(state: State, command: LoadTeam, ctx: DecisionContext) -> Decided:
 
 
 def plan_of(state: State, command: LoadTeam, ctx: DecisionContext) -> list[Change]:
-    """Return what loading a team file would change; nothing where its team is not there yet.
+    """Return what loading a team file would change; nothing if the team does not exist yet.
 
     Raises:
         Refused: If it would be refused.
@@ -94,9 +94,10 @@ def plan_of(state: State, command: LoadTeam, ctx: DecisionContext) -> list[Chang
 
 
 def _loading(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[Merge, Supervisor]:
-    """Return what a file means for the team, and the root as it is then."""
+    """Return the merge of a team file, and the root as it will be."""
     check_tree(command.team)
     merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
+    # The same references may name other files in another folder, so trust given for the old one does not count.
     is_elsewhere = state.team is not None and state.team.path != command.path
     merge.take(trusted(state, named_in(command), ctx, anew=is_elsewhere))
     there = _loaded_root(state, command)
@@ -109,7 +110,7 @@ def _loading(state: State, command: LoadTeam, ctx: DecisionContext) -> tuple[Mer
 
 
 def _loaded_root(state: State, command: LoadTeam) -> Supervisor | None:
-    """Return the root that a file describes: by its name, else the one that the file at this path declared before."""
+    """Return the root that a file describes: by its name, else the only one that this file declared before."""
     named = root_declared(state, command.team.name)
     if named is not None or state.team is None or state.team.path != command.path:
         return named
@@ -118,14 +119,14 @@ def _loaded_root(state: State, command: LoadTeam) -> Supervisor | None:
 
 
 def root_declared(state: State, name: str) -> Supervisor | None:
-    """Return the root of this name; it may stand under another one since it was declared."""
+    """Return the root of this name, also if it was moved below another supervisor since it was declared."""
     named = [one for one in state.supervisors.values() if one.name == name]
     moved = (one for one in named if (was := state.declared.get(one.id)) is not None and was.parent_id == "")
     return next((one for one in named if one.parent_id is None), next(moved, None))
 
 
 def declare(state: State, command: Declare, ctx: DecisionContext) -> Decided:
-    """Make a member like a program declares it again; what was changed since is said in `conflicts`."""
+    """Merge a program's declaration of a member; differences are reported as `conflicts`."""
     merge = declaring(state, command, ctx)
     return Decided(
         events=merge.events,
@@ -135,10 +136,10 @@ def declare(state: State, command: Declare, ctx: DecisionContext) -> Decided:
 
 
 def declaring(state: State, command: Declare, ctx: DecisionContext) -> Merge:
-    """Return what a declaration means.
+    """Return the merge of a declaration.
 
     Raises:
-        Refused: If it cannot be.
+        Refused: If the declaration is invalid.
     """
     member = command.member
     terms = Terms(whole=False, on_conflict=command.on_conflict, settings=command.settings, scope="new")
@@ -177,7 +178,7 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: DecisionContext) -
 
 
 def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> Decided:
-    """Make what is under a supervisor like a description; its own name stays."""
+    """Replace everything under a supervisor by a description; its own name stays."""
     supervisor = find_supervisor(state, command.supervisor)
     if command.mode not in _MODES:
         raise Refused(f"no mode {command.mode!r}; there are {', '.join(_MODES)}")
@@ -200,7 +201,7 @@ def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> De
 
 
 def _depth(merge: Merge, supervisor: Supervisor) -> int:
-    """Return how deep the deepest level under a supervisor is, once all has happened."""
+    """Return the depth of the deepest level under a supervisor after the merge."""
     return depth_of(merge.state, supervisor) - 1 + height_of(merge.state, supervisor)
 
 
@@ -215,7 +216,7 @@ def _counts(events: Sequence[Event]) -> dict[str, int]:
 
 
 _BESIDES = ("supervisors_changed", "strategies_switched", "members_moved", "members_renamed", "agents_removed")
-"""What is said of a file that is loaded again besides the agents that it adds and swaps."""
+"""Counts that the summary of a reloaded file adds to those of agents."""
 
 
 _ONE = {"agents": "agent", "supervisors": "supervisor", "strategies": "strategy", "members": "member"}
@@ -237,14 +238,14 @@ def height_in(team: SupervisorSpec) -> int:
 
 
 def check_tree(team: SupervisorSpec, *, forming: bool = False) -> None:
-    """Refuse a tree that cannot be right: names twice, unknown strategy, missing participants or aggregator.
+    """Refuse an invalid tree: duplicate names, unknown strategy, missing participants or aggregator.
 
     Args:
         team: The tree.
-        forming: Members that it names may still be missing.
+        forming: Members named in settings may still be missing.
 
     Raises:
-        Refused: With the first thing that is wrong.
+        Refused: With the first fault.
     """
     strategy_named(team.mode)
     names = [member.name for member in team.members]

@@ -1,7 +1,7 @@
-"""Which member of the state each member of a description is.
+"""Matches the members of a description with those of the state.
 
-By its name where it is declared; else by where it was declared before it was moved; else, where a description is
-whole, by what it was declared as, or is: one that is not described any more and has the same spec was renamed or moved.
+A member is matched by name and place; else by the place where it was declared before it was moved; else, if the
+description is whole, by content: a member that is no longer described and has the same spec was renamed or moved.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from engine.core.spec import AgentSpec, digest, spec_hash
 from engine.core.state import Declaration, State
 
 Path: TypeAlias = tuple[str, ...]
-"""Names from the top of a description down to a member; the top itself is the empty one."""
+"""Names from the top of a description down to a member; the top itself is the empty path."""
 Described: TypeAlias = AgentSpec | SupervisorSpec
 
 
 def members_of(team: SupervisorSpec, path: Path = ()) -> Iterator[tuple[Path, Described]]:
-    """Yield every member of a description, each before those under it."""
+    """Yield every member of a description, parents first."""
     for member in team.members:
         yield (*path, member.name), member
         if isinstance(member, SupervisorSpec):
@@ -29,24 +29,24 @@ def members_of(team: SupervisorSpec, path: Path = ()) -> Iterator[tuple[Path, De
 
 
 class Matching:
-    """Finds the members of one description.
+    """Matches the members of one description.
 
     Args:
-        state: Where they are looked for.
+        state: The state.
         top_id: The supervisor that is described.
         team: The description.
     """
 
     def __init__(self, state: State, top_id: str, team: SupervisorSpec) -> None:
         self._state = state
-        # Supervisors first: whether an agent was moved away from one is known once that one is found.
+        # Supervisors first: whether an agent was moved away from a supervisor is known once that one is matched.
         self._described = dict(sorted(members_of(team), key=lambda one: isinstance(one[1], AgentSpec)))
         self.ids: dict[Path, str] = {(): top_id}
-        """Ids of those that are found, by the way to them in the description."""
+        """Ids of matched members, by their path in the description."""
         self._taken = {top_id}
 
     def by_place(self) -> None:
-        """Find those that stand where they are described, and those that were moved away from there.
+        """Match members that are where they are described, and those that were moved away from there.
 
         Raises:
             Refused: If an agent is described as a supervisor, or the other way round.
@@ -61,9 +61,9 @@ class Matching:
                     self._take(path, found)
 
     def by_content(self) -> None:
-        """Find those that are described elsewhere or by another name, among who is not described any more.
+        """Match described members with members that are no longer described and have the same content.
 
-        The name that a member was declared with counts before the one that it has now: a swapped member is found.
+        Declared content comes before present content, so that a member that was swapped since is found.
         """
         for kind, of_described, of_member in (
             (SupervisorSpec, _content, self._declared_content),
@@ -85,7 +85,7 @@ class Matching:
                     self._take(path, min(same, key=lambda one: self._farness(path, one)))
 
     def _was_removed(self, path: Path) -> bool:
-        """Return whether what is described was declared there before and then removed: it is no other member now."""
+        """Return whether a described member was removed since it was declared; then no other member replaces it."""
         above = self._state.declared.get(self.ids.get(path[:-1], ""))
         return above is not None and path[-1] in above.removed
 
@@ -96,7 +96,7 @@ class Matching:
         return _names(described(self._state, member_id))
 
     def _declared_content(self, member_id: str) -> str:
-        """Return `_content` of a member as it was declared last, as far as its description is still known."""
+        """Return `_content` of a member as last declared, as far as that is known."""
         state = self._state
         base = state.declared.get(member_id, Declaration())
         agent = state.agents.get(member_id)
@@ -108,12 +108,12 @@ class Matching:
         return digest([settings, below])
 
     def _farness(self, path: Path, member_id: str) -> tuple[bool, bool]:
-        """Prefer those that were only moved to those that were only renamed, and those to the rest."""
+        """Return a sort key that prefers members with the same name, then members in the same place."""
         above = parent_of(self._state, member_with(self._state, member_id))
         return member_name(self._state, member_id) != path[-1], getattr(above, "id", None) != self.ids.get(path[:-1])
 
     def _left(self) -> list[str]:
-        """Return the members that were declared and are not found; all of them where nothing was declared."""
+        """Return the declared members that are not matched yet; all members if nothing was declared."""
         state, top = self._state, self._state.supervisors[self.ids[()]]
         return [
             member_id
@@ -140,7 +140,7 @@ class Matching:
             self._taken.add(here)
 
     def _belongs_elsewhere(self, member_id: str) -> bool:
-        """Tell whether a member was moved here since it was declared, and is still described where it was."""
+        """Return whether a member was moved here since it was declared, and is still described in its old place."""
         declared = self._state.declared.get(member_id)
         if declared is None or not declared.parent_id:
             return False
@@ -158,7 +158,7 @@ class Matching:
 
 
 def _content(member: Described) -> str:
-    """Return a digest of an agent's spec, or of a supervisor with everything under it, but of its own name."""
+    """Return a digest of an agent's spec, or of a supervisor with its subtree, without its own name."""
     if isinstance(member, AgentSpec):
         return spec_hash(member.with_name("x"))
     settings = {name: digest(setting(member, name)) for name in SETTINGS}
@@ -166,7 +166,7 @@ def _content(member: Described) -> str:
 
 
 def _names(member: Described) -> str:
-    """Return a digest of the names of a supervisor and its members; empty of an agent, and where there are none."""
+    """Return a digest of the names of a supervisor and its members; empty for an agent or without members."""
     if isinstance(member, AgentSpec) or not member.members:
         return ""
     return digest([member.name, [one.name for one in member.members]])

@@ -25,15 +25,15 @@ ItemOf = Callable[[int], StoredValue]
 
 @fact
 class Drawn:
-    """A wiring whose nodes have ids."""
+    """The nodes of a wiring, with ids."""
 
     nodes: list[NodePlan]
     ids: dict[str, str]
-    """From the keys of the wiring to ids."""
+    """Ids by the keys of the wiring."""
     queues: list[QueueMade] = field(default_factory=list)
 
     def of(self, key: str) -> str:
-        """Return the id of a key; an id is its own."""
+        """Return the id of a key; ids map to themselves."""
         return self.ids.get(key, key)
 
     def all(self, keys: list[str]) -> list[str]:
@@ -43,10 +43,10 @@ class Drawn:
 
 
 def wired(name: str, nodes: Nodes) -> Wiring:
-    """Return what a strategy makes of `nodes`, checked.
+    """Return the validated wiring of a strategy for `nodes`.
 
     Raises:
-        Refused: If it makes something that cannot be drawn, or fails: it may be anybody's code.
+        Refused: If the wiring is invalid, or the strategy raises: it may come from another package.
     """
     try:
         wiring = strategy_named(name).wire(nodes)
@@ -59,10 +59,10 @@ def wired(name: str, nodes: Nodes) -> Wiring:
 
 
 def grown(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
-    """Return how a strategy goes on, checked.
+    """Return the validated growth of a graph after a verdict.
 
     Raises:
-        Refused: If it goes on in a way that cannot be drawn, or fails.
+        Refused: If the growth is invalid, or the strategy raises.
     """
     try:
         growth = strategy_named(name).grow(nodes, verdict)
@@ -85,11 +85,11 @@ def drawn(
     Args:
         state: The team.
         supervisor: Whose graph it is.
-        wiring: Checked.
-        wanted: Unstarted nodes that have no id yet, by their keys: for which member each is.
-        mint: Gives ids.
-        item_of: The item of the list that was looked at, by its number.
-        called: Members that the wiring names as they were called before, by that name.
+        wiring: A validated wiring.
+        wanted: Members of unstarted nodes without an id, by the keys of the nodes.
+        mint: Source of new ids.
+        item_of: Returns an item of the checked list by its number.
+        called: Ids of renamed members, by the former names that the wiring may still use.
 
     Raises:
         Refused: If a member is named that does not exist.
@@ -154,7 +154,7 @@ def _made(state: State, supervisor: Supervisor, made: Made, task_id: str, places
 
 
 class _Places:
-    """Where work waits that a strategy asks for by name, by capability, or from a few."""
+    """Places for nodes that a strategy requests by name, by capability, or from several named members."""
 
     def __init__(self, state: State, supervisor: Supervisor, called: Mapping[str, str]) -> None:
         self._state = state
@@ -184,7 +184,7 @@ class _Places:
         return self._members[name]
 
     def anybody(self, task_id: str, made: Made) -> NodePlan:
-        """Return a node that the first free one of several members takes."""
+        """Return a node that the first free of several members takes."""
         if made.able is not None:
             place = self._placed(made.able)
             if place.worker_id is not None:
@@ -204,7 +204,7 @@ class _Places:
         )
 
     def _placed(self, target: str) -> Place:
-        """Return where work for a name or a capability goes: near the supervisor first."""
+        """Return the place for a name or capability, searched from the supervisor outwards."""
         if target in self._called and self._called[target] in self._members.values():
             target = member_name(self._state, self._called[target])
         if target not in self._places:
@@ -215,7 +215,7 @@ class _Places:
         return self._places[target]
 
     def _queue_of(self, names: tuple[str, ...]) -> str:
-        """Return the queue that a few members share: the first free one takes the work; for a team, its agents do."""
+        """Return the queue shared by several named members; agents serve it on behalf of their teams."""
         if names not in self._queues:
             members = [self.member(name) for name in names]
             capability = f"{FEW}{', '.join(member_name(self._state, one) for one in members)}"

@@ -1,4 +1,4 @@
-"""What agents remember, and what models are told."""
+"""Decides on insights of agents and on parts of prompts."""
 
 from engine.core.decide.attempts import live
 from engine.core.decision_context import DecisionContext
@@ -9,7 +9,7 @@ from engine.core.state import State
 
 
 def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> list[Event]:
-    """Keep an insight of an agent, once for each step that wants it."""
+    """Store an insight of an agent, once for each step key."""
     found = live(state, signal)
     if found is None or signal.key in found[0].steps:
         return []
@@ -38,5 +38,5 @@ def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> l
 
 
 def part_told(state: State, signal: PartTold, ctx: DecisionContext) -> list[Event]:
-    """Write a part of a prompt once."""
+    """Record a part of a prompt, once for each content."""
     return [] if signal.hash in state.parts else [PartRecorded(hash=signal.hash, value=signal.value)]

@@ -1,8 +1,7 @@
-"""Makes what is under a supervisor like a description of it, all or nothing.
+"""Merges a description of a team into the state, all or nothing.
 
-One rule holds inside: each change is decided on a copy of the state that has taken the ones before it, by what decides
-the same change as a command. What is refused there is refused whole, and nothing has happened.
-See docs/semantics/changes.md.
+Each change is decided on a scratch copy of the state, by the code that decides the same change as a command. One
+refusal refuses the whole merge. See docs/semantics/changes.md.
 """
 
 from collections.abc import Sequence
@@ -43,19 +42,19 @@ from engine.core.team_plan import Difference
 
 @fact
 class Terms:
-    """How a description is taken."""
+    """How a description is merged."""
 
     whole: bool = True
-    """It describes everybody: who is not in it was renamed, moved or dropped."""
+    """The description is complete: members missing from it were renamed, moved or dropped."""
     declares: bool = True
-    """What it says is remembered as declared; only who was declared is dropped."""
+    """The description becomes the declared state; only declared members are dropped."""
     on_conflict: Winner = "declared"
     swaps: str = "drain"
-    """What becomes of attempts at work on agents whose spec is another."""
+    """Swap mode for agents whose spec changes."""
     removals: Literal["drain", "requeue", "abort"] | None = None
-    """What becomes of the work of members that are dropped; None keeps them."""
+    """Removal mode for dropped members; None keeps them."""
     settings: bool = True
-    """Supervisors that are there get its settings."""
+    """Apply the settings of the description to existing supervisors."""
     scope: Literal["open", "new"] = "open"
     """Whether graphs in progress follow a changed strategy."""
 
@@ -64,13 +63,13 @@ class Merge(Noted):
     """The events decided so far, and the state that they lead to.
 
     Args:
-        state: What is there; left as it is.
-        ctx: The moment.
-        terms: How the description is taken.
+        state: The state; it is not changed.
+        ctx: Time and grants of the decision.
+        terms: How the description is merged.
 
     Attributes:
-        changes: What happens, and what is left as it is although it is described otherwise.
-        ids: Of the members that are described, by the way to them.
+        changes: Changes that happen, and differences that are left as they are.
+        ids: Ids of the described members, by their path.
     """
 
     def __init__(self, state: State, ctx: DecisionContext, terms: Terms) -> None:
@@ -83,7 +82,7 @@ class Merge(Noted):
         self._otherwise: dict[str, Declaration] = {}
 
     def finish(self, top_id: str, team: SupervisorSpec) -> None:
-        """Decide everything that makes a supervisor like `team`.
+        """Decide the changes that make a supervisor equal to `team`.
 
         Raises:
             Refused: If any of it cannot be.
@@ -94,7 +93,7 @@ class Merge(Noted):
         self._end(top_id)
 
     def finish_member(self, above_id: str, member: Described) -> None:
-        """Decide everything that makes one member of a supervisor like `member`.
+        """Decide the changes that make one member of a supervisor equal to `member`.
 
         Raises:
             Refused: If any of it cannot be.
@@ -113,6 +112,7 @@ class Merge(Noted):
         self.ids = matching.ids
 
     def _end(self, top_id: str) -> None:
+        # Switches last: a strategy may name members that the merge has only now added or renamed.
         for wanted in self._switches:
             switch = SwitchStrategy(supervisor=at(wanted.id), scope=self._terms.scope)
             now = self.state.supervisors[wanted.id]
@@ -129,7 +129,7 @@ class Merge(Noted):
             must(depth_of(self.state, below) <= DEEPEST, f"supervisors go {DEEPEST} levels deep at most")
 
     def renew_code(self) -> None:
-        """Begin a generation of every agent whose code is another than it has; also of those that are not described."""
+        """Swap every agent whose code has changed, also agents that the description does not contain."""
         for agent in list(self.state.agents.values()):
             if agent.removing is None and not has_code(self.state, agent, self._ctx):
                 spec = self.state.spec_of(agent)
@@ -137,8 +137,6 @@ class Merge(Noted):
                 was, now = (digest(code)[:8] if code else None for code in codes)
                 self.note("swapped", agent.id, fields=[Difference(field="code", was=was, now=now)])
                 self._swap(agent, spec)
-
-    # One member
 
     def _supervisor(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
         supervisor = self.state.supervisors[supervisor_id]
@@ -213,7 +211,7 @@ class Merge(Noted):
         if isinstance(member, Agent):
             spec = self.state.spec_of(member).with_name(name)
             queues = able_queues_for(self.state, member.supervisor_id, spec, name, but=member)
-            items = (key for key in member.queues if is_of_few(key))  # those of its former name are for it all the same
+            items = (key for key in member.queues if is_of_few(key))  # queues that name it by its former name
             event = changed(event, spec=spec, queues=[*queues, *items])
         path = self.path_of(member_id)
         self.note("renamed", member_id, to=path[: len(path) - len(member.name)] + name)
@@ -270,7 +268,7 @@ class Merge(Noted):
             self.take([event])
 
     def _order(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
-        """Let members take part in the order in which they are described, before those that are not."""
+        """Order members as described, followed by those that are not described."""
         members = self.state.supervisors[supervisor_id].members
         described = [self.ids.get((*path, member.name), "") for member in team.members]
         ordered = [one for one in described if one in members]
@@ -293,11 +291,9 @@ class Merge(Noted):
         else:
             self.take([MembersOrdered(supervisor_id=supervisor_id, members=ordered)])
 
-    # Members without a description, and removed declarations
-
     def _dropped(self) -> list[str]:
-        """Return the members that are described no longer; those under them go with them."""
-        described = dict.fromkeys(self.ids.values())  # in their order: what is decided is the same in every process
+        """Return the members that are no longer described; their subtrees go with them."""
+        described = dict.fromkeys(self.ids.values())  # a dict, not a set: the order of events must be reproducible
         dropped = []
         for supervisor_id in [one for one in described if one in self.state.supervisors]:
             for member_id in self.state.supervisors[supervisor_id].members:
@@ -313,15 +309,17 @@ class Merge(Noted):
         return agent is None or agent.removing != self._terms.removals
 
     def _declare(self, dropped: Sequence[str]) -> None:
-        """Remember what is declared from now on."""
+        """Record the new declared state."""
         same: list[str] = []
         different: dict[str, Declared] = {}
         for path, member_id in self.ids.items():
             kept, base = self._kept(member_id), self.state.declared.get(member_id)
             if base is not None and not self._terms.whole:
-                kept = changed(kept, removed=list(base.removed))  # they may still be declared one by one
+                kept = changed(
+                    kept, removed=list(base.removed)
+                )  # later declarations of single members may restore them
             if base is not None and not path:
-                kept = changed(kept, parent_id=base.parent_id)  # the top is taken where it stands
+                kept = changed(kept, parent_id=base.parent_id)  # a description does not say where its top belongs
             if base == kept:
                 continue
             if kept == Declaration():
@@ -347,11 +345,11 @@ class Merge(Noted):
             self.take(remove_member(self.state, RemoveMember(target=at(agent.id), mode=mode), self._ctx).events)
 
     def _since(self, is_otherwise: bool) -> Winner | None:
-        """Return who wins, where something is not as it was declared last."""
+        """Return which side wins a conflict; None if there is no conflict."""
         return self._terms.on_conflict if is_otherwise and self._terms.declares and self._terms.settings else None
 
     def _keep(self, member_id: str, **values: Any) -> None:
-        """Remember what is declared of a member and not done."""
+        """Record declared values of a member that are not applied."""
         self._otherwise[member_id] = changed(self._kept(member_id), **values)
 
     def _kept(self, member_id: str) -> Declaration:
@@ -361,7 +359,7 @@ class Merge(Noted):
 def supervisor_added(
     team: SupervisorSpec, supervisor_id: str, parent_id: str | None, *, declared: bool
 ) -> SupervisorAdded:
-    """Return the event that makes a supervisor with nobody in it."""
+    """Return the event that creates a supervisor without members."""
     return SupervisorAdded(
         supervisor_id=supervisor_id,
         name=team.name,
@@ -374,7 +372,7 @@ def supervisor_added(
 def added(
     team: SupervisorSpec, parent_id: str | None, ctx: DecisionContext, mint: Mint, *, declared: bool
 ) -> list[Event]:
-    """Return the events that make a supervisor with everything under it."""
+    """Return the events that create a supervisor with its subtree."""
     supervisor_id = mint("s")
     events: list[Event] = [supervisor_added(team, supervisor_id, parent_id, declared=declared)]
     for member in team.members:

@@ -14,7 +14,7 @@ from engine.core.state import Agent, State, Supervisor
 
 
 def move(state: State, command: Move, ctx: DecisionContext) -> Decided:
-    """Move a member, whole; what it is at goes on."""
+    """Move a member with its subtree; its work goes on."""
     member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
     if isinstance(member, Agent):
         _must_have_room(state, parent)
@@ -77,13 +77,13 @@ def _agent_moved(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
 
 
 def _left_behind(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
-    """Place again what waits for a capability that only the moved agent had: with others there, or with the agent."""
+    """Place tasks again that wait for a capability that only the moved agent had in its old team."""
     before = state.supervisors[agent.supervisor_id]
     prefix = able_queue(before.id, "")
     events: list[Event] = []
     for key in agent.queues:
         if not key.startswith(prefix) or is_of_few(key) or state.queues[key].agents != [agent.id]:
-            continue  # a queue of a few members is placed again
+            continue  # queues of named members are handled by `PlaceAgain`
         capability = key[len(prefix) :]
         able = able_agents(state, before, capability, but=agent)
         if able:

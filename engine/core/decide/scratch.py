@@ -1,7 +1,6 @@
-"""A copy of the state to decide on, for commands that make several changes.
+"""A scratch copy of the state, for commands that make several changes: all of them happen, or none.
 
-One rule holds inside: each change is decided on the state that the changes before it lead to. If one is refused, the
-command is refused whole, and nothing has happened.
+Each change is decided on the state that the changes before it lead to.
 """
 
 from collections import OrderedDict
@@ -25,11 +24,11 @@ T = TypeVar("T")
 
 
 class Scratch:
-    """What has been decided so far, and the state that it leads to.
+    """The events decided so far, and the state that they lead to.
 
     Attributes:
         state: A copy of the state, with `events` folded into it.
-        events: What was decided, in order.
+        events: The events, in order.
     """
 
     def __init__(self, state: State, ctx: DecisionContext) -> None:
@@ -45,14 +44,14 @@ class Scratch:
 
 
 def scratch_of(state: State) -> State:
-    """Return a state that is equal to `state` and can be folded on without changing it.
+    """Return a copy of `state` that can be folded on.
 
-    Entities are copied when they are first looked at: a swap of two agents among ten thousand tasks copies few of them.
+    Entities are copied on first access: a swap of two agents among ten thousand tasks copies few of them.
     """
     scratch = State()
     for name in names(State):
         value = getattr(state, name)
-        if isinstance(value, OrderedDict | list):  # of ids, summaries and outcomes, which are never changed themselves
+        if isinstance(value, OrderedDict | list):  # ids, summaries and outcomes: their elements never change in place
             value = type(value)(value)
         else:
             value = _Copies(value) if isinstance(value, dict) else _copied(value)
@@ -61,7 +60,7 @@ def scratch_of(state: State) -> State:
 
 
 class _Copies(dict[str, T]):
-    """Entities of another state; each becomes a copy when it is first looked at."""
+    """Entities of another state, copied on first access."""
 
     __slots__ = ("_shared",)
 
@@ -103,11 +102,11 @@ class _Copies(dict[str, T]):
 
 
 _PLAIN = (int, str, tuple, type(None))
-"""What a container that begins with one of these holds is never changed itself."""
+"""Types that never change in place: a container whose first element is one of them is copied shallowly."""
 
 
 def _copied(value: Any) -> Any:
-    """Return a value that shares nothing with `value` that a fold changes."""
+    """Return a copy of `value` that shares no mutable part with it."""
     kind = type(value)
     if kind is dict or kind is OrderedDict:
         is_plain = isinstance(next(iter(value.values()), None), _PLAIN)
@@ -123,10 +122,10 @@ def _copied(value: Any) -> Any:
 
 
 class Noted(Scratch):
-    """What has been decided so far, the state that it leads to, and the same in notes.
+    """A scratch state that also notes the changes for a person.
 
     Attributes:
-        changes: What happens, and what is left as it is although it is described otherwise.
+        changes: Changes that happen, and differences that are left as they are.
     """
 
     def __init__(self, state: State, ctx: DecisionContext) -> None:
@@ -144,7 +143,7 @@ class Noted(Scratch):
         since: Literal["declared", "current"] | None = None,
         subject: Literal["agent", "supervisor"] | None = None,
     ) -> None:
-        """Write down a change; its member is in the state, or `path` and `subject` say which one it would be."""
+        """Note a change of a member, or of one that is not added, named by `path` and `subject`."""
         is_agent = member_id in self.state.agents
         self.changes.append(
             Change(

@@ -1,7 +1,7 @@
-"""What is set for a supervisor, by a command or by a description of its team, and the members that it names.
+"""Decides on settings of supervisors, and checks the members that settings name.
 
-A file, a command and a switch are held to the names at once. A program describes its team in any order; it is held to
-them when the team is whole: at the first request, or when its engine is kept.
+Files, commands and switches are checked at once. A program may describe its team in any order, so it is checked when
+the team is complete: at the first request, or when its engine is kept.
 """
 
 from collections.abc import Collection, Sequence
@@ -28,7 +28,7 @@ SETTINGS = (*OWN, "options")
 
 
 def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionContext) -> Decided:
-    """Change settings; what the command leaves out stays."""
+    """Change the settings that the command names."""
     supervisor = find_supervisor(state, command.supervisor)
     wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
     wanted = {name: value for name, value in wanted.items() if value is not None}
@@ -50,7 +50,7 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionCont
 
 
 def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> SupervisorChanged | None:
-    """Return the event that gives a supervisor what is wanted; None where it has all of that."""
+    """Return the event that changes settings to the wanted values; None if nothing differs."""
     now = {name: getattr(supervisor, name) for name in SETTINGS}
     after = now | wanted
     differs = [name for name in SETTINGS if name != "options" and after[name] != now[name]]
@@ -61,16 +61,16 @@ def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> Supervis
 
 
 def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:
-    """Return `options` with what is set in `by`; what is None or empty there stays."""
+    """Return `options` overlaid with the values of `by` that are neither None nor empty."""
     said = {name: getattr(by, name) for name in OPTIONS}
     return changed(options, **{name: value for name, value in said.items() if value not in (None, (), {})})
 
 
 def check_options(name: str, mode: str, options: SupervisorOptions, members: Collection[str]) -> None:
-    """Refuse options that cannot be right for a supervisor in this strategy; without members, names are not looked at.
+    """Refuse invalid options of a supervisor with this strategy; names are checked only if there are members.
 
     Raises:
-        Refused: With the first thing that is wrong.
+        Refused: With the first fault.
     """
     for strategy in options.strategies.values():
         strategy_named(strategy)
@@ -80,10 +80,10 @@ def check_options(name: str, mode: str, options: SupervisorOptions, members: Col
 
 
 def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOptions) -> None:
-    """Refuse a limit on depth that what is under a supervisor passes already.
+    """Refuse a limit on depth that the subtree of a supervisor exceeds already.
 
     Raises:
-        Refused: If it does.
+        Refused: If the limit is exceeded.
     """
     limit = options.limits.depth if options.limits is not None else None
     height = height_of(state, supervisor)
@@ -92,7 +92,7 @@ def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOp
 
 
 def check_whole(state: State) -> None:
-    """Return when every supervisor has the members that it names.
+    """Check that every supervisor has the members that it names.
 
     Raises:
         Refused: With the first that is missing.
@@ -103,7 +103,7 @@ def check_whole(state: State) -> None:
 
 
 def check_named(one: SupervisorSpec | Supervisor, members: Sequence[str]) -> None:
-    """Return when `members` holds everybody whom a supervisor, or a description of it, names.
+    """Check that `members` contains everybody whom a supervisor, or a description of it, names.
 
     Raises:
         Refused: With the first who is missing.

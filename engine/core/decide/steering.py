@@ -1,4 +1,4 @@
-"""Messages for conversations under way: whom they reach. A turn takes them as a recorded step (`runtimes.people`)."""
+"""Decides which tasks a message (steer) reaches. A turn takes it as a recorded step (`runtimes.people`)."""
 
 from engine.core.commands import Steer
 from engine.core.decision_context import DecisionContext
@@ -12,7 +12,7 @@ from engine.core.values import counted
 
 
 def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
-    """Keep a message for each conversation that it reaches, until the next turn of that takes it."""
+    """Store a message for each task that it reaches, until a turn of the task takes it."""
     if not command.text.strip():
         raise Refused("the message is empty; say what is to be different")
     subjects = reached(state, command.target)
@@ -36,12 +36,10 @@ def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
 
 
 def _hears(state: State, task: Task) -> bool:
-    """Tell whether a task has a next turn: an open one of an agent that is not run in a process of its own.
-
-    A task in a shared queue may become the work of a team, which has no turns.
-    """
+    """Return whether a task will take messages: it is open, and its agent does not run in a child process."""
     if task.kind != "agent" or task.ended or is_cancelled(state, task):
         return False
+    # In a shared queue: a team may take the task as a group, which has no turns.
     if task.attempt is None and task.worker_id is None:
         return False
     agent = state.agents.get(task.attempt.agent_id or "") if task.attempt is not None else None

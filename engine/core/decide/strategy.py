@@ -1,6 +1,5 @@
-"""Switches a coordination strategy while it is at work: finished nodes stay, the rest is rewired.
+"""Switches coordination strategies, also of graphs in progress, and tunes supervisors with `optimize`.
 
-A supervisor that was told to may change how it coordinates by itself, and takes back what made things worse.
 See docs/semantics/coordination.md.
 """
 
@@ -25,7 +24,7 @@ from engine.core.strategies import STRATEGIES, check_settings, settings_for, str
 
 
 def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext) -> Decided:
-    """Validate the whole change, then say it as one event."""
+    """Validate the whole change, then record it as one event."""
     event = switched(state, command)
     name = state.supervisors[event.supervisor_id].name
     kept = sum(len(change.kept) for change in event.groups)
@@ -42,15 +41,15 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: DecisionContext)
 
 
 def switched(state: State, command: SwitchStrategy) -> StrategySwitched:
-    """Return what a switch does to a supervisor and to its graphs in progress."""
+    """Return the switch of a supervisor and of its graphs in progress."""
     return switched_to(state, _wanted(state, find_supervisor(state, command.supervisor), command), command)
 
 
 def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> StrategySwitched:
-    """Return what makes a supervisor coordinate like `wanted`; of the command counts whose graphs are rewired and how.
+    """Return the event that makes a supervisor coordinate like `wanted`, rewiring graphs as the command says.
 
     Raises:
-        Refused: If a graph in progress cannot be.
+        Refused: If a graph in progress cannot be rewired.
     """
     current, mint = state.supervisors[wanted.id], Mint(state)
     in_progress = _groups(state, current, command)
@@ -72,10 +71,10 @@ def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> St
 
 
 def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Supervisor:
-    """Return the supervisor as it is to be.
+    """Return the supervisor as it will be.
 
     Raises:
-        Refused: If it cannot be so.
+        Refused: If the strategy or its settings are invalid for it.
     """
     mode = strategy_named(command.mode or current.mode).name
     settings = _settings(current, mode) if command.settings is None else dict(command.settings)
@@ -93,12 +92,12 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
         lead_of(state, wanted, lead)
     if mode == "delegate" and lead is None:
         raise Refused(_NO_LEAD.format(current.name))
-    aggregator_of(state, wanted, settings=settings_for(mode, settings, mode))  # refuses one that nobody can make
+    aggregator_of(state, wanted, settings=settings_for(mode, settings, mode))  # raises if the aggregator is missing
     return wanted
 
 
 def _settings(current: Supervisor, mode: str) -> dict[str, JsonValue]:
-    """Return the settings that stay by default: all if the strategy stays, else those for other strategies by name."""
+    """Return the settings to keep: all if the strategy stays, else only those under the name of a strategy."""
     kept = current.options.settings.items()
     return {
         key: value for key, value in kept if mode == current.mode or (key in STRATEGIES and isinstance(value, dict))
@@ -133,7 +132,7 @@ def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> li
 
 
 def tune(state: State, followup: Tune, ctx: DecisionContext) -> list[Event]:
-    """Look at a supervisor after one of its runs has ended."""
+    """Adjust the coordination of a supervisor after one of its runs has ended."""
     supervisor = state.supervisors.get(followup.supervisor_id)
     change = None if supervisor is None else next_change(state, supervisor)
     if supervisor is None or change is None:
@@ -168,7 +167,7 @@ def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: Deci
     else:
         kind, mode, balance = change.kind, "parallel", "performance"
     if kind == "parallel":
-        # Runs that are open go on as they are: what they are like is what the figures are compared with.
+        # `new`: open runs keep the old strategy, with whose figures the new one is compared.
         command = SwitchStrategy(supervisor=at(supervisor.id), mode=mode, scope="new")
         return switch_strategy(state, command, ctx).events
     return change_supervisor(state, _balanced(supervisor, balance), ctx).events

@@ -1,7 +1,7 @@
-"""Agents and their specs: added, registered, given other specialties, paused, resumed; how large a pool is.
+"""Decides on agents, specs, specialties, pause and resume, and the size of pools. Swaps are in `swapping`.
 
-A pool grows while too much waits for each instance, and shrinks while one has nothing to do. A decision adds one
-instance; a flood brings the next one in the same step, once the new one has taken what it can. Swaps: `swapping`.
+A decision adds one instance to a pool. Under a flood of tasks the next one follows in the same step, once the new
+instance has taken what it can.
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ def pause(state: State, command: Pause, ctx: DecisionContext) -> Decided:
 
 
 def resume(state: State, command: Resume, ctx: DecisionContext) -> Decided:
-    """Resume what was paused, and try again what failed."""
+    """Resume a paused object, and clear the error of a failed one."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
         must(found.paused, f"run {found.id} is not paused")
@@ -127,10 +127,10 @@ def _pausable(state: State, target: str) -> Agent | Supervisor | Run:
 
 
 def wanted(state: State, spec: AgentSpec | None, registered: str | None) -> AgentSpec:
-    """Return the spec that a command gives, itself or by its name in the registry.
+    """Return the spec of a command, given directly or by its name in the registry.
 
     Raises:
-        Refused: If it gives neither, or both, or there is none of that name.
+        Refused: If the command gives neither or both, or the name is unknown.
     """
     if spec is not None and registered is None:
         return spec
@@ -140,7 +140,7 @@ def wanted(state: State, spec: AgentSpec | None, registered: str | None) -> Agen
 
 
 def name_is_free(state: State, supervisor: Supervisor, name: str) -> None:
-    """Refuse a name that a member of `supervisor` has, and every name while that is being removed.
+    """Refuse a name that a member of `supervisor` has, and any name while the supervisor is being removed.
 
     Raises:
         DuplicateName: If one has it.
@@ -152,13 +152,13 @@ def name_is_free(state: State, supervisor: Supervisor, name: str) -> None:
 
 
 def must(condition: bool, otherwise: str) -> None:
-    """Refuse with the reason `otherwise` where the condition does not hold."""
+    """Raise `Refused(otherwise)` unless the condition holds."""
     if not condition:
         raise Refused(otherwise)
 
 
 def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent | None:
-    """Return who has to go before another agent can come; None while there is room.
+    """Return the agent to evict before another can be added; None while there is room.
 
     Raises:
         Refused: If the supervisor is full, and no member may be evicted.
@@ -177,7 +177,7 @@ def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent 
 
 
 def _may_go(state: State, supervisor: Supervisor, agent: Agent, wanted: set[str | None]) -> bool:
-    """Tell whether nothing is at work on an agent, nothing waits for it, and its supervisor does not name it."""
+    """Return whether an agent may be evicted: idle, waited for by no task, and not named by its supervisor."""
     if agent.running or agent.parked or agent.stuck or agent.removing is not None:
         return False
     if own_queue(agent.id) in wanted or any(_needs(state, key, agent) for key in agent.queues if key in wanted):
@@ -191,7 +191,7 @@ def _needs(state: State, key: str, agent: Agent) -> bool:
 
 
 def change_capabilities(state: State, command: ChangeCapabilities, ctx: DecisionContext) -> Decided:
-    """Give an agent other specialties; the tasks that it takes by capability follow."""
+    """Change the specialties of an agent, and with them its capability queues."""
     agent = find_agent(state, command.agent)
     if agent.removing is not None:
         raise Refused(f"{agent.name} is being removed; add an agent instead")
@@ -226,7 +226,7 @@ def change_capabilities(state: State, command: ChangeCapabilities, ctx: Decision
 
 
 def with_specialties(spec: AgentSpec, specialties: Sequence[str]) -> AgentSpec:
-    """Return a copy of `spec` that claims something else."""
+    """Return a copy of `spec` with other specialties."""
     return changed(spec, specialties=tuple(specialties))
 
 
@@ -242,17 +242,18 @@ def _has(words: Sequence[str], word: str) -> bool:
 
 
 def mended(member: Agent | Supervisor) -> list[Event]:
-    """Return what lets a member work again that cannot: its code, its circuit and its failure are looked at anew."""
+    """Return the events that clear the error and the circuit of a member."""
     if isinstance(member, Supervisor):
         return [] if member.error is None else [SupervisorMended(supervisor_id=member.id)]
     events = closed_by_hand(member)
+    # Not cleared here: only the shell can tell whether the code works now, and reports it.
     if member.error is not None or member.away:
         events.append(AgentCheckAsked(agent_id=member.id))
     return events
 
 
 def failed_above(state: State, supervisor: Supervisor) -> Supervisor | None:
-    """Return the supervisor, from this one up, that has failed and takes nothing; None where none has."""
+    """Return the nearest failed supervisor from this one upwards, if any."""
     return next((one for one in above_of(state, supervisor) if one.error is not None), None)
 
 
@@ -268,7 +269,7 @@ def must_work(state: State, supervisor: Supervisor) -> None:
 
 
 def look_at_pool(state: State, followup: LookAtPool, ctx: DecisionContext) -> list[Event]:
-    """Add an instance to a pool that has to grow, or begin to watch one that has nothing to do."""
+    """Add an instance to a pool that has to grow, or set the idle timer."""
     agent = state.agents[followup.agent_id]
     if must_grow(state, agent):
         waiting, instances = waiting_for(state, agent), "instance" if agent.size == 1 else "instances"
@@ -280,7 +281,7 @@ def look_at_pool(state: State, followup: LookAtPool, ctx: DecisionContext) -> li
 
 
 def watched(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
-    """Take an instance away that has had nothing to do all the time; else watch on, or no more."""
+    """Remove an instance that was idle for `idle_s`; otherwise move or drop the idle timer."""
     agent = state.agents[timer.subject]
     if agent.idle_ms is None:
         return [PoolWatched(agent_id=agent.id, due_ms=None)]

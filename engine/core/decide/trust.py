@@ -1,7 +1,7 @@
-"""Code that a spec refers to is imported only where the one who runs the engine has allowed it.
+"""Decides on trust in code: a reference is imported only if the user who runs the engine has allowed it.
 
-No command says what is trusted: the shell looks that up and passes it in (`DecisionContext.granted`). The decision is
-journaled, so that it need not be looked up again.
+Commands carry no trust. The shell looks it up in the user's list and passes it in (`DecisionContext.granted`); the
+decision is journaled.
 """
 
 from collections import ChainMap
@@ -19,10 +19,10 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, ane
     """Return the event that records new trust, if there is any.
 
     Args:
-        state: What is trusted already.
-        specs: What is to be imported.
-        ctx: What is granted with the order.
-        anew: What was trusted before does not count: the code may stand elsewhere now.
+        state: The state, with references trusted before.
+        specs: Specs whose code is to be imported.
+        ctx: References granted with the order.
+        anew: Ignore earlier trust, because the references may name other files now.
 
     Raises:
         NotTrusted: If a spec refers to code that is neither trusted nor granted.
@@ -31,7 +31,7 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, ane
 
 
 def has_code(state: State, agent: Agent, ctx: DecisionContext, spec: AgentSpec | None = None) -> bool:
-    """Return whether an agent is of the code that is trusted now for `spec`, by default its own."""
+    """Return whether an agent runs the code that is trusted now for `spec`, by default its own."""
     now = code_of(ChainMap({**ctx.granted}, state.trusted), spec or state.spec_of(agent))
     return state.code.get(agent.id, NO_CODE)[0] == now
 

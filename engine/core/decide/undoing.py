@@ -1,4 +1,4 @@
-"""Taking a command back, where what it changed is as it left it. What takes which command back: `queries.undoing`."""
+"""Decides on `Undo`: a command can be undone while what it changed is unchanged since. Inverses: `queries.undoing`."""
 
 from engine.core.commands import Undo
 from engine.core.errors import Refused
@@ -11,10 +11,10 @@ KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves
 
 
 def undone(state: State, command: Undo) -> tuple[str, Undoable]:
-    """Return the id of the command that is to be taken back, and what is known of it.
+    """Return the id and the record of the command to undo.
 
     Raises:
-        Refused: If it cannot be, or what it changed has changed since.
+        Refused: If it cannot be undone, or what it changed has changed since.
     """
     if command.command_id is None:
         if not state.undoable:
@@ -42,7 +42,7 @@ def _why_not(state: State, command_id: str) -> str:
 
 
 def undo_event(command_id: str, found: Undoable, decided: Decided) -> Decided:
-    """Return what taking a command back does."""
+    """Return the decision on an `Undo`, made of the decision on the inverse command."""
     return Decided(
         events=[*decided.events, CommandUndone(command_id=command_id, command=found.command)],
         summary=f"undid {found.command}: {decided.summary}",

@@ -1,4 +1,4 @@
-"""Fold: what the runs of a conversation leave to those after them."""
+"""Fold: the memory of conversations, from finished runs to later ones."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from engine.core.values import StoredValue, stored_value
 
 
 def join(state: State, run: Run) -> None:
-    """Let a new run remember what its conversation holds by now."""
+    """Fix what a new run remembers: the runs of its conversation that have ended by now."""
     if run.conversation is None:
         return
     conversations = state.supervisors[run.supervisor_id].conversations
@@ -28,7 +28,9 @@ def join(state: State, run: Run) -> None:
     conversation.open += 1
     run.remembers = conversation.ended
     for exchange in _seen(conversation, run):
+        # Counted, because an exchange must stay as long as an open run may still show it to a model.
         exchange.readers += 1
+    # The dict is in order of use, so the first one without an open run is the least recently used.
     if len(conversations) > CONVERSATIONS:
         oldest = next((name for name, one in conversations.items() if not one.open), None)
         if oldest is not None:
@@ -58,7 +60,7 @@ def leave(state: State, run: Run, event: RunFinished) -> None:
 
 
 def utterances(state: State, task: Task, said: Sequence[Said]) -> list[Utterance]:
-    """Return what was said in a task that has ended, as its event refers to it."""
+    """Return the utterances of a finished task, with contents by reference where possible."""
     return [
         Utterance(role=one.role, content=_content(state, task, one, place), call_id=one.call_id)
         for place, one in enumerate(said)
@@ -83,7 +85,7 @@ def _outcome(state: State, run: Run) -> Task:
 
 
 def _placed(state: State, run: Run) -> list[str]:
-    """Return the members that had a place in a graph of a run; who was only asked by another had none."""
+    """Return the members that had a node in a graph of a run, without those that only got delegated work."""
     tasks = [state.tasks[task_id] for task_id in run.tasks if task_id != run.root_id]
     return list(
         dict.fromkeys(one.worker_id for one in tasks if one.worker_id and not one.asked_by and not one.call_key)
@@ -91,7 +93,7 @@ def _placed(state: State, run: Run) -> list[str]:
 
 
 def _shorten(conversation: Conversation) -> None:
-    """Keep the newest messages; what an open run remembers stays as it is, because its next attempt is told it too."""
+    """Drop all but the newest messages, except those that an open run remembers and its next attempt must see again."""
     left = UTTERANCES
     for number in sorted(conversation.exchanges, reverse=True):
         exchange = conversation.exchanges[number]
@@ -99,7 +101,7 @@ def _shorten(conversation: Conversation) -> None:
             exchange.said = []
         left -= len(exchange.said)
         if any(one.role == "summary" for one in exchange.said):
-            left = 0  # it tells what was said before it
+            left = 0  # a summary replaces everything before it
 
 
 def _seen(conversation: Conversation, run: Run) -> list[Exchange]:

@@ -1,7 +1,6 @@
-"""Fold: what was declared of members, and what became different since.
+"""Fold: differences between the team and its last declaration.
 
-A change is remembered by what was there before it; one that restores that is forgotten again. So what stands here is
-exactly what differs from the last declaration.
+A change records the declared value; a change back to it removes the record. So exactly the differences are kept.
 """
 
 from collections.abc import Sequence
@@ -14,11 +13,11 @@ from engine.core.spec import digest
 from engine.core.state import Declaration, State, Supervisor
 
 MOST_REMOVED = 1000
-"""How many removed members of one supervisor are remembered."""
+"""Limit on remembered names of removed members of one supervisor."""
 
 
 def declare(state: State, member_id: str, name: str, parent_id: str | None) -> None:
-    """A member is added as it is declared."""
+    """Record that a member is added as declared."""
     state.declared[member_id] = Declaration()
     above = state.declared.get(parent_id or "")
     if above is not None and name in above.removed:
@@ -26,7 +25,7 @@ def declare(state: State, member_id: str, name: str, parent_id: str | None) -> N
 
 
 def forget_declared(state: State, member_id: str, name: str, parent_id: str | None) -> None:
-    """A member is removed; the supervisor under which it was declared remembers that."""
+    """Record that a declared member is removed, at the supervisor under which it was declared."""
     declared = state.declared.pop(member_id, None)
     if declared is None:
         return
@@ -36,12 +35,12 @@ def forget_declared(state: State, member_id: str, name: str, parent_id: str | No
 
 
 def digests(state: State, supervisor: Supervisor, names: Sequence[str]) -> dict[str, str]:
-    """Return digests of settings that are about to change, where it matters."""
+    """Return digests of settings that are about to change; none if the supervisor is not declared."""
     return {name: digest(setting(supervisor, name)) for name in names} if supervisor.id in state.declared else {}
 
 
 def settings_changed(state: State, supervisor: Supervisor, before: dict[str, str]) -> None:
-    """Remember what settings were, by the digests of before they changed."""
+    """Record the declared digests of changed settings."""
     for name, was in before.items():
         declared = state.declared[supervisor.id].settings
         now = digest(setting(supervisor, name))
@@ -50,7 +49,7 @@ def settings_changed(state: State, supervisor: Supervisor, before: dict[str, str
 
 
 def spec_changed(state: State, agent_id: str, was: str, now: str) -> None:
-    """Remember which spec an agent was declared with."""
+    """Record the declared spec of an agent whose spec has changed."""
     declared = state.declared.get(agent_id)
     if declared is not None:
         before = was if declared.spec is None else declared.spec
@@ -58,14 +57,14 @@ def spec_changed(state: State, agent_id: str, was: str, now: str) -> None:
 
 
 def order_changed(state: State, supervisor_id: str) -> None:
-    """Remember that members of a supervisor stand in another order than they were declared in."""
+    """Record that the members of a supervisor are no longer in declared order."""
     declared = state.declared.get(supervisor_id)
     if declared is not None:
         declared.settings[ORDER] = ""
 
 
 def parent_changed(state: State, member_id: str, was: str | None, now: str) -> None:
-    """Remember under which supervisor a member was declared."""
+    """Record the declared supervisor of a member that was moved."""
     declared = state.declared.get(member_id)
     if declared is not None:
         before = (was or "") if declared.parent_id is None else declared.parent_id

@@ -1,4 +1,4 @@
-"""Fold: the engine, commands, what was loaded or imported."""
+"""Fold: start and stop of the engine, outcomes of commands, team files, trust, imports."""
 
 from engine.core.events import (
     CommandApplied,
@@ -29,6 +29,7 @@ def _engine_started(state: State, event: EngineStarted) -> None:
         started_ms=event.at_ms,
         processes=event.processes,
     )
+    # An import in parts ends with its engine; the next one starts it again from the command.
     state.incoming = None
     tell_all(state)
     for run in state.runs.values():
@@ -36,6 +37,7 @@ def _engine_started(state: State, event: EngineStarted) -> None:
     for agent in state.agents.values():
         agent.pace = 0
         away = agent.away if event.away is None else agent.id in event.away
+        # Leftover threads have ended with their process.
         if agent.stuck or away != agent.away:
             agent.stuck, agent.away = 0, away
             refresh_agent(state, agent)
@@ -59,7 +61,7 @@ def _references_trusted(state: State, event: ReferencesTrusted) -> None:
 
 
 def _remember(state: State, command_id: str, outcome: Outcome) -> None:
-    """Keep the outcome, so that the same command is never carried out twice."""
+    """Record the outcome of a command, so that a duplicate is not carried out."""
     state.commands[command_id] = outcome
     while len(state.commands) > OUTCOMES:
         state.commands.popitem(last=False)
@@ -87,7 +89,7 @@ def _command_refused(state: State, event: CommandRefused) -> None:
 
 
 def _signal_dropped(state: State, event: SignalDropped) -> None:
-    """Change nothing: the event is there to be read."""
+    """Change nothing: the event only informs readers of the journal."""
 
 
 HANDLERS: Handlers = {

@@ -1,4 +1,4 @@
-"""Fold: questions to a person, and tool calls that have begun and may be without an end."""
+"""Fold: escalations, and tool calls that have begun."""
 
 from engine.core.events import (
     DoubtSettled,
@@ -17,7 +17,7 @@ from engine.core.values import stored_value
 
 
 def doubt(state: State, task: Task) -> None:
-    """Let a task wait for a person: a tool of it may have been called."""
+    """Put a task in doubt: a tool call of it may or may not have happened."""
     dequeue(state, task)
     task.status = TaskStatus.IN_DOUBT
 
@@ -54,7 +54,7 @@ def _escalated(state: State, event: Escalated) -> None:
         asked_ms=event.at_ms,
         detail=dict(event.detail),
     )
-    drop_timer(state, event.kind, event.subject)  # the moment that asked has come
+    drop_timer(state, event.kind, event.subject)  # the timer that caused the question, for example `drain`
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
         task.asks = put(task.asks, str(event.detail["key"]), event.escalation_id)

@@ -1,4 +1,4 @@
-"""Fold: failed tasks given to others or tried anew, circuits of agents that keep failing, agents started anew."""
+"""Fold: failovers and retries of failed tasks, circuits, restarts."""
 
 from engine.core.events import (
     AgentCheckAsked,
@@ -20,16 +20,16 @@ from engine.core.state import Agent, State, Task, TaskStatus
 
 
 def attempt_began(state: State, agent: Agent, task: Task) -> None:
-    """Remember the attempt that a half-open circuit lets through; no other is."""
+    """Make an attempt the probe of a half-open circuit, which lets no other through."""
     if agent.circuit == "half_open" and agent.probe is None:
         agent.probe = task.id
         refresh_agent(state, agent)
 
 
 def give_up_probe(state: State, agent: Agent, task: Task) -> None:
-    """Let another attempt through where the one that was let through has ended or waits for work that it delegated.
+    """End the probe of a half-open circuit when it has ended or waits for delegated work.
 
-    That work may be the agent's own: it would wait for the circuit, and the circuit for it.
+    That work may be for the same agent: it would wait for the circuit, and the circuit for it.
     """
     if agent.probe == task.id:
         agent.probe = None
@@ -37,13 +37,13 @@ def give_up_probe(state: State, agent: Agent, task: Task) -> None:
 
 
 def count_failure(agent: Agent, task: Task) -> None:
-    """Count a failed attempt; of an open circuit only the one that was let through counts."""
+    """Count a failed attempt; while the circuit is not closed, only the probe counts."""
     if agent.circuit == "closed" or agent.probe == task.id:
         agent.failures_in_a_row += 1
 
 
 def shut_no_more(state: State, agent: Agent) -> None:
-    """Begin anew with a closed circuit."""
+    """Close the circuit and reset its counts."""
     agent.failures_in_a_row = 0
     agent.circuit, agent.cool_s, agent.probe = "closed", None, None
     drop_timer(state, "circuit", agent.id)
@@ -97,11 +97,11 @@ def _supervisor_mended(state: State, event: SupervisorMended) -> None:
 
 
 def _agent_check_asked(state: State, event: AgentCheckAsked) -> None:
-    """Change nothing: what is found is said by `AgentMended` or `AgentBroke`."""
+    """Change nothing: `AgentMended` or `AgentBroke` reports the result."""
 
 
 def _place(state: State, task: Task, queue: str) -> None:
-    """Let a task wait in a queue; where it came from is remembered once one agent alone may take it."""
+    """Move a task to a queue; a capability queue that it leaves is remembered, so that a retry can return there."""
     dequeue(state, task)
     if (task.queue or "").startswith("able:") and not queue.startswith("able:"):
         task.came_from = task.queue

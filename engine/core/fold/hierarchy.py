@@ -1,4 +1,4 @@
-"""Fold: members moved, supervisors changed and leaving, pools resized."""
+"""Fold: members moved, renamed and ordered; supervisors changed, tuned and leaving; pools resized."""
 
 from engine.core.events import (
     CoordinationTuned,
@@ -45,7 +45,7 @@ def _member_moved(state: State, event: MemberMoved) -> None:
 
 
 def _leave_shared_queues(state: State, moved: Supervisor) -> None:
-    """Take agents out of the queues of supervisors that they no longer stand below."""
+    """Remove agents from shared queues of supervisors that are no longer above them."""
     for team in below_of(state, moved):
         above = {one.id for one in above_of(state, team)}
         for agent in agents_in(state, team):
@@ -58,6 +58,7 @@ def _member_renamed(state: State, event: MemberRenamed) -> None:
     agent = state.agents.get(event.member_id)
     above_id = state.supervisors[event.member_id].parent_id if agent is None else agent.supervisor_id
     for group in state.tasks.values():
+        # Settings of graphs in progress keep using the former name, so those graphs remember who it is.
         is_planned = group.mode is not None and group.worker_id == above_id and not group.ended
         if is_planned and event.member_id not in group.called.values():
             group.called = put(group.called, event.previous, event.member_id)

@@ -1,4 +1,4 @@
-"""Fold: a whole state that comes in from an archive, in parts."""
+"""Fold: import of a state, in one piece or in parts."""
 
 from engine.core.events import ImportBegan, PartImported, StateImported, SummariesImported
 from engine.core.fold.accounting import follow_deadline, note_run, note_spec, note_supervisor
@@ -21,7 +21,7 @@ def begin_import(state: State, event: ImportBegan) -> None:
 
 
 def take_part(state: State, event: PartImported) -> None:
-    """Put a part beside those before it."""
+    """Add a part to those received so far; the team is not changed yet."""
     incoming = state.incoming
     assert incoming is not None
     if event.texts:
@@ -31,13 +31,13 @@ def take_part(state: State, event: PartImported) -> None:
 
 
 def take_summaries(state: State, event: SummariesImported) -> None:
-    """Put finished runs beside the parts before them."""
+    """Add finished runs to the parts received so far."""
     assert state.incoming is not None
     state.incoming.state.finished += state_from(event.state, state.seq).finished
 
 
 def end_import(state: State, event: StateImported) -> None:
-    """Take in all parts, and what this event carries."""
+    """Add all parts, and the state that this event carries, to the team."""
     last = state_from(event.state, state.seq)
     if state.incoming is not None:
         _gather(last, state.incoming.state)
@@ -52,12 +52,12 @@ def _gather(into: State, part: State) -> None:
 
 
 def fold_import(state: State, imported: State, *, paused: bool) -> None:
-    """Add everything of `imported` to `state`, where none of its ids is in use.
+    """Add everything of `imported` to `state`, in which none of its ids is in use.
 
     Args:
-        state: The state that an import was decided for; its time is the time of the import.
-        imported: What `state_from` returned; it is used up.
-        paused: Whether its runs wait for the operator.
+        state: The state of the team, at the time of the import.
+        imported: The result of `state_from`; its entities become part of `state`.
+        paused: Whether its open runs are paused.
     """
     for letter, number in imported.minted.items():
         state.minted[letter] = max(number, state.minted.get(letter, 0))
@@ -76,7 +76,7 @@ def fold_import(state: State, imported: State, *, paused: bool) -> None:
 
 
 def _take_specs(state: State, imported: State) -> None:
-    """Add specs; a name that is in the registry already keeps the spec that it has here."""
+    """Add specs; names that are in the registry keep their present spec."""
     for name, key in imported.registry.items():
         state.registry.setdefault(name, key)
     used = {key for agent in imported.agents.values() for key in (agent.spec, agent.previous)}
@@ -96,7 +96,7 @@ def _add_totals(state: State, imported: State) -> None:
 
 
 def _take_up(state: State, imported: State, *, paused: bool) -> None:
-    """Set timers by the clock here, and let what is ready stand in its queue."""
+    """Set timers relative to the present time, rebuild derived fields, and queue ready tasks."""
     for kind in LETTERS.values():
         for entity_id in getattr(imported, kind):
             note(state, entity_id)
@@ -136,7 +136,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         refresh_agent(state, agent)
     for task in imported.tasks.values():
         if task.kind == "group" and not task.ended:
-            task.begun_ms = task.created_ms  # by another clock: how long it took to begin cannot be said
+            task.begun_ms = task.created_ms  # measured by another clock, so it must not count as overhead
         if task.kind == "agent" and is_ready(task):
             enqueue(state, task)
     tell_all(state)

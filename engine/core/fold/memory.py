@@ -1,4 +1,4 @@
-"""Fold: what agents remember, and where parts of prompts stand."""
+"""Fold: insights of agents, and parts of prompts."""
 
 from engine.core.events import PartRecorded, Remembered
 from engine.core.fold.timers import Handlers, note
@@ -25,7 +25,7 @@ def _remembered(state: State, event: Remembered) -> None:
 
 
 def forget_insights(state: State, agent: Agent) -> None:
-    """Drop what an agent that goes remembers."""
+    """Drop the insights of an agent that is removed."""
     for insight_id in agent.insights:
         del state.insights[insight_id]
 

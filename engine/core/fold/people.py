@@ -1,4 +1,4 @@
-"""Fold: messages for work under way, and what was granted for all calls of a tool."""
+"""Fold: messages to tasks, and grants for tools."""
 
 from engine.core.events import GrantGiven, GrantRevoked, Steered
 from engine.core.fold.timers import Handlers, note

@@ -1,4 +1,4 @@
-"""What every fold handler uses: the shape of a table of handlers, ids that are taken, timers set and dropped."""
+"""Shared by all fold handlers: the type of handler tables, ids in use, timers."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -6,35 +6,35 @@ from typing import Any, TypeAlias
 from engine.core.state import State, Timer, timer_id
 
 OF_TASKS: tuple[str, ...] = ("retry", "warn", "deadline", "grace", "time")
-"""Kinds of timers that tasks have; they end with the task."""
+"""Kinds of timers of tasks; they are dropped when the task ends."""
 OF_RUNS: tuple[str, ...] = ("warn", "deadline", "grace", "time")
-"""Kinds of timers that runs have."""
+"""Kinds of timers of runs."""
 
 
 def set_timer(state: State, kind: str, subject: str, due_ms: int) -> None:
-    """Let `subject` wait for a moment; an earlier timer of the kind is replaced."""
+    """Set the timer of a kind for `subject`, replacing an earlier one."""
     key = timer_id(kind, subject)
     state.timers[key] = Timer(id=key, due_ms=due_ms, kind=kind, subject=subject)
 
 
 def drop_timer(state: State, kind: str, subject: str) -> None:
-    """Wait no more."""
+    """Drop a timer, if it is set."""
     state.timers.pop(timer_id(kind, subject), None)
 
 
 def drop_all(state: State, kinds: tuple[str, ...], subject: str) -> None:
-    """Drop the timers of something that has ended."""
+    """Drop all timers of an ended task or run."""
     if state.timers:
         for kind in kinds:
             state.timers.pop(timer_id(kind, subject), None)
 
 
 Handlers: TypeAlias = dict[type, Callable[[State, Any], None]]
-"""From the class of an event to what applies it."""
+"""Handlers by event class."""
 
 
 def note(state: State, entity_id: str) -> None:
-    """Remember that `entity_id` is taken, so that the next id of its letter is above it."""
+    """Mark `entity_id` as used, so that new ids of its letter are larger."""
     letter, number = entity_id[0], int(entity_id[1:])
     if number > state.minted.get(letter, 0):
         state.minted[letter] = number

@@ -1,14 +1,14 @@
-"""Fold: what the attempts of an agent came to, by category of work.
+"""Fold: outcomes of an agent's attempts by category of work.
 
-It is bounded: of more than `CATEGORIES` the one that came first is counted among work without a category. So the sums
-over all categories are always the agent's own counts and usage.
+Beyond `CATEGORIES` the oldest category is merged into the one without a name, so that the sums over all categories stay
+equal to the agent's own counts and usage.
 """
 
 from engine.core.state import CATEGORIES, Agent, State, Task, TrackRecord
 
 
 def record_of(state: State, task: Task | None, agent: Agent) -> TrackRecord:
-    """Return the record of an agent for work of the category of `task`; for work without one where the task is gone."""
+    """Return the record of an agent for the category of `task`; without a task, for work without a category."""
     category = "" if task is None else state.runs[task.run_id].category or ""
     record = agent.track_record.get(category)
     return record if record is not None else _begun(agent, category)
