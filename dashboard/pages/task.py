@@ -26,6 +26,10 @@ READ = 500
 """Events of a task that are read, the newest."""
 
 
+MOST_CHILDREN = 200
+"""Tasks below one that its page lists; the Tasks screen has all."""
+
+
 class TaskScreen(PanelsScreen):
     """A task."""
 
@@ -94,7 +98,9 @@ class TaskScreen(PanelsScreen):
         attempts = attempt_lines(self.entries, self._key, view.names, width=width)
         children = list[Line]()
         if task is not None and task.children:
-            children = child_lines(view.state, task, width=width, now_ms=now_ms, working=view.working)
+            children = child_lines(
+                view.state, task, width=width, now_ms=now_ms, working=view.working, most=MOST_CHILDREN
+            )
         sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", recorded)]
         kept = [(title, lines) for title, lines in sections if lines] or [("ATTEMPTS", [_none("none began yet")])]
         lines = [*kept[0][1]]

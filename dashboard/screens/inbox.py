@@ -38,7 +38,7 @@ class InboxScreen(TableScreen):
         return inbox(view.state, now_ms=view.now_ms, needle=self.needle)
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        return of_need(view, key, width)
+        return of_need(view, key, width, height)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         state = self.state

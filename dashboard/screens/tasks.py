@@ -1,5 +1,7 @@
 """Tasks, also those of runs that are over, which are read from the journal."""
 
+from itertools import takewhile
+
 from textual.binding import Binding
 
 from dashboard.frame.journal_screen import MOST, JournalScreen
@@ -45,15 +47,24 @@ class TasksScreen(JournalScreen):
     def listing(self, view: ViewState) -> Listing:
         newest = self.entries[0].seq if self.entries else 0
         if self._ended[0] != newest:
-            self._ended = newest, ended_in(self.entries, view.names)
+            self._ended = newest, self._ended_until(newest, view)
         return tasks(
             view.state, view.counts, view.live,
             now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, ended=self._ended[1],
         )  # fmt: skip
 
+    def _ended_until(self, newest: int, view: ViewState) -> list[EndedTask]:
+        """Return the tasks that ended last; while time goes on only those since the last look are made anew."""
+        known, oldest = self._ended[0], self.entries[-1].seq if self.entries else 0
+        if not oldest <= known < newest:
+            return ended_in(self.entries, view.names)
+        fresh = ended_in(takewhile(lambda one: one.seq > known, self.entries), view.names)
+        again = {one.id for one in fresh}
+        return [*fresh, *(one for one in self._ended[1] if one.seq >= oldest and one.id not in again)]
+
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         ended = None if key in view.state.tasks else next((one for one in self._ended[1] if one.id == key), None)
-        return of_task(view, key, ended, width)
+        return of_task(view, key, ended, width, height)
 
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]

@@ -43,7 +43,10 @@ def line(*spans: Span | str, key: str = "") -> Line:
 
 def cells(spans: Iterable[Span]) -> int:
     """Return how many cells spans take."""
-    return sum(cell_len(span.text) for span in spans)
+    return sum([_wide(span.text) for span in spans])
+
+
+_wide = lru_cache(maxsize=2_048)(cell_len)
 
 
 def cut(text: str, width: int) -> str:
@@ -89,15 +92,24 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 
 def fit_spans(spans: Sequence[Span], width: int) -> tuple[Span, ...]:
     """Return spans cleaned and cut to at most `width` cells."""
+    return tuple(_fitted(spans, width)[0])
+
+
+def _fitted(spans: Sequence[Span], width: int) -> tuple[list[Span], int]:
+    """Return spans cleaned and cut to at most `width` cells, and how many cells are left."""
     out: list[Span] = []
     for span in spans:
-        text, length = _measured(span.text if len(span.text) <= width else span.text[: _enough(width)])
+        given = span.text
+        text, length = _measured(given if len(given) <= width else given[: _enough(width)])
         if length > width:
-            out += [Span(cut(text, width), span.tone)] if width > 0 else []
+            if width > 0:
+                out.append(Span(text := cut(text, width), span.tone))
+                width -= cell_len(text)
             break
-        out.append(Span(text, span.tone))
+        # Most are clean and fit: making a tuple anew costs more than all the rest here.
+        out.append(span if text == given else Span(text, span.tone))
         width -= length
-    return tuple(out)
+    return out, width
 
 
 @lru_cache(maxsize=2_048)
@@ -109,10 +121,10 @@ def _measured(text: str) -> tuple[str, int]:
 
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
     """Return a line with spans at both ends; the left ones are cut where there is no room, `fill` stands between."""
-    ends = fit_spans(right, width)
-    room = max(0, width - cells(ends) - (1 if ends else 0))
-    begins = fit_spans(left, room)
-    gap = width - cells(begins) - cells(ends)
+    ends, rest = _fitted(right, width)
+    room = max(0, rest - (1 if ends else 0))
+    begins, gap = _fitted(left, room)
+    gap += rest - room
     between = Span(" " * gap) if fill is None else Span((fill.text * gap)[:gap], fill.tone)
     return Line((*begins, between, *ends), key)
 
@@ -128,8 +140,8 @@ def columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: s
     """Return spans side by side, each part cut and filled to its width."""
     out: list[Span] = []
     for place, (spans, width) in enumerate(parts):
-        shown = fit_spans(spans, width)
-        blank = width - cells(shown) + (gap if place < len(parts) - 1 else 0)
+        shown, left = _fitted(spans, width)
+        blank = left + (gap if place < len(parts) - 1 else 0)
         out += [*shown, Span(" " * blank)]
     return Line(tuple(out), key)
 

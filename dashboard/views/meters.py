@@ -144,13 +144,13 @@ def meter_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
     return joined(_meter_cell(place, cells, drawn[place], samples, marks) for place in range(cells))
 
 
-def _meter_cell(place: int, cells: int, drawn: str, samples: Samples, marks: Mapping[int, str]) -> Span:
+def _meter_cell(place: int, cells: int, drawn: str, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
     if place in marks:
-        return Span(marks[place], _TONES[marks[place]])
+        return marks[place], _TONES[marks[place]]
     pair = slice(2 * place, 2 * place + 2)
     if any(samples.busy[pair]):
-        return Span(drawn, "busy" if place >= cells - _NEWEST else "busy-before")
-    return Span("⠒", "waiting") if any(samples.waited[pair]) else Span(drawn, "line")
+        return drawn, "busy" if place >= cells - _NEWEST else "busy-before"
+    return ("⠒", "waiting") if any(samples.waited[pair]) else (drawn, "line")
 
 
 def lane_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
@@ -159,14 +159,14 @@ def lane_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:
     return joined(_lane_cell(place, cells, samples, marks) for place in range(cells))
 
 
-def _lane_cell(place: int, cells: int, samples: Samples, marks: Mapping[int, str]) -> Span:
+def _lane_cell(place: int, cells: int, samples: Samples, marks: Mapping[int, str]) -> tuple[str, str]:
     if place in marks:
-        return Span(marks[place], _TONES[marks[place]])
+        return marks[place], _TONES[marks[place]]
     if samples.busy[place] > 0:
-        return Span(bar(samples.busy[place], most=7), "busy" if place >= cells - _NEWEST else "busy-before")
+        return bar(samples.busy[place], most=7), "busy" if place >= cells - _NEWEST else "busy-before"
     if samples.waited[place] > 0:
-        return Span("╌", "waiting")
-    return Span("·" if place * 4 % cells < 4 else " ", "line")
+        return "╌", "waiting"
+    return "·" if place * 4 % cells < 4 else " ", "line"
 
 
 def lane_heading(cells: int) -> str:
@@ -175,14 +175,19 @@ def lane_heading(cells: int) -> str:
     return f"{'−60 s':<{half - 2}}{'−30 s':<{cells - half - 1}}now"
 
 
-def joined(cells: Iterable[Span]) -> tuple[Span, ...]:
-    """Return spans with neighbours of one tone made one."""
+def joined(cells: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
+    """Return texts with their tones as spans, neighbours of one tone as one."""
     out: list[Span] = []
-    for cell in cells:
-        if out and out[-1].tone == cell.tone:
-            out[-1] = Span(out[-1].text + cell.text, cell.tone)
-        else:
-            out.append(cell)
+    texts: list[str] = []
+    last = ""
+    for text, tone in cells:
+        if tone != last and texts:
+            out.append(Span("".join(texts), last))
+            texts.clear()
+        last = tone
+        texts.append(text)
+    if texts:
+        out.append(Span("".join(texts), last))
     return tuple(out)
 
 

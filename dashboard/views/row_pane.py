@@ -38,7 +38,7 @@ def drawn(more: More, width: int) -> list[Line]:
     return [hairline(more.title, width, right=more.right), *more.lines]
 
 
-def of_need(view: ViewState, key: str, width: int) -> More | None:
+def of_need(view: ViewState, key: str, width: int, height: int) -> More | None:
     """Return a question whole, with its answers and what each means; or what is wrong with a member or a task."""
     state, now_ms = view.state, view.now_ms
     asked = state.escalations.get(key)
@@ -48,7 +48,7 @@ def of_need(view: ViewState, key: str, width: int) -> More | None:
         answers = [Line((Span(" answers", "muted"),)), *_worded(meanings, width)] if meanings else []
         return More(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it")
     if key in state.tasks:
-        return of_task(view, key, None, width)
+        return of_task(view, key, None, width, height)
     member = state.agents.get(key) or state.supervisors.get(key)
     if member is None:
         return None
@@ -60,7 +60,7 @@ def _means(asked: Escalation, answer: str) -> str:
     return f"{means}  (the default)".strip() if answer == asked.default else means
 
 
-def of_task(view: ViewState, key: str, ended: EndedTask | None, width: int) -> More | None:
+def of_task(view: ViewState, key: str, ended: EndedTask | None, width: int, height: int) -> More | None:
     """Return how a task stands and why, its error whole, and the tasks that it asked for."""
     state, now_ms, names = view.state, view.now_ms, view.names
     task = state.tasks.get(key)
@@ -69,7 +69,8 @@ def of_task(view: ViewState, key: str, ended: EndedTask | None, width: int) -> M
     lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms)
     if task.error is not None and len(task.error) > width - 4:
         lines += _worded([Cell(task.error, "error")], width)
-    asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=view.working)
+    most = max(_MOST, height - len(lines))
+    asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=view.working, most=most)
     return More("TASK", [*lines, *_under(asked)])
 
 

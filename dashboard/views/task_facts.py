@@ -13,7 +13,7 @@ from dashboard.views.names import Names
 from dashboard.views.work import progress, why
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, AttemptLost, AttemptStarted
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.state import State, Task
+from engine.core.state import State, Task, TaskStatus
 
 _ENDS = {
     AttemptDone: ("✓", "done"), AttemptFailed: ("✕", "error"), AttemptCancelled: ("■", "stopped"),
@@ -88,20 +88,37 @@ def gone_facts(task_id: str, ended: EndedTask | None, names: Names, *, width: in
     return [head, _labelled(parts, width), *error]
 
 
-def child_lines(state: State, task: Task, *, width: int, now_ms: int, working: bool) -> list[Line]:
-    """Return a line for each task that it asked for, or that its graph has."""
-    lines = []
-    for child in (state.tasks[one] for one in task.children if one in state.tasks):
-        mark = of_task(child, working=working)
-        ended = child.ended_ms
-        began = child.started_ms
-        took = "" if began is None else duration(ended - began) if ended is not None else elapsed(now_ms - began)
-        agent = state.agents.get(child.agent_id or child.worker_id or "")
-        who = max(8, width // 4)
-        right = (Span(padded(agent.name if agent else "", who), "muted"), Span(padded(took, 11, right=True)))
-        title = cut_path(child.title, max(6, width - who - 14))
-        lines.append(spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=child.id))
-    return lines
+def child_lines(
+    state: State, task: Task, *, width: int, now_ms: int, working: bool, most: int | None = None
+) -> list[Line]:
+    """Return a line for each task that it asked for, or that its graph has.
+
+    Of more than `most`, those that are at work come first, and the last line tells how many more there are.
+    """
+    children = [state.tasks[one] for one in task.children if one in state.tasks]
+    if most is None or len(children) <= most:
+        return [_child(state, child, width, now_ms, working) for child in children]
+    shown = sorted(children, key=_calm)[: max(0, most - 1)]
+    lines = [_child(state, child, width, now_ms, working) for child in shown]
+    return [*lines, Line((Span(f"  and {len(children) - len(shown):,} more", "faint"),))]
+
+
+def _calm(task: Task) -> int:
+    """What is at work comes first, then what failed, what waits, and what is done."""
+    if task.attempt is not None or task.status is TaskStatus.RUNNING:
+        return 0
+    return 3 if task.status is TaskStatus.DONE else 1 if task.ended else 2
+
+
+def _child(state: State, child: Task, width: int, now_ms: int, working: bool) -> Line:
+    mark = of_task(child, working=working)
+    ended, began = child.ended_ms, child.started_ms
+    took = "" if began is None else duration(ended - began) if ended is not None else elapsed(now_ms - began)
+    agent = state.agents.get(child.agent_id or child.worker_id or "")
+    who = max(8, width // 4)
+    right = (Span(padded(agent.name if agent else "", who), "muted"), Span(padded(took, 11, right=True)))
+    title = cut_path(child.title, max(6, width - who - 14))
+    return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=child.id)
 
 
 def attempt_lines(entries: Sequence[Entry], task_id: str, names: Names, *, width: int) -> list[Line]:

@@ -1,6 +1,7 @@
 """A pane of lines that a view has made: paints those that differ, and tells what was clicked."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Literal
 
 from rich.segment import Segment
@@ -59,13 +60,12 @@ class Lines(Toned, Widget):
         # All are kept: a pane that was just made larger has its new size only after the next layout.
         before, after = self._lines, tuple(lines)
         self._lines = after
-        kept = {line: strip for line, strip in self._strips.items() if line in set(after)}
-        self._strips = kept
-        for y in range(max(len(before), len(after))):
-            old = before[y] if y < len(before) else BLANK
-            new = after[y] if y < len(after) else BLANK
-            if old != new:
-                self.refresh(Region(0, y, self.size.width, 1))
+        drawn = self._strips
+        self._strips = {line: drawn[line] for line in after if line in drawn}
+        width = self.size.width
+        rows = enumerate(zip_longest(before, after, fillvalue=BLANK))
+        if changed := [Region(0, y, width, 1) for y, (old, new) in rows if old != new]:
+            self.refresh(*changed)
 
     @property
     def text(self) -> str:
@@ -80,6 +80,9 @@ class Lines(Toned, Widget):
         self._strips.clear()
         self.refresh()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        return self.shown([self.render_line(y) for y in crop.line_range], crop)
+
     def render_line(self, y: int) -> Strip:
         line = self._lines[y] if y < len(self._lines) else BLANK
         strip = self._strips.get(line)
@@ -88,8 +91,9 @@ class Lines(Toned, Widget):
         return strip
 
     def _drawn(self, line: Line) -> Strip:
-        base, width = self.rich_style + self.tone(line.tone), self.size.width
-        segments = [Segment(span.text, base + self.tone(span.tone)) for span in fit_spans(line.spans, width)]
+        base, width = self.on(self.rich_style)[line.tone], self.size.width
+        on = self.on(base)
+        segments = [Segment(span.text, on[span.tone]) for span in fit_spans(line.spans, width)]
         return Strip(segments).adjust_cell_length(width, base)
 
     def is_gripped(self, event: events.MouseEvent) -> bool:

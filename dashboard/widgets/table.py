@@ -197,14 +197,9 @@ class Table(Toned, ScrollView, can_focus=True):
                 self._fresh.setdefault(key, {})[place] = self._now_ms + FRESH_MS
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return lines without the borders and paddings of CSS: there are none, and looking for them takes long."""
         strips = self._lines(crop.line_range)
         self._painted.update(zip(crop.line_range, strips, strict=True))
-        for each in self.get_line_filters():
-            background = self.background_colors[1]
-            strips = [strip.apply_filter(each, background) for strip in strips]
-        cropped = crop.column_span != (0, self.size.width)
-        return [strip.crop(*crop.column_span) for strip in strips] if cropped else strips
+        return self.shown(strips, crop)
 
     def render_line(self, y: int) -> Strip:
         return self._lines([y])[0]
@@ -279,10 +274,10 @@ class Table(Toned, ScrollView, can_focus=True):
     def _drawn(
         self, cells: Sequence[Cell], tone: str, bright: Set[int], *, rooms: Sequence[tuple[int, int]], marked: bool
     ) -> Strip:
-        columns, style = self.rows.columns, self.rich_style + self.tone(tone)
+        columns, style = self.rows.columns, self.on(self.rich_style)[tone]
         chosen = tone in ("selected", "away")
         edge = (self.CURSOR_MARKED if marked else self.CURSOR) if chosen else self.MARKED if marked else " "
-        segments = [Segment(edge, style + self.tone("accent"))]
+        segments = [Segment(edge, self.on(style)["accent"])]
         for place, (index, room) in enumerate(rooms):
             if place:
                 segments.append(Segment(" " * self.GAP, style))
@@ -291,20 +286,21 @@ class Table(Toned, ScrollView, can_focus=True):
         return Strip(segments).adjust_cell_length(self.size.width, style)
 
     def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:
-        toned = style + self.tone(cell.tone)
+        on = self.on(style)
+        toned = on[cell.tone]
         if fresh:
             toned += self.tone("fresh")
         if cell.spans:
             shown = lines.fit_spans(cell.spans, room)
             blank = Segment(" " * (room - lines.cells(shown)), style)
-            drawn = [Segment(span.text, style + self.tone(span.tone)) for span in shown]
+            drawn = [Segment(span.text, on[span.tone]) for span in shown]
             return [blank, *drawn] if column.right else [*drawn, blank]
         if not cell.lead:
             text = lines.cut_path(cell.text, room) if column.path else cell.text
             return [Segment(fit(text, room, right=column.right), toned)]
         lead = fit(cell.lead, min(len(cell.lead), room))
         return [
-            Segment(lead, style + self.tone("faint")),
+            Segment(lead, on["faint"]),
             Segment(fit(cell.text, max(0, room - len(cell.lead))), toned),
         ]
 

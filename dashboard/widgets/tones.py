@@ -1,12 +1,15 @@
 """Converts tones to styles, and cleans text: every widget paints through this module."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.filter import ANSIToTruecolor, LineFilter
+from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.clean import clean
@@ -47,6 +50,19 @@ def _palette(theme: str, *, few: bool) -> dict[str, Style]:
     }
 
 
+class Mixed(dict[str, Style]):
+    """A style with each tone on it, mixed at the first look: adding styles costs more than drawing a cell."""
+
+    def __init__(self, base: Style, widget: "Toned") -> None:
+        super().__init__()
+        self._base = base
+        self._widget = widget
+
+    def __missing__(self, tone: str) -> Style:
+        style = self[tone] = self._base + self._widget.tone(tone)
+        return style
+
+
 class Toned(_Base):
     """Mixed into a widget: paints cells in the colours of their tones."""
 
@@ -54,6 +70,7 @@ class Toned(_Base):
     """The tone of what stands before a cell."""
     _base: Style | None = None
     _tones: dict[str, Style] | None = None
+    _mixed: dict[Style, Mixed] | None = None
 
     @property
     def rich_style(self) -> Style:
@@ -63,7 +80,7 @@ class Toned(_Base):
         return self._base
 
     def notify_style_update(self) -> None:
-        self._base = self._tones = None
+        self._base = self._tones = self._mixed = None
         super().notify_style_update()
 
     def on_focus(self) -> None:
@@ -81,15 +98,43 @@ class Toned(_Base):
             style = self._tones[name] = sum((self._tones.get(part, _NONE) for part in name.split()), _NONE)
         return style
 
+    def on(self, base: Style) -> Mixed:
+        """Return `base` with each tone on it."""
+        if self._mixed is None:
+            self._mixed = {}
+        mixed = self._mixed.get(base)
+        if mixed is None:
+            mixed = self._mixed[base] = Mixed(base, self)
+        return mixed
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return the filters without the one that turns the terminal's own colours into others: tones have none."""
+        filters = super().get_line_filters()
+        if has_few_colours(self.app):
+            return filters
+        return [one for one in filters if type(one) is not ANSIToTruecolor]
+
+    def shown(self, strips: list[Strip], crop: Region) -> list[Strip]:
+        """Return lines as `render_lines` gives them to Textual.
+
+        Without borders and paddings of CSS: no widget of tones has any, and looking for them takes long.
+        """
+        for each in self.get_line_filters():
+            background = self.background_colors[1]
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        cropped = crop.column_span != (0, self.size.width)
+        return [strip.crop(*crop.column_span) for strip in strips] if cropped else strips
+
     def painted(self, cells: Iterable[Cell], base: Style, *, gap: str = "  ") -> list[Segment]:
         """Return cells one after the other, cleaned, with a gap between them."""
         segments: list[Segment] = []
+        on = self.on(base)
         for cell in cells:
             if segments:
                 segments.append(Segment(gap, base))
             if cell.lead:
-                segments.append(Segment(clean(cell.lead[:WIDEST]), base + self.tone(self.LEAD_TONE)))
-            segments.append(Segment(clean(cell.text[:WIDEST]), base + self.tone(cell.tone)))
+                segments.append(Segment(clean(cell.lead[:WIDEST]), on[self.LEAD_TONE]))
+            segments.append(Segment(clean(cell.text[:WIDEST]), on[cell.tone]))
         return segments
 
 

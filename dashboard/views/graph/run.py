@@ -41,7 +41,13 @@ class _Building:
     active_ms: dict[str, int] = field(default_factory=dict)
 
     def flow(self, source: str, target: str) -> _Flow:
-        return self.flows.setdefault((source, target), _Flow())
+        flow = self.flows.get((source, target))
+        if flow is None:
+            flow = self.flows[source, target] = _Flow()
+        return flow
+
+    def share(self, node_id: str) -> Share:
+        return self.shares.setdefault(node_id, Share())
 
 
 def run_graph(sight: Sight, run: Run) -> Graph:
@@ -134,21 +140,27 @@ def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list
     state, sight = building.sight.state, building.sight
     shared: dict[str, int] = {}
     found: dict[str, None] = {}
+    works: dict[str, tuple[str, Share, _Flow]] = {}
+    tasks, agents, supervisors, now_ms = state.tasks, state.agents, state.supervisors, sight.now_ms
     for child_id in children:
-        task = state.tasks.get(child_id)
+        task = tasks.get(child_id)
         if task is None:
             continue
         worker = task.agent_id or task.worker_id
-        if worker is None or (worker not in state.agents and worker not in state.supervisors):
+        if worker is None or (worker not in agents and worker not in supervisors):
             if task.queue is not None and not task.ended:
                 shared[task.queue] = shared.get(task.queue, 0) + 1
             continue
-        node_id = f"at:{worker}"
-        if node_id == lead:
-            continue
-        _count(building, node_id, task)
-        building.flow(lead, node_id).add(_began_ms(task), sight.now_ms)
-        found[node_id] = None
+        known = works.get(worker)  # a lead has thousands of tasks, and few workers
+        if known is None:
+            node_id = f"at:{worker}"
+            if node_id == lead:
+                continue
+            known = works[worker] = (node_id, building.share(node_id), building.flow(lead, node_id))
+            found[node_id] = None
+        node_id, share, flow = known
+        _count(share, task)
+        flow.add(_began_ms(task), now_ms)
         if task.children and not task.ended:
             _handed_out(building, node_id, task.children)
     for key, waiting in shared.items():
@@ -194,8 +206,7 @@ def _teamed(building: _Building, lead: str, found: Iterable[str], shared: Mappin
     return out
 
 
-def _count(building: _Building, node_id: str, task: Task) -> None:
-    share = building.shares.setdefault(node_id, Share())
+def _count(share: Share, task: Task) -> None:
     share.given += 1
     if task.ended:
         share.ended += 1
