@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from textual import events
 from textual.binding import Binding
 from textual.containers import Container, Vertical
+from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, PageScreen, told
@@ -96,28 +97,26 @@ class SupervisorScreen(PageScreen):
             state, view.counts, view.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,
             root=self._key, measures=measures,
         )  # fmt: skip
-        self._make_room(len(listing.keys))
+        room = self._make_room(len(listing.keys))
         self.table.head(self._sorting.order, UP if self._sorting.turned else DOWN)
         self.table.show(listing, now_ms)
-        graph = self.query_one("#graph", Lines)
-        if graph.size.height:
+        if room.height:
             calm = self.app.animation_level == "none"
-            shown = self._graph.lines(
-                view, self._key, *graph.size, selected=self.table.selected, calm=calm
-            )  # fmt: skip
-            graph.show(shown)
+            shown = self._graph.lines(view, self._key, *room, selected=self.table.selected, calm=calm)
+            self.query_one("#graph", Lines).show(shown)
         self._show_beside(view)
         switched_ms = view.activity.switched_ms.get(self._key, 0)
         if not self._reading and switched_ms != self._switched_ms:  # the journal is walked: only when there is news
             self._switched_ms = switched_ms
             self._read(view, [])
 
-    def _make_room(self, rows: int) -> None:
-        """Give what the members leave to the graph."""
-        left, graph = self.query_one("#left").size.height, self.query_one("#graph")
-        tall = left - rows - 1 if left - rows - 1 >= GRAPH_LEAST else 0
+    def _make_room(self, rows: int) -> Size:
+        """Give what the members leave to the graph; return its size, which it has after the next layout."""
+        left, graph = self.query_one("#left").size, self.query_one("#graph")
+        tall = left.height - rows - 1 if left.height - rows - 1 >= GRAPH_LEAST else 0
         if tall != graph.size.height:
             graph.styles.height = tall
+        return Size(left.width, tall)
 
     def _show_beside(self, view: ViewState) -> None:
         facts_shown, side = self.query_one("#facts", Lines), self.query_one("#side", Picks)
