@@ -1,12 +1,10 @@
 """Tasks, also those of runs that are over, which are read from the journal."""
 
-from itertools import takewhile
-
 from textual.binding import Binding
 
 from dashboard.frame.journal_screen import MOST, JournalScreen
 from dashboard.frame.table_screen import BELOW
-from dashboard.views.ended import ENDS, EndedTask, ended_in
+from dashboard.views.ended import ENDS, Ended
 from dashboard.views.header import ViewState
 from dashboard.views.row_pane import More, of_task
 from dashboard.views.rows import Cell, Listing
@@ -42,28 +40,20 @@ class TasksScreen(JournalScreen):
     )
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
-    _ended: tuple[int, list[EndedTask]] = (-1, [])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended = Ended()
 
     def listing(self, view: ViewState) -> Listing:
-        newest = self.entries[0].seq if self.entries else 0
-        if self._ended[0] != newest:
-            self._ended = newest, self._ended_until(newest, view)
+        ended = self._ended.of(self.entries, view.names)
         return tasks(
             view.state, view.counts, view.live,
-            now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, ended=self._ended[1],
+            now_ms=view.now_ms, order=self.sorting.order, needle=self.needle, ended=ended,
         )  # fmt: skip
 
-    def _ended_until(self, newest: int, view: ViewState) -> list[EndedTask]:
-        """Return the tasks that ended last; while time goes on only those since the last look are made anew."""
-        known, oldest = self._ended[0], self.entries[-1].seq if self.entries else 0
-        if not oldest <= known < newest:
-            return ended_in(self.entries, view.names)
-        fresh = ended_in(takewhile(lambda one: one.seq > known, self.entries), view.names)
-        again = {one.id for one in fresh}
-        return [*fresh, *(one for one in self._ended[1] if one.seq >= oldest and one.id not in again)]
-
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        ended = None if key in view.state.tasks else next((one for one in self._ended[1] if one.id == key), None)
+        ended = None if key in view.state.tasks else next((one for one in self._ended.tasks if one.id == key), None)
         return of_task(view, key, ended, width, height)
 
     def facts(self) -> list[Cell]:

@@ -1,7 +1,8 @@
 """Tasks that have ended and that the state has forgotten, out of events of the journal; and attempts that failed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TypeAlias
 
 from dashboard.views.amounts import duration
@@ -51,6 +52,28 @@ def ended_in(entries: Iterable[Entry], names: Names) -> list[EndedTask]:
         if isinstance(event, _End) and event.agent_id is not None and not again and event.task_id not in found:
             found[event.task_id] = _task(entry, event, event.agent_id, names)
     return list(found.values())
+
+
+class Ended:
+    """The tasks that ended in the events of a list that grows at its front: only those of new events are made anew."""
+
+    def __init__(self) -> None:
+        self._oldest = self._newest = 0
+        self.tasks: list[EndedTask] = []
+
+    def of(self, entries: Sequence[Entry], names: Names) -> list[EndedTask]:
+        """Return what `ended_in` does."""
+        oldest, newest = (entries[-1].seq, entries[0].seq) if entries else (0, 0)
+        if newest == self._newest and oldest == self._oldest:
+            return self.tasks
+        if self._oldest <= oldest <= self._newest <= newest:
+            fresh = ended_in(takewhile(lambda one: one.seq > self._newest, entries), names)
+            again = {one.id for one in fresh}
+            self.tasks = [*fresh, *(one for one in self.tasks if one.seq >= oldest and one.id not in again)]
+        else:
+            self.tasks = ended_in(entries, names)
+        self._oldest, self._newest = oldest, newest
+        return self.tasks
 
 
 def _task(entry: Entry, event: _End, agent_id: str, names: Names) -> EndedTask:

@@ -1,13 +1,16 @@
 """The lists of tasks and runs: what has ended is there too, in every order, and found by the same filters."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dashboard.views.digest import digest
-from dashboard.views.ended import ended_in
+from dashboard.views.ended import Ended, ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
 from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
+from dashboard.views.task_facts import child_lines
 from dashboard.views.tasks import ORDERS, tasks
 from engine.core.codec import kind_of
 from engine.core.commands import Submit
@@ -79,3 +82,34 @@ def test_a_run_says_its_id_how_far_it_is_and_what_it_cost() -> None:
 
     assert (row["ID"].text, row["PROGRESS"].text, row["TASKS"].text, row["COST"].text) == ("r1", "6%", "0/16", "$0.31")
     assert "".join(span.text for span in row["PROGRESS"].spans) == "╸─────────"
+
+
+WORK = trouble()
+EVENTS = entries(WORK)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(EVENTS)), st.integers(1, len(EVENTS))), max_size=8))
+def test_ended_tasks_that_are_followed_are_those_that_are_made_anew(looks: list[tuple[int, int]]) -> None:
+    followed, known = Ended(), names(WORK)
+    for newer, many in looks:  # a window that time, or an operator, moves forth and back
+        window = EVENTS[newer : newer + many]
+        assert followed.of(window, known) == ended_in(window, known)
+
+
+def test_of_many_tasks_below_one_a_pane_lists_those_at_work_first_and_says_how_many_more_there_are() -> None:
+    members = [agent(f"a{number}", "parse") for number in range(30)]
+    work = team_world(*members, mode="parallel", max_parallel=30, max_agents=30)
+    work.order(Submit(request="go"))
+    for name in ("a0", "a1", "a2"):
+        done(work, name)
+    group = work.state.tasks[work.state.runs["r1"].root_id]
+
+    def lines(most: int | None) -> list[str]:
+        made = child_lines(work.state, group, width=60, now_ms=NOW_MS, working=True, most=most)
+        return ["".join(span.text for span in one.spans) for one in made]
+
+    few = lines(6)
+    assert len(few) == 6
+    assert few[-1].strip() == f"and {len(group.children) - 5:,} more"
+    assert [one.split()[1] for one in few[:-1]] == ["a3", "a4", "a5", "a6", "a7"]
+    assert len(lines(None)) == len(lines(100)) == len(group.children)
