@@ -87,5 +87,5 @@ def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], 
         Cell(count(agent.done), "" if agent.done else "muted"),
         Cell(count(agent.failed), "warn" if agent.failed else "muted"),
         Cell(percent(agent.done / ended if ended else None), "muted"),
-        Cell(duration(median(agent.durations_ms)), "muted"),
+        Cell(duration(median(agent.durations_ms), most=10), "muted"),
     )

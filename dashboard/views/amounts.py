@@ -53,11 +53,18 @@ def is_known(usage: Usage | None) -> bool:
     return usage is not None and (usage.tokens_in, usage.tokens_out, usage.cost_usd) != (None, None, None)
 
 
-def duration(ms: float | None) -> str:
-    """A length of time in two units at most: `41 ms`, `1.9 s`, `3 min 24 s`, `2 h 05 min`, `3 d 4 h`."""
-    if ms is None:
-        return UNKNOWN
-    ms = max(0, round(ms))
+def duration(ms: float | None, *, most: int = 1_000) -> str:
+    """A length of time in two units at most: `41 ms`, `1.9 s`, `3 min 24 s`, `2 h 05 min`, `3 d 4 h`.
+
+    Args:
+        ms: In milliseconds; None is unknown.
+        most: In cells, 8 at least; what is longer is written as `3m24s`: a time that is cut is another time.
+    """
+    text = UNKNOWN if ms is None else _duration(max(0, round(ms)))
+    return text if len(text) <= most else "".join(part[:1] if part.isalpha() else part for part in text.split())
+
+
+def _duration(ms: int) -> str:
     if ms < 1_000:
         return f"{ms} ms"
     if ms < 59_950:

@@ -92,7 +92,7 @@ def ended_lines(tasks: Iterable[EndedTask], names: Names, *, width: int) -> list
 def _ended(task: EndedTask, names: Names, width: int) -> Line:
     mark = TASK[task.status]
     who = max(8, width // 4)
-    took = f"{duration(task.duration_ms):>9}"
+    took = f"{duration(task.duration_ms, most=9):>9}"
     right = (Span(f" {padded(names.of(task.agent_id), who)} ", "muted"), Span(took))
     title = cut_path(task.title, max(6, width - who - len(took) - 5))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)

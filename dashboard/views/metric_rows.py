@@ -114,8 +114,8 @@ def _cells(agent: Agent, one: Figures, activity: Activity, whole_ms: int, now_ms
         Cell(count(one.done), "" if one.done else "muted"),
         Cell(count(one.failed) if one.failed else "·", "warn" if one.failed else "muted"),
         Cell(percent(one.done / ended) if ended else "", "warn" if one.failed else "muted"),
-        Cell(duration(one.p50_ms) if one.p50_ms is not None else "", ""),
-        Cell(duration(one.p95_ms) if one.p95_ms is not None else "", "plot-p95"),
+        Cell(duration(one.p50_ms, most=9) if one.p50_ms is not None else "", ""),
+        Cell(duration(one.p95_ms, most=9) if one.p95_ms is not None else "", "plot-p95"),
         Cell(took, spans=(Span(took, "plot-mid"),)) if took else Cell(""),
         Cell(busy, spans=(Span(busy, "busy-before" if any(shares) else "faint"),)),
         Cell(f"{share:.0%}", spans=(*meter(share, _SHARE, rest="faint"), Span(f"{share:>5.0%}", "muted")))

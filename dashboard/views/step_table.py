@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard.views.amounts import duration, tokens
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import BLANK, Line, Span, cells, cut, padded, spread
+from dashboard.views.lines import BLANK, Line, Span, cells, cut, spread
 from dashboard.views.names import readable
 from dashboard.views.prose import paragraph, prose
 from dashboard.views.steps import calls_of, compact
@@ -58,7 +58,7 @@ def _row(number: int, entry: Entry, width: int) -> Line:
     name = event.name.removeprefix("tool:")
     given = "" if event.input in (None, [], {}, [[], {}]) else compact(_bare(event.input))
     came = preview(_summary(event.output), max(8, width // 3)) if event.output is not None else ""
-    right = (Span(f" → {came}" if came else ""), Span(padded(duration(event.duration_ms), 9, right=True), "faint"))
+    right = (Span(f" → {came}" if came else ""), Span(f"{duration(event.duration_ms, most=9):>9}", "faint"))
     room = max(4, width - cells(right) - 6 - len(name))
     left = _left(number, glyph, tone, name, "tool bold" if event.what == "tool" else "", cut(given, room))
     return spread(left, right, width, key=str(entry.seq))

@@ -64,7 +64,7 @@ def ended_section(seen: Seen, supervisor: Supervisor, room: int, most: int) -> l
     dated = room >= DATED_FROM
     who = min(16, room // 3)
     for end in islice(ends, most):
-        took = f"{duration(end.duration_ms):>9}"
+        took = f"{duration(end.duration_ms, most=9):>9}"
         title = max(4, room - 2 - who - len(took) - 2 - (11 if dated else 0))
         tone = "done" if end.done else "error"
         parts = [

@@ -74,6 +74,14 @@ def test_a_time_is_said_in_two_units_at_most(ms: float | None, said: str) -> Non
     assert duration(ms) == said
 
 
+@given(st.integers(0, 999 * 86_400_000), st.integers(8, 14))
+def test_a_length_of_time_is_never_longer_than_its_room_and_never_cut(ms: int, most: int) -> None:
+    said, whole = duration(ms, most=most), duration(ms)
+
+    assert len(said) <= most
+    assert said == whole if len(whole) <= most else [*filter(str.isdigit, said)] == [*filter(str.isdigit, whole)]
+
+
 def test_amounts_read_as_a_person_writes_them() -> None:
     usage = Usage(tokens_in=1_200, tokens_out=80, tokens_cached=400, cost_usd=Decimal("0.0042"))
     assert [spent(usage), spent(Usage(tokens_out=3)), spent(Usage(time_ms=9)), spent(None)] == [

@@ -67,7 +67,7 @@ def _told(entry: Entry, names: Names, width: int) -> Line:
     event = entry.event
     said = sentence(event, names)
     took_ms = getattr(event, "duration_ms", None)
-    took = padded(duration(took_ms) if took_ms is not None and entry.kind in ENDS else "", 10, right=True)
+    took = f"{duration(took_ms, most=10) if took_ms is not None and entry.kind in ENDS else '':>10}"
     head = f" {clock(entry.at_ms)} "
     seq = padded(f"{entry.seq:,}", 9, right=True)
     text = padded(said.text, max(8, min(96, width - len(head) - len(seq) - len(took) - 5)))
