@@ -68,6 +68,8 @@ def sentence(event: Event, names: Names) -> Sentence:
     """Say in one line what happened."""
     said, tone = SENTENCES[type(event)]
     told = _Told(event, names)
+    if isinstance(event, on.SwapRolledBack) and not event.by_itself:
+        tone = "accent"  # a person asked for it: no warning
     return Sentence(said.format_map(told) if isinstance(said, str) else said(told, event), tone)
 
 

@@ -2,9 +2,12 @@
 
 import pytest
 
+from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
+from dashboard.views.tail import tell
 from engine.core import events as on
+from engine.core.spec import AgentSpec
 
 
 @pytest.mark.parametrize(
@@ -45,3 +48,14 @@ def test_a_step_says_what_a_model_answered_and_which_tool_was_called(
     )
 
     assert said in sentence(event, Names()).text
+
+
+@pytest.mark.parametrize(("by_itself", "tone"), [(True, "warn"), (False, "accent")])
+def test_a_rollback_warns_only_where_nobody_asked_for_it(by_itself: bool, tone: str) -> None:
+    event = on.SwapRolledBack(
+        agent_id="a1", generation=3, spec=AgentSpec(name="scout", run="crew:scout"), mode="drain", why="ann wants it",
+        by_itself=by_itself,
+    )  # fmt: skip
+
+    assert sentence(event, Names()).tone == tone
+    assert tell(Entry(1, 0, event.type, event), Names()).tone == tone
