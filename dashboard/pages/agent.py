@@ -137,7 +137,8 @@ class AgentScreen(PanelsScreen):
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
         if not steps and not self._live_steps(view, task, 1, pane.wide):
-            pane.fill("EVENTS", happened(self.entries, view.names, pane.wide), right="enter opens")
+            lines = happened(self.entries, view.names, pane.wide, agent_id=self._key)
+            pane.fill("EVENTS", lines, right="enter opens")
             return
         lines = step_lines(steps, pane.wide, unfolded=self.unfolded)
         lines += self._live_steps(view, task, len(steps) + 1, pane.wide)

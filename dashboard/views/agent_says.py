@@ -71,12 +71,17 @@ def _said(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Lin
     return []
 
 
-def happened(entries: Sequence[Entry], names: Names, width: int) -> list[Line]:
-    """Return events as sentences, the newest last; steps have their own pane."""
+def happened(entries: Sequence[Entry], names: Names, width: int, *, agent_id: str = "") -> list[Line]:
+    """Return events as sentences, the newest last, without the name of the agent that the page is about.
+
+    Steps have their own pane.
+    """
     lines = []
     for entry in entries:
         if not is_step(entry):
             told = sentence(entry.event, names)
-            text = Span(cut(told.text, max(8, width - 10)), told.tone)
+            own = getattr(entry.event, "agent_id", None) == agent_id
+            said = told.text.removeprefix(f"{names.of(agent_id)} ").removeprefix("was ") if own else told.text
+            text = Span(cut(said, max(8, width - 10)), told.tone)
             lines.append(Line((Span(f"{clock(entry.at_ms)}  ", "faint"), text), str(entry.seq)))
     return lines

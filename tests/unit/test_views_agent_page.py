@@ -1,20 +1,24 @@
 """The page of an agent without a terminal: steps, prompt, what it says, and what stands beside."""
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.views.activity import Activity
+from dashboard.views.agent_aside import last_section
 from dashboard.views.agent_facts import agent_facts
-from dashboard.views.agent_says import says
+from dashboard.views.agent_says import happened, says
 from dashboard.views.digest import digest
+from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line, cells
-from dashboard.views.names import Texts
+from dashboard.views.names import Names, Texts
 from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of, prompt_text
 from dashboard.views.prose import MOST_CHARACTERS, growing, paragraph, prose
 from dashboard.views.step_table import live_lines, step_lines, steps_among
 from engine.core.codec import kind_of
 from engine.core.state import Task
-from tests.pilot.scene import NOW_MS
+from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import HOSTILE, talking
 from tests.world import World
 
@@ -101,6 +105,35 @@ def test_facts_fit_into_any_width() -> None:
             )
             assert all(cells(line.spans) <= width for line in facts)
             assert agent.name in text(facts)[0]
+
+
+def test_events_of_an_agent_leave_its_name_out_and_have_those_of_others() -> None:
+    work = audit()
+    names = Names()
+    names.learn(work.journal)
+    names.learn_state(work.state)
+    agent = next(one for one in work.state.agents.values() if one.name == "scout-thorough")
+    of_it = [one for one in entries(work) if getattr(one.event, "agent_id", None) == agent.id]
+    other = next(one for one in entries(work) if one.kind == "attempt_done" and one not in of_it)
+    told = [line[10:] for line in text(happened([*of_it, other], names, 120, agent_id=agent.id))]
+
+    assert not any(line.startswith(agent.name) for line in told)
+    assert "swapped to g2, scout-fast (drain)" in told
+    assert told[-1].startswith(f"{names.of(other.event.agent_id)} finished")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("width", [36, 44, 60])
+def test_how_long_the_last_tasks_took_is_never_cut(width: int) -> None:
+    work = audit()
+    agent = next(one for one in work.state.agents.values() if one.name == "scout")
+    of_it = [one for one in entries(work) if getattr(one.event, "agent_id", None) == agent.id]
+    names = Names()
+    for spent_ms, said in ((106_000, "1m46s"), (3_599_000, "59m59s"), (86_340_000, "23h59m"), (59_900, "59.9 s")):
+        ended = [replace(one, duration_ms=spent_ms) for one in ended_in(of_it[::-1], names)]
+        lines = text(last_section(agent, ended, width, NOW_MS)[2])
+
+        assert len(lines) == len(ended) > 0
+        assert all(said in line and "…" not in line.split(said)[1] for line in lines)
 
 
 MARKDOWN = (
