@@ -51,7 +51,7 @@ def _far(state: State, run: Run, width: int, now_ms: int) -> Line:
     left = time_left(state, run, now_ms)
     told = [
         Span(f" {percent(share)}", "strong"),
-        Span(f"  {run.ended:,}/{run.total:,}"),
+        Span(f"  {run.ended:,}/{run.total:,} ended"),
         Span(f"  {run.failed:,} failed", "warn" if run.failed else "faint"),
     ]
     if is_known(run.usage):
