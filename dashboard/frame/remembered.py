@@ -5,8 +5,10 @@ from itertools import takewhile
 
 from dashboard.deck import Deck
 from dashboard.feed import entries_of
+from dashboard.views.agent_pane import Seen, oldest_in_queue
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
+from dashboard.views.usage import is_metered
 from store import Reader
 
 KEPT = 160
@@ -28,6 +30,7 @@ class Remembered:
         self._since_ms = 0
         self._entries: deque[Entry] = deque(maxlen=KEPT)
         self._read = False
+        self._oldest: tuple[int, str, str] = (0, "", "")
 
     def of(self, agent_id: str, view: ViewState) -> list[Entry]:
         """Return its newest events, the newest first, as far as they are known now."""
@@ -43,6 +46,17 @@ class Remembered:
             if len(self._entries) < ENOUGH:
                 self._read_before(agent_id, seq)
         return [*reversed(self._entries)]
+
+    def seen(self, key: str, view: ViewState) -> Seen:
+        """Return all that a pane about an agent or a supervisor is made from."""
+        second, of_whom, oldest = self._oldest
+        if (second, of_whom) != (view.now_ms // 1000, key):  # goes through every task
+            oldest = oldest_in_queue(view.state, key) if view.counts.waiting_of[key] else ""
+            self._oldest = (view.now_ms // 1000, key, oldest)
+        return Seen(
+            view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
+            view.activity.queues.of(key), oldest, is_metered(view.state),
+        )  # fmt: skip
 
     def _begin(self, agent_id: str, view: ViewState) -> None:
         self._agent_id, self._seq, self._since_ms, self._read = agent_id, 0, view.wall_ms, False

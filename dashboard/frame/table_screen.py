@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar, cast
 
 from textual import events
 from textual.binding import Binding
@@ -19,8 +19,11 @@ from dashboard.views.targets import Target, target_of
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
 
+T = TypeVar("T")
 BELOW = Grip("below", "below", "top")
 """The pane below the table, on screens that have one."""
+BELOW_LEAST = 45
+"""Part of the body that it has at least, in percent."""
 LONG, ROWS_A_MS = 1_000, 10
 """A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
@@ -39,6 +42,8 @@ class TableScreen(Frame):
     """Which of them a click on a heading chooses."""
     BELOW_FROM: ClassVar[int] = 0
     """Rows of the screen from which on a pane below tells more of the row under the cursor; 0: it has none."""
+    FILLS: ClassVar[bool] = False
+    """Whether that pane takes what few rows leave free: only where rows seldom come and go, so that it holds still."""
     DEFAULT_CSS = """
     TableScreen #below { height: 45%; display: none; }
     """
@@ -52,6 +57,8 @@ class TableScreen(Frame):
         self.sorting = Sorting(self.first_order)
         """How the rows are sorted."""
         self._next_ms = 0
+        self._more: tuple[str, object] = ("", None)
+        self._reading_more = False
         self._shown = 0
         self._total = 0
 
@@ -106,11 +113,46 @@ class TableScreen(Frame):
         """Tell more of the row under the cursor, where there is room."""
         if not self.BELOW_FROM:
             return
+        if self.FILLS:
+            self._fill()
         below, key = self.query_one("#below", Lines), self.table.selected
         width, height = below.size
         if below.display and width:
             found = self.more(view, key, width, height - 1) if key is not None else None
             below.show(drawn(found, width) if found is not None else ())
+
+    def _fill(self) -> None:
+        """Make the pane below the table as high as the rows leave room for, unless the user has sized it."""
+        below = self.query_one("#below")
+        assert isinstance(below.parent, Widget)
+        room = below.parent.size.height
+        if below.display and room and self.wished(BELOW) is None:
+            wanted = max(room * BELOW_LEAST // 100, room - len(self.table.rows.keys) - 2)
+            given = below.styles.inline.height  # that of the style sheet is a share
+            if given is None or given.value != wanted:
+                below.styles.height = wanted
+                self.call_after_refresh(lambda: self._show_below(self.deck.view))
+
+    def looked_up(self, key: str, look: Callable[[], T]) -> T | None:
+        """Return what a thread has found about a row; None while it is looking, once for each row under the cursor.
+
+        Args:
+            key: Of the row, and of what it depends on besides.
+            look: Called in the thread; deals with its errors itself.
+        """
+
+        def then(found: T) -> None:
+            self._reading_more, self._more = False, (key, found)
+            if self.is_there:
+                self._show_below(self.deck.view)
+
+        known, found = self._more
+        if known == key:
+            return cast(T, found)
+        if not self._reading_more:
+            self._reading_more = True
+            self.deck.aside(look, then, ())
+        return None
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the pane below the table where there is room for it."""

@@ -1,10 +1,15 @@
 """Agents to compare and to sort."""
 
+from functools import cached_property
+
 from textual.binding import Binding
 
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.remembered import Remembered
+from dashboard.frame.table_screen import BELOW, TableScreen
+from dashboard.views.agent_pane import agent_columns
 from dashboard.views.agents import HEADS, ORDERS, agents
 from dashboard.views.header import ViewState
+from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
 from dashboard.widgets.table import Table
 
@@ -20,9 +25,22 @@ class AgentsScreen(TableScreen):
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
+    GRIPS = (BELOW,)
+    BELOW_FROM, FILLS = 34, True
 
     def listing(self, view: ViewState) -> Listing:
         return self.sorted_rows(agents, view)
+
+    @cached_property
+    def _remembered(self) -> Remembered:
+        return Remembered(self.deck)
+
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        agent = view.state.agents.get(key)
+        if agent is None:
+            return None
+        entries, seen = self._remembered.of(key, view), self._remembered.seen(key, view)
+        return More("AGENT", agent_columns(seen, agent, entries, width, height))
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open("agent", event.key)

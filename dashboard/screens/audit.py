@@ -1,11 +1,24 @@
 """Who changed what, as command lines."""
 
+from itertools import takewhile
+from pathlib import Path
+
 from textual.binding import Binding
 
+from dashboard.feed import entries_of
 from dashboard.frame.journal_screen import JournalScreen
-from dashboard.views.audit import KINDS, audit, line_of
+from dashboard.frame.table_screen import BELOW
+from dashboard.views.audit import KINDS, audit, line_of, of_change
+from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
+from dashboard.views.names import Names
+from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
+from engine.core.errors import CoreError
+from store import Reader, StoreError
+
+BESIDE = 100
+"""Events before a command and after it that are looked through."""
 
 
 class AuditScreen(JournalScreen):
@@ -13,11 +26,21 @@ class AuditScreen(JournalScreen):
 
     PLACE = "audit"
     KINDS = KINDS
+    GRIPS = (BELOW,)
+    BELOW_FROM, FILLS = 34, True
     KEYS = (("enter", "open"), ("Y", "copy the line"), "undo", ("/", "filter"))
     BINDINGS = [Binding("Y", "copy_line", "copy the line", show=False)]
 
     def listing(self, view: ViewState) -> Listing:
         return audit(self.entries, now_ms=view.now_ms, needle=self.needle, looked=self.looked)
+
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        entry = next((one for one in self.entries if str(one.seq) == key), None)
+        if entry is None:
+            return None
+        names, path = view.names, self.deck.path
+        beside = self.looked_up(key, lambda: _beside(path, entry, names))
+        return of_change(entry, self.entries, beside, view.state, names, width=width, height=height, now_ms=view.now_ms)
 
     def action_copy_line(self) -> None:
         """Copy the command line that does the same as the row under the cursor."""
@@ -28,6 +51,20 @@ class AuditScreen(JournalScreen):
             self.deck.say(f"copied: {line}", "muted")
         else:
             self.deck.say("there is no command line to copy: choose a command that was applied", "warn")
+
+
+def _beside(path: Path, entry: Entry, names: Names) -> list[Entry]:
+    """Runs in a thread: return the events of the millisecond of a command that lie between its neighbours."""
+    try:
+        with Reader(path) as reader:
+            before, after = reader.records_before(entry.seq, BESIDE), reader.records(entry.seq, BESIDE)
+            caused = [*takewhile(lambda one: one.at_ms == entry.at_ms and one.kind not in KINDS, reversed(before))]
+            then = [*takewhile(lambda one: one.at_ms == entry.at_ms, after)]
+            if any(one.kind in KINDS for one in then):  # what is of the next command cannot be told apart
+                then = []
+            return entries_of(reader, [*reversed(caused), *then], names)
+    except (StoreError, CoreError):
+        return []
 
 
 SCREEN = AuditScreen

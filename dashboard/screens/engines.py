@@ -1,8 +1,10 @@
 """Which engines lead, stand by, and led before."""
 
 from dashboard.frame.journal_screen import JournalScreen
-from dashboard.views.engines import KINDS, engines
+from dashboard.frame.table_screen import BELOW
+from dashboard.views.engines import KINDS, engines, of_engine
 from dashboard.views.header import ViewState
+from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
 from dashboard.widgets.table import Table
 
@@ -12,10 +14,15 @@ class EnginesScreen(JournalScreen):
 
     PLACE = "engines"
     KINDS = KINDS
+    GRIPS = (BELOW,)
+    BELOW_FROM, FILLS = 34, True
     KEYS = (("enter", "open"), ("E", "start, hand over"), ("/", "filter"))
 
     def listing(self, view: ViewState) -> Listing:
         return engines(self.entries, view.situation, needle=self.needle, looked=self.looked)
+
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        return of_engine(self.entries, view.situation, view.state, key, width, height)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         if event.key.isdigit():

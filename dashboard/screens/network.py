@@ -1,7 +1,7 @@
 """Home: the tree of the network, what happens below it, and a pane about what is under the cursor."""
 
 from collections.abc import Iterable
-from functools import partial
+from functools import cached_property, partial
 
 from textual import events
 from textual.binding import Binding
@@ -11,7 +11,7 @@ from textual.widget import Widget
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
+from dashboard.views.agent_pane import agent_pane
 from dashboard.views.arrangement import Arrangement, arranged, tree_room
 from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
@@ -24,7 +24,6 @@ from dashboard.views.sections import framed
 from dashboard.views.supervisor_pane import supervisor_pane
 from dashboard.views.tail import Tail, tail_title
 from dashboard.views.targets import Target, target_of
-from dashboard.views.usage import is_metered
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
@@ -78,8 +77,6 @@ class NetworkScreen(TableScreen):
         self._graph, self._pane_graph = GraphSlot(), GraphSlot()
         self._wants_pane = True
         self._arranged: Arrangement | None = None
-        self._remembered: Remembered | None = None
-        self._oldest: tuple[int, str, str] = (0, "", "")
 
     def body(self) -> Iterable[Widget]:
         with Parts(id="parts"):
@@ -88,6 +85,10 @@ class NetworkScreen(TableScreen):
                 yield Lines(id="graph")
                 yield Picks(id="tail")
             yield Picks(id="pane")
+
+    @cached_property
+    def _remembered(self) -> Remembered:
+        return Remembered(self.deck)
 
     def listing(self, view: ViewState) -> Listing:
         state, now_ms = view.state, view.now_ms
@@ -177,14 +178,12 @@ class NetworkScreen(TableScreen):
         width, height = found.pane, pane.size.height
         joins = frozenset({found.tree, found.tree + found.graph} if found.tail else ())
         if (agent := state.agents.get(key)) is not None:
-            if self._remembered is None:
-                self._remembered = Remembered(self.deck)
             entries = self._remembered.of(key, view)
-            return agent_pane(self._seen(view, key), agent, entries, width, height, joins=joins)
+            return agent_pane(self._remembered.seen(key, view), agent, entries, width, height, joins=joins)
         if (supervisor := state.supervisors.get(key)) is not None:
             progress = self._progresses.of(view).get(key, Progress())
             return supervisor_pane(
-                self._seen(view, key), supervisor, progress, width, height, joins=joins,
+                self._remembered.seen(key, view), supervisor, progress, width, height, joins=joins,
                 graph=None if found.graph else partial(self._graph_of, view, key),
             )  # fmt: skip
         nothing = [BLANK, Line((Span("what is under the cursor is told here", "faint"),))]
@@ -193,16 +192,6 @@ class NetworkScreen(TableScreen):
     def _graph_of(self, view: ViewState, key: str, width: int, height: int) -> list[Line]:
         """Return the graph of what is under a supervisor, without its heading."""
         return self._pane_graph.lines(view, key, width, height + 1)[1:]
-
-    def _seen(self, view: ViewState, key: str) -> Seen:
-        second, of_whom, oldest = self._oldest
-        if (second, of_whom) != (view.now_ms // 1000, key):
-            oldest = oldest_in_queue(view.state, key) if view.counts.waiting_of[key] else ""
-            self._oldest = (view.now_ms // 1000, key, oldest)
-        return Seen(
-            view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
-            view.activity.queues.of(key), oldest, is_metered(view.state),
-        )  # fmt: skip
 
     def on_resize(self, event: events.Resize) -> None:
         self._next_ms = 0

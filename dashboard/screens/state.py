@@ -1,6 +1,7 @@
 """What is stored of the team: moments to go back to, archives, forks; export, import, fork from here."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from textual.binding import Binding
@@ -8,14 +9,19 @@ from textual.widget import Widget
 
 from dashboard import dialogs
 from dashboard.comparing import key_of
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.stored_files import files_beside
 from dashboard.views.header import ViewState
+from dashboard.views.holdings import holdings
+from dashboard.views.lines import Line, Span
+from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
-from dashboard.views.stored import NEWEST, Beside, Stored, stored, stored_facts
+from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
-from store import Reader
+from engine.core.errors import CoreError
+from engine.folding import folded_from
+from store import Reader, StoreError
 
 READ_EVERY_MS = 2_000
 
@@ -25,6 +31,8 @@ class StateScreen(TableScreen):
 
     PLACE = "state"
     SORTED = False
+    GRIPS = (BELOW,)
+    BELOW_FROM, FILLS = 34, True
     KEYS = (("enter", "go there"), ("=", "compare"), "export", "import", "fork", ("/", "filter"))
     BINDINGS = [Binding("equals_sign", "compare", "compare", show=False)]
     DEFAULT_CSS = """
@@ -34,7 +42,9 @@ class StateScreen(TableScreen):
     def __init__(self) -> None:
         super().__init__()
         self._found, self._looked, self._reading = Stored(), False, False
-        self._read_ms = -READ_EVERY_MS
+        self._read_ms = self._counted_ms = -READ_EVERY_MS
+        self._held_now: Sequence[Line] = ()
+        self._kinds = Counter[str]()
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -75,6 +85,25 @@ class StateScreen(TableScreen):
             looked=self._looked,
         )
 
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        holds: Sequence[Line] | None
+        if view.due(self._counted_ms):
+            self._counted_ms = view.wall_ms + READ_EVERY_MS
+            self._held_now, self._kinds = holdings(view.state, working=view.working), Counter[str]()
+            for span in self.deck.spans:
+                self._kinds.update(span.counts)
+        if key == NEWEST and view.past is None:
+            holds = self._held_now
+        elif key.endswith(".zip"):
+            holds = [Line((Span("enter looks into it: an archive is believed after all of it was checked", "muted"),))]
+        else:
+            path = self.deck.path if key == NEWEST or key.isdigit() else Path(key)
+            holds = self.looked_up(key, lambda: _holdings(path, int(key) if key.isdigit() else None))
+        return of_stored(
+            self._found, key, holds, self._kinds, shown_seq=view.state.seq if view.past is not None else 0,
+            now_ms=view.past.now_ms if view.past is not None else view.now_ms, width=width, height=height,
+        )  # fmt: skip
+
     def on_table_opened(self, event: Table.Opened) -> None:
         beside = next((one for one in self._found.beside if one.path == event.key), None)
         if beside is not None:
@@ -99,6 +128,15 @@ class StateScreen(TableScreen):
             self.deck.switch(Path(beside.path))
         elif self.deck.may():
             self.ask(dialogs.ImportDialog(self.deck.path, beside.path))
+
+
+def _holdings(path: Path, seq: int | None) -> list[Line]:
+    """Runs in a thread: return what a file holds after an event, or after its newest."""
+    try:
+        with Reader(path) as reader:
+            return holdings(folded_from(reader, seq))
+    except (StoreError, CoreError) as error:
+        return [Line((Span(str(error), "error"),))]
 
 
 SCREEN = StateScreen

@@ -5,10 +5,14 @@ from pathlib import Path
 
 from dashboard.databases import Found, databases_at_hand
 from dashboard.deck import Deck
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.views.header import ViewState
+from dashboard.views.holdings import holdings
+from dashboard.views.lines import Line
+from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
-from dashboard.views.teams import TeamFound, teams
+from dashboard.views.teams import TeamFound, of_team, teams
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
 from engine import folders
 from engine.core.errors import CoreError
@@ -23,6 +27,8 @@ class TeamsScreen(TableScreen):
 
     PLACE = "teams"
     SORTED = False
+    GRIPS = (BELOW,)
+    BELOW_FROM, FILLS = 34, True
     KEYS = (("enter", "switch to it"), ("/", "filter"))
 
     def __init__(self) -> None:
@@ -45,6 +51,13 @@ class TeamsScreen(TableScreen):
             needle=self.needle,
             looked=self._looked or self.deck.in_browser,
         )
+
+    def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
+        return of_team(self._found, key, here=str(self.deck.path), now_ms=view.now_ms, width=width)
+
+    def on_lines_clicked(self, event: Lines.Clicked) -> None:
+        """Open nothing: what the pane tells is of another file."""
+        event.prevent_default()
 
     def _look_for(self, deck: Deck) -> None:
         """Runs in a thread, which may outlive this screen."""
@@ -74,19 +87,20 @@ class TeamsScreen(TableScreen):
 
 def _team_of(found: Found) -> TeamFound:
     """Read what a row needs; the name is that of the first supervisor at the top."""
-    name, newest_ms, error = found.path.stem, None, found.error
+    name, newest_ms, error, holds = found.path.stem, None, found.error, list[Line]()
     try:
         with Reader(found.path) as reader:
             newest_ms = reader.newest_ms() or None
-            roots = folded_from(reader).roots
-            name = roots[0].name if roots else name
+            state = folded_from(reader)
+            name = state.roots[0].name if state.roots else name
+            holds = holdings(state, working=found.alive)
     except (StoreError, CoreError) as why:
         error = error or str(why)
     try:
         size_bytes = found.path.stat().st_size
     except OSError:
         size_bytes = 0
-    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error)
+    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error, holds)
 
 
 SCREEN = TeamsScreen

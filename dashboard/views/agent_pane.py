@@ -6,16 +6,18 @@ from typing import NamedTuple
 
 import engine.core.events as on
 from dashboard.views.activity import Activity
+from dashboard.views.agent_aside import spec_section
 from dashboard.views.agent_facts import context_of
+from dashboard.views.agent_says import happened
 from dashboard.views.amounts import ago, count, duration, elapsed, median, money, percent
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_task
 from dashboard.views.limits import limit_lines
-from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, fit_spans, spread
+from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, fit_spans, indented, spread
 from dashboard.views.names import Names
 from dashboard.views.plots import axis_top, meter, plot, spark
-from dashboard.views.sections import EDGE, Section, framed, height_of, wrapped
+from dashboard.views.sections import EDGE, Section, beside, framed, height_of, wrapped
 from dashboard.views.steps import CURSOR, calls_of
 from dashboard.views.swaps import written
 from dashboard.views.tail import one_line
@@ -30,6 +32,10 @@ EARLIER = 2
 """Earlier outputs that are shown above the newest one, a line each."""
 LAID_OUT_FROM = 4
 """Lines from which on the newest output is laid out."""
+THREE_FROM = 150
+"""Cells from which on what is told of an agent side by side has three columns."""
+SPLIT_FROM = 20
+"""Lines from which on its events stand below what it says."""
 BARS_FROM = 60
 """Cells from which on a task that has ended gets a bar of its time."""
 
@@ -76,6 +82,25 @@ def agent_pane(
     left = height - len(head) - height_of([*now, *tokens, *times, *ended]) - 1
     says = _says(seen, agent, entries, room, left) if left >= 2 else []
     return framed(head, [*now, *tokens, *says, *times, *ended], width, height, joins=joins)
+
+
+def agent_columns(seen: Seen, agent: Agent, entries: Sequence[Entry], width: int, height: int) -> list[Line]:
+    """Return the same side by side, for a pane that is wider than it is high; with its spec where there is room."""
+    head = [_title(seen, agent, width - 2), *_about(seen.state, agent, width - 2)]
+    height -= len(head)
+    third = width // 3 if width >= THREE_FROM else 0
+    left = third or width * 2 // 5
+    now = [*_now(seen, agent, left - EDGE), *([_tokens(seen, agent, entries, left - EDGE)] if seen.metered else [])]
+    ended = _ended(seen, entries, left - EDGE, max(2, height - height_of(now) - 1))
+    middle = width - left - third
+    lived = height // 2 if height >= SPLIT_FROM else 0
+    says = _says(seen, agent, entries, middle - EDGE, height - 1 - (lived + 1 if lived else 0))
+    lines = happened([*islice(entries, lived)][::-1], seen.names, middle - EDGE, agent_id=agent.id)
+    panes = [([*now, *ended], left), ([*says, *([Section("EVENTS", lines)] if lived else [])], middle)]
+    if third:
+        spec = Section("SPEC", spec_section(seen.state.spec_of(agent), third - EDGE))
+        panes.append(([*_times(agent, entries, third - EDGE, 5 if height >= 16 else 3), spec], third))
+    return [*(indented(one) for one in head), *beside(panes, height)]
 
 
 def _title(seen: Seen, agent: Agent, room: int) -> Line:
@@ -285,7 +310,7 @@ def _end(seen: Seen, entry: Entry, room: int, longest_ms: int) -> Line:
     assert isinstance(event, on.AttemptDone | on.AttemptFailed)
     ok = isinstance(event, on.AttemptDone)
     bar = max(0, min(24, room // 4)) if room >= BARS_FROM else 0
-    took = f"{duration(event.duration_ms):>9}"
+    took = f"{duration(event.duration_ms, most=9):>9}"
     title = max(4, room - 2 - len(took) - 1 - 11 - (bar + 1 if bar else 0))
     parts = [
         ([Span("✓" if ok else "✕", "done" if ok else "error")], 1),

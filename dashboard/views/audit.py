@@ -5,8 +5,13 @@ from collections.abc import Sequence
 from dashboard.views.amounts import moment
 from dashboard.views.command_line import command_line, in_words
 from dashboard.views.event_log import Entry
-from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.lines import Line, Span, hairline
+from dashboard.views.names import Names
+from dashboard.views.row_pane import More, under, worded
+from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.tail import tail, tell
 from engine.core.events import CommandApplied, CommandRefused, CommandUndone
+from engine.core.state import UNDOABLE, State
 
 KINDS = ("command_applied", "command_refused", "command_undone")
 _COLUMNS = (
@@ -39,6 +44,58 @@ def line_of(entry: Entry) -> str:
     """Return the command line that does the same as the command of an entry; empty where there is none."""
     event = entry.event
     return command_line(event.command, event.args) if isinstance(event, CommandApplied) else ""
+
+
+def of_change(
+    entry: Entry, entries: Sequence[Entry], beside: Sequence[Entry] | None, state: State, names: Names,
+    *, width: int, height: int, now_ms: int,
+) -> More:  # fmt: skip
+    """Return a command whole: its line, its outcome, whether it can be taken back, and the events that came with it.
+
+    Args:
+        entry: The command that was applied or refused.
+        entries: All that were read; among them those that say what was taken back.
+        beside: What happened in its millisecond; None while it is being read.
+        state: The team.
+        names: Of what the events are about.
+        width: In cells.
+        height: In lines.
+        now_ms: The time.
+    """
+    event = entry.event
+    assert isinstance(event, CommandApplied | CommandRefused)
+    when = f"{moment(entry.at_ms, now_ms)}, seq {entry.seq:,}"
+    told = [labelled("sent", f"by {event.sender or 'somebody'}, {event.role}, at {when}")]
+    if isinstance(event, CommandApplied):
+        said = command_line(event.command, event.args) or in_words(event.command, event.args)
+        told += [labelled("outcome", f"✓ {event.summary}", "done"), _undo(event, entries, state)]
+    else:
+        said = event.command.replace("_", " ")
+        told += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
+    lines = [*worded([Cell(said, "strong")], width), *worded(told, width)]
+    lines.append(hairline("EVENTS WITH IT", width, right="of its millisecond, between the commands beside it"))
+    if not beside:
+        lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))
+    found = [tell(one, names) for one in beside or ()][: max(0, height - len(lines))]
+    return More("COMMAND", [*lines, *under(tail(found, width - 2, 0))], "Y copies its line · enter opens it")
+
+
+def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
+    """Return whether a command can be taken back, and how."""
+    from engine.core.queries.undoing import as_command, left_by  # not before somebody looks at a change
+
+    back = (one for one in entries if isinstance(one.event, CommandUndone) and one.event.command_id == event.command_id)
+    taken = next(back, None)
+    known = state.undoable.get(event.command_id)
+    if taken is not None:
+        return labelled("undo", f"↶ it was taken back at seq {taken.seq:,}", "paused")
+    if event.inverse is None:
+        return labelled("undo", "there is no command that takes it back", "muted")
+    if known is None:
+        return labelled("undo", f"it is not among the last {UNDOABLE} changes that can be taken back", "muted")
+    if left_by(state, as_command(known.inverse)) != known.left:
+        return labelled("undo", "what it changed has changed since: change it by hand", "warn")
+    return labelled("undo", f":undo {event.command_id} takes it back", "accent")
 
 
 def _texts(entry: Entry) -> tuple[str, ...]:
@@ -76,4 +133,4 @@ def _short(event: CommandApplied) -> str:
     return command_line(event.command, event.args).removeprefix("quarterdeck ") or in_words(event.command, event.args)
 
 
-__all__ = ["KINDS", "audit", "line_of"]
+__all__ = ["KINDS", "audit", "line_of", "of_change"]

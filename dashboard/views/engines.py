@@ -3,24 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.views.amounts import UNKNOWN, duration, moment, stopwatch
+from dashboard.views.amounts import UNKNOWN, counted, duration, moment, stopwatch
 from dashboard.views.event_log import Entry
-from dashboard.views.header import Situation
-from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.header import Situation, leading_lines
+from dashboard.views.lines import Line, Span, hairline, padded
+from dashboard.views.row_pane import More, worded
+from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
 from engine.core.events import EngineStarted, EngineStopped
-from store.records import StandbyInfo
+from engine.core.state import State
+from store.records import EngineInfo, StandbyInfo
 
 KINDS = ("engine_started", "engine_stopped")
 _COLUMNS = (
     Column("EPOCH", 5, right=True),
-    Column("PID", 8, right=True),
+    Column("PID", 7, right=True),
     Column("STATE", 12),
     Column("SINCE", 16),
-    Column("FOR", 12, right=True, calm=True),
+    Column("FOR", 14, right=True, calm=True),
     Column("LAG", 8, right=True, drop=1, calm=True),
-    Column("ENDED", 20, grow=1),
+    Column("ENDED", 16, grow=1),
     Column("VERSION", 9, drop=2),
 )
+_WHO, _GAP = 16, 24
+"""Cells before and behind the axis of time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,69 @@ def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "",
     ]
     empty = nothing(needle, "engine", "no engine has worked on this file", "E starts one")
     return Listing(_COLUMNS, shown, lambda key: rows.get(key, ()), empty if looked else ("reading …",), len(rows))
+
+
+def of_engine(
+    entries: Sequence[Entry], situation: Situation, state: State, key: str, width: int, height: int
+) -> More | None:
+    """Return what is known of an engine, and beside it when each engine led.
+
+    Args:
+        entries: Events of `KINDS`, the newest first.
+        situation: Who leads and stands by now.
+        state: The team.
+        key: Of the row.
+        width: In cells.
+        height: In lines.
+    """
+    terms, now_ms = _terms(entries), situation.now_ms
+    term = next((one for one in terms if str(one.seq) == key), None)
+    info = situation.engine
+    if term is None or (term is terms[0] and info is not None and info.alive):
+        told = leading_lines(state, situation)
+    else:
+        until = f", for {stopwatch(term.ended_ms - term.started.at_ms)}" if term.ended_ms is not None else ""
+        told = [
+            labelled("led", f"engine {term.started.pid}, version {term.started.version}"),
+            labelled("since", f"{moment(term.started.at_ms, now_ms)}{until}"),
+            labelled("token", f"{term.started.token}, raised by each new engine"),
+            labelled("ended", _end(term), "" if term.reason is not None else "error"),
+        ]
+        if term.started.lost:
+            told.append(labelled("lost", counted(term.started.lost, "acknowledged event"), "error"))
+    lines = worded(told, width)
+    shown = terms[: max(0, height - len(lines) - 1)]
+    title = hairline("WHO LED WHEN", width, right=f"the last {len(shown)} of {len(terms)}")
+    return More("ENGINE", [*lines, title, *_led_lines(shown, width, now_ms, info)]) if terms else None
+
+
+def _led_lines(terms: Sequence[_Term], width: int, now_ms: int, info: EngineInfo | None) -> list[Line]:
+    """Return a line for each term on one axis of time, and how long nobody led before it."""
+    if not terms:
+        return []
+    room = max(1, width - _WHO - _GAP - 2)
+    begin_ms = terms[-1].started.at_ms
+    each_ms = max(1, now_ms - begin_ms) / room
+    lines = []
+    for place, term in enumerate(terms):
+        leads = place == 0 and info is not None and info.alive and info.token == term.started.token
+        ended_ms = now_ms if leads else term.ended_ms or term.next_ms or now_ms
+        first = min(room - 1, int((term.started.at_ms - begin_ms) / each_ms))
+        lasts = round((ended_ms - term.started.at_ms) / each_ms)
+        cells = room - first if leads else max(1, min(room - first, lasts))
+        before = terms[place + 1] if place + 1 < len(terms) else None
+        off_ms = term.started.at_ms - before.ended_ms if before is not None and before.ended_ms is not None else None
+        who = f" {term.started.token:>4}  {term.started.pid}"
+        end = "" if leads else "■" if term.reason is not None else "✕"
+        bar = Span("━" * (cells - len(end)), "busy" if leads else "busy-before")
+        sign = Span(end, "stopped" if term.reason is not None else "error")
+        rest = room - first - cells
+        took = "" if off_ms is None else f"began after {duration(off_ms)}"
+        lines.append(Line((
+            Span(padded(who, _WHO), "" if leads else "muted"), Span("─" * first, "line"), bar, sign,
+            Span("─" * rest, "line"), Span(padded(took, _GAP, right=True), "muted"),
+        ), str(term.seq)))  # fmt: skip
+    return lines
 
 
 def _terms(entries: Sequence[Entry]) -> list[_Term]:
@@ -101,7 +169,7 @@ def _led(since_ms: int, until_ms: int | None, tone: str) -> Cell:
 
 
 def _lag(age_ms: float | None, tone: str) -> Cell:
-    return Cell(UNKNOWN, tone) if age_ms is None else Cell(duration(age_ms), tone, rank=age_ms)
+    return Cell(UNKNOWN, tone) if age_ms is None else Cell(duration(age_ms, most=8), tone, rank=age_ms)
 
 
 def _end(term: _Term) -> str:

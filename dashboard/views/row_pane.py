@@ -6,7 +6,7 @@ from typing import NamedTuple
 from dashboard.views.ended import EndedTask
 from dashboard.views.header import ViewState
 from dashboard.views.inbox import MEANINGS, question_lines
-from dashboard.views.lines import BLANK, Line, Span, hairline, padded
+from dashboard.views.lines import BLANK, Line, Span, hairline, indented, padded
 from dashboard.views.prose import prose
 from dashboard.views.rows import Cell
 from dashboard.views.run_facts import run_facts
@@ -43,16 +43,16 @@ def of_need(view: ViewState, key: str, width: int, height: int) -> More | None:
     state, now_ms = view.state, view.now_ms
     asked = state.escalations.get(key)
     if asked is not None:
-        lines = _worded(question_lines(state, asked, now_ms), width)
+        lines = worded(question_lines(state, asked, now_ms), width)
         meanings = [Cell(_means(asked, one), "muted", f"  {one:<15}") for one in asked.options]
-        answers = [Line((Span(" answers", "muted"),)), *_worded(meanings, width)] if meanings else []
+        answers = [Line((Span(" answers", "muted"),)), *worded(meanings, width)] if meanings else []
         return More(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it")
     if key in state.tasks:
         return of_task(view, key, None, width, height)
     member = state.agents.get(key) or state.supervisors.get(key)
     if member is None:
         return None
-    return More(member.name, _worded([Cell(str(member.error or "nothing is wrong with it"), "error")], width))
+    return More(member.name, worded([Cell(str(member.error or "nothing is wrong with it"), "error")], width))
 
 
 def _means(asked: Escalation, answer: str) -> str:
@@ -68,10 +68,10 @@ def of_task(view: ViewState, key: str, ended: EndedTask | None, width: int, heig
         return More("TASK", gone_facts(key, ended, names, width=width, now_ms=now_ms)) if ended is not None else None
     lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms)
     if task.error is not None and len(task.error) > width - 4:
-        lines += _worded([Cell(task.error, "error")], width)
+        lines += worded([Cell(task.error, "error")], width)
     most = max(_MOST, height - len(lines))
     asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=view.working, most=most)
-    return More("TASK", [*lines, *_under(asked)])
+    return More("TASK", [*lines, *under(asked)])
 
 
 def of_run(view: ViewState, key: str, found: Census, text: str, width: int, height: int) -> More:
@@ -80,20 +80,21 @@ def of_run(view: ViewState, key: str, found: Census, text: str, width: int, heig
     facts = run_facts(state, key, found.stages, width=width, now_ms=now_ms, working=working)
     wide = min(width, _WIDEST) - 2
     if key not in state.runs:
-        return More("RUN", [*facts, BLANK, *_under(prose(text[:_BEGIN], width - 2)[: max(0, height - len(facts))])])
+        return More("RUN", [*facts, BLANK, *under(prose(text[:_BEGIN], width - 2)[: max(0, height - len(facts))])])
     room = max(0, height - len(facts) - 1)
     at_work = at_work_lines(state, found, view.live, width=wide, now_ms=now_ms, working=working, most=room)
     left = room - len(at_work)
     most = left if len(found.waiting) <= left else max(0, left - 1)  # the last line tells how many more
     waits = waiting_lines(state, found, view.counts, width=wide, now_ms=now_ms, most=most)
-    return More("RUN", [*facts, BLANK, *_under([*at_work, *waits])])
+    return More("RUN", [*facts, BLANK, *under([*at_work, *waits])])
 
 
-def _under(lines: Sequence[Line]) -> list[Line]:
-    return [one._replace(spans=(Span(" "), *one.spans)) for one in lines]
+def under(lines: Sequence[Line]) -> list[Line]:
+    """Return lines with a cell of air before them, as the paragraphs above have it."""
+    return [indented(one) for one in lines]
 
 
-def _worded(told: Sequence[Cell], width: int) -> list[Line]:
+def worded(told: Sequence[Cell], width: int) -> list[Line]:
     """Return paragraphs in as many lines as they need, their labels before them."""
     lines: list[Line] = []
     for cell in told:

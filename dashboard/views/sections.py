@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from dashboard.clean import clean_lines
-from dashboard.views.lines import BLANK, Line, Span, fit_spans, hairline
+from dashboard.views.lines import BLANK, Line, Span, columns, fit_spans, hairline
 
 EDGE = 3
 """Cells that the line at the left of a pane and the air at both sides take."""
@@ -44,6 +44,25 @@ def framed(
         rows += [(one, False) for one in section.lines]
     rows += [(BLANK, False)] * (height - len(rows))
     return [_edged(one, width, rules=rules, joined=y in joins) for y, (one, rules) in enumerate(rows[:height])]
+
+
+def beside(panes: Sequence[tuple[Sequence[Section], int]], height: int) -> list[Line]:
+    """Return panes beside each other, parted by upright lines.
+
+    Args:
+        panes: The sections of each with its width in cells, from the left.
+        height: In lines; what does not fit is cut off below.
+    """
+    drawn = [framed((), sections, width + (not place), height) for place, (sections, width) in enumerate(panes)]
+    lines = []
+    for y in range(height):
+        parts: list[tuple[Sequence[Span], int]] = []
+        for place, (_, width) in enumerate(panes):
+            edge, *inner = drawn[place][y].spans
+            top = [edge._replace(text="┬" if y == 0 else edge.text)] if place else []
+            parts.append(([*top, *inner], width))
+        lines.append(columns(parts, gap=0))
+    return lines
 
 
 def _edged(line: Line, width: int, *, rules: bool, joined: bool) -> Line:

@@ -1,12 +1,15 @@
 """Stored states of a team as rows: its snapshots, and the archives and forks beside its file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.views.amounts import counted, duration, moment, size
-from dashboard.views.lines import Line, Span, cut_path, line
-from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.amounts import ago, counted, duration, moment, size
+from dashboard.views.lines import Line, Span, cut_path, line, padded
+from dashboard.views.plots import meter
+from dashboard.views.row_pane import More, worded
+from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.sections import EDGE, Section, beside
 from engine.core.state import State
 from store.records import SnapshotInfo
 
@@ -21,6 +24,8 @@ _COLUMNS = (
     Column("ENTER", 26, grow=1),
 )
 _LABEL = 9
+BESIDE_FROM = 110
+"""Cells from which on the kinds of events stand beside what a row holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,83 @@ def _beside(one: Beside, now_ms: int) -> tuple[Cell, ...]:
         Cell(size(one.bytes), "muted", rank=one.bytes),
         Cell(f"{'look into it, import it' if archive else 'open it'}: {one.name}", "faint"),
     )
+
+
+def of_stored(
+    found: Stored, key: str, holds: Sequence[Line] | None, kinds: Mapping[str, int], *, shown_seq: int, now_ms: int,
+    width: int, height: int,
+) -> More | None:  # fmt: skip
+    """Return what is stored under a row: where, how large, what it holds, and what can be done with it.
+
+    Args:
+        found: What there is.
+        key: Of the row.
+        holds: What it holds, as `holdings` tells it; None while it is being read.
+        kinds: How many events of each kind the journal has.
+        shown_seq: The event after which the screens show the team.
+        now_ms: The time of the team.
+        width: In cells.
+        height: In lines.
+    """
+    file = next((one for one in found.beside if one.path == key), None)
+    snapshot = next((one for one in found.snapshots if str(one.seq) == key), None)
+    if file is not None:
+        what, told = file.kind.upper(), _of_file(file, now_ms)
+    elif snapshot is not None:
+        what, told = "SNAPSHOT", _of_snapshot(snapshot, found, shown_seq, now_ms)
+    else:
+        what, told = (
+            "NEWEST",
+            [
+                labelled("journal", f"seq {found.first_seq:,} to {found.last_seq:,}, {size(found.bytes)}"),
+                labelled(
+                    "does", "enter goes back to live · = compares the moment that is shown with it · x exports it"
+                ),
+            ],
+        )
+    lines = worded(told, width)
+    room = max(1, height - len(lines))
+    left = width * 3 // 5 if width >= BESIDE_FROM and kinds else width
+    held = Section("HOLDS", holds if holds is not None else [line(Span("reading …", "faint"))])
+    panes = [([held], left)]
+    if left < width:
+        inner = width - left - EDGE
+        panes.append(
+            ([Section("EVENTS BY KIND", _kind_lines(kinds, inner, room - 1), "of the whole journal")], width - left)
+        )
+    return More(what, [*lines, *beside(panes, room)], "")
+
+
+def _of_file(file: Beside, now_ms: int) -> list[Cell]:
+    does = "switches to it; the team here goes on" if file.kind == "fork" else "looks into it, and can import it"
+    return [
+        Cell(file.name, "strong"),
+        labelled("file", f"{file.path}, {size(file.bytes)}"),
+        labelled("written", f"{moment(file.at_ms, now_ms)}, {ago(now_ms - file.at_ms)}"),
+        labelled("does", f"enter {does} · = compares it with what is shown"),
+    ]
+
+
+def _of_snapshot(snapshot: SnapshotInfo, found: Stored, shown_seq: int, now_ms: int) -> list[Cell]:
+    later = found.last_seq - snapshot.seq
+    enter = "is the moment that is shown" if snapshot.seq == shown_seq else "goes back to this moment"
+    return [
+        Cell(f"the team after seq {snapshot.seq:,}", "strong"),
+        labelled("written", f"{moment(snapshot.at_ms, now_ms)}, {ago(now_ms - snapshot.at_ms)}"),
+        labelled("size", f"{size(snapshot.bytes)}, packed; {counted(later, 'event')} since then"),
+        labelled("does", f"enter {enter} · = compares it with what is shown · F there forks it · x exports the newest"),
+    ]
+
+
+def _kind_lines(kinds: Mapping[str, int], width: int, most: int) -> list[Line]:
+    """Return the kinds of events that there are most of, each with its share."""
+    total = sum(kinds.values()) or 1
+    bar = max(4, width - 20 - 10 - 2)
+    lines = []
+    for kind, number in sorted(kinds.items(), key=lambda one: -one[1])[: max(0, most)]:
+        name = padded(kind.replace("_", " "), 20)
+        lines.append(line(Span(f"{name} "), *meter(number / total, bar, tone="plot-mid"), Span(f"{number:>10,}")))
+    return lines
 
 
 def _ago(at_ms: int, now_ms: int) -> str:

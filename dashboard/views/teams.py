@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from dashboard.views.amounts import moment, size
-from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.amounts import ago, moment, size
+from dashboard.views.lines import BLANK, Line
+from dashboard.views.row_pane import More, under, worded
+from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
 
 _COLUMNS = (
     Column("TEAM", 14, grow=1, most=30),
@@ -30,6 +32,8 @@ class TeamFound:
     size_bytes: int
     error: str | None = None
     """Why it cannot be used."""
+    holds: Sequence[Line] = ()
+    """What is in it, as `holdings` tells it."""
 
 
 def teams(found: Sequence[TeamFound], *, here: str, now_ms: int, needle: str = "", looked: bool = True) -> Listing:
@@ -56,6 +60,22 @@ def teams(found: Sequence[TeamFound], *, here: str, now_ms: int, needle: str = "
         empty=empty if looked else ("looking …",),
         total=len(found),
     )
+
+
+def of_team(found: Sequence[TeamFound], key: str, *, here: str, now_ms: int, width: int) -> More | None:
+    """Return what runs in a team, and what enter does with it."""
+    one = next((one for one in found if one.path == key), None)
+    if one is None:
+        return None
+    told = [
+        Cell(one.name, "strong"),
+        labelled("database", f"{one.path}, {size(one.size_bytes)}"),
+        labelled("engine", one.error or one.engine, "error" if one.error else "busy" if one.alive else ""),
+    ]
+    if one.newest_ms:
+        told.append(labelled("newest", f"an event {ago(now_ms - one.newest_ms)}, {moment(one.newest_ms, now_ms)}"))
+    enter = "enter goes to its network" if one.path == here else "enter switches to it; the team here goes on"
+    return More("TEAM", [*worded(told, width), BLANK, *under(one.holds)], enter)
 
 
 def _cells(one: TeamFound, here: str, now_ms: int) -> tuple[Cell, ...]:

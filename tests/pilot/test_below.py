@@ -6,6 +6,8 @@ import pytest
 
 from dashboard.screens.inbox import InboxScreen
 from dashboard.widgets.lines import Lines
+from engine.core.codec import encode_state
+from store import open_store
 from tests.pilot.hand import Hand, opened
 from tests.pilot.talking import asking
 from tests.pilot.trouble import trouble
@@ -62,6 +64,108 @@ async def test_the_output_of_a_run_that_has_ended_is_read_from_the_journal(tmp_p
 
         assert "Tides" in below(hand)
         assert "The moon does it." in below(hand)
+
+
+async def test_an_agent_says_what_it_is_and_does_and_what_it_did_last(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("0", "down")
+        beside = below(hand)
+        await hand.pilot.resize_terminal(200, 60)
+        await hand.press()
+        wide = below(hand)
+
+    for text in ("Reads one file", "2 of 2 slots", "lib/glob.py", "LAST TASKS", "100% ok", "OUTPUT"):
+        assert text in beside
+    for text in ("TIME A TASK", "SPEC", "EVENTS", "finished lib/getopt.py in 1.4 s"):
+        assert text in wide
+    assert "scout finished" not in wide
+
+
+async def test_the_pane_takes_what_few_rows_leave_until_it_is_sized_by_hand(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("0")
+        await hand.press()
+        pane, table = hand.app.screen.query_one("#below"), hand.table
+        assert table.size.height == len(table.rows.keys) + 2
+        await hand.press("ctrl+down", "ctrl+down")
+        await hand.press()
+        assert table.size.height == len(table.rows.keys) + 4
+        assert pane.size.height + table.size.height == hand.app.size.height - 6
+
+
+@pytest.mark.parametrize("key", ["0", "9", "f4", "f7", "f9"])
+async def test_where_there_is_no_room_there_is_no_pane(tmp_path: Path, key: str) -> None:
+    async with opened(tmp_path, size=(120, 33)) as hand:
+        await hand.press(key)
+
+        assert not hand.app.screen.query_one("#below").display
+
+
+async def test_a_change_is_told_whole_with_what_came_with_it_and_whether_it_can_be_undone(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("f4")
+        told = []
+        for _ in hand.table.rows.keys:
+            await hand.press()
+            told.append(below(hand))
+            await hand.press("down")
+
+    paused = next(one for one in told if "quarterdeck pause grapher" in one)
+    assert "grapher  " in paused.split("EVENTS WITH IT")[1]
+    assert ":undo c" in paused
+    swapped = next(one for one in told if "quarterdeck swap scout-thorough --with scout-fast" in one)
+    assert ":undo c" in swapped
+    assert "swapped to g2" in swapped
+    asked = next(one for one in told if "Audit the standard library and report what is risky" in one)
+    assert "there is no command that takes it back" in asked
+
+
+async def test_what_the_newest_state_and_a_snapshot_hold_is_told(tmp_path: Path) -> None:
+    work = trouble()
+    state = encode_state(work.state)
+    async with opened(tmp_path, size=(120, 40), work=work) as hand:
+        async with open_store(tmp_path / "team.db") as store:
+            await store.snapshots.save(work.state.seq, state)
+        await hand.press("9")
+        newest = below(hand)
+        hand.clock[0] += 3_000
+        hand.app.flush()
+        await hand.press("down")
+        await hand.press()
+        stored = below(hand)
+
+    for text in ("4 busy", "✕ 1 error", "r1 Read every ledger", "1/16 ended", "$0.31", "attempt started"):
+        assert text in newest
+    assert f"the team after seq {work.state.seq}" in stored
+    assert "‖ 4 suspended" in stored
+    assert "r1 Read every ledger" in stored
+
+
+async def test_an_engine_says_who_led_when(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("f7")
+        await hand.press()
+        told = below(hand)
+
+    assert "engine 4211 on deck" in told
+    assert "none; start one" in told
+    assert "━" in told.split("WHO LED WHEN")[1]
+
+
+async def test_a_team_says_what_runs_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, size=(120, 40), work=trouble()) as hand:
+        await hand.press("f9")
+        await hand.press()
+        told = below(hand)
+        row = next(at for at, line in enumerate(told.splitlines()) if "r1 Read every ledger" in line)
+        await hand.pilot.click("#below", offset=(8, row))
+        await hand.press()
+
+        assert hand.place == "teams", "a run of another file has no page here"
+    assert "enter goes to its network" in told
+    assert "✕ 1 error" in told
 
 
 async def test_a_task_says_why_it_waits_and_its_error_whole(tmp_path: Path) -> None:

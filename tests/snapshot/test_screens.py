@@ -29,6 +29,7 @@ SCREENS = {
     "graph_team": ("2", "t"),
     "timeline": ("3", "j", "j", "j", "j", "j"),
     "agents": ("0", "greater_than_sign", "greater_than_sign"),
+    "audit": ("f4", "j", "j"),
     "tasks": ("5",),
     "events": ("6",),
     "runs": ("7",),
@@ -186,6 +187,13 @@ def test_much_room_is_used(snap_compare: Compare) -> None:
     app = app_on(trouble())
 
     assert snap_compare(app, terminal_size=(200, 60), run_before=pressing("3"))
+
+
+@pytest.mark.parametrize("screen", ["agents", "audit"])
+def test_a_pane_below_a_table_uses_much_room(snap_compare: Compare, screen: str) -> None:
+    app = app_on(audit())
+
+    assert snap_compare(app, terminal_size=(200, 60), run_before=pressing(*SCREENS[screen]))
 
 
 def test_many_idle_agents_are_folded_into_one_line(snap_compare: Compare) -> None:

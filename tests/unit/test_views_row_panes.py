@@ -1,0 +1,127 @@
+"""What the panes below Engines, Audit and State tell of a row, without a terminal."""
+
+import pytest
+
+from dashboard.views.audit import of_change
+from dashboard.views.engines import of_engine
+from dashboard.views.event_log import Entry
+from dashboard.views.header import Situation
+from dashboard.views.lines import Line, cells
+from dashboard.views.names import Names
+from dashboard.views.row_pane import More
+from dashboard.views.sections import Section, beside
+from engine.core.codec import kind_of
+from engine.core.commands import Pause, Resume, Submit, Undo
+from engine.core.events import CommandApplied, EngineStarted, EngineStopped
+from engine.core.state import State
+from store import EngineInfo
+from tests.pilot.scene import NOW_MS
+from tests.world import World, agent, team_world
+
+HOUR_MS = 3_600_000
+
+
+def texts(more: More | None) -> list[str]:
+    assert more is not None
+    return ["".join(span.text for span in line.spans).rstrip() for line in more.lines]
+
+
+def led(*terms: tuple[int, bool]) -> list[Entry]:
+    """Return what the journal has of engines that led for so many hours, each stopped or killed; the newest first."""
+    found: list[Entry] = []
+    at_ms = NOW_MS - sum(hours for hours, _ in terms) * HOUR_MS
+    for token, (hours, stopped) in enumerate(terms, 1):
+        begun = EngineStarted(at_ms=at_ms, pid=4000 + token, version="1.0", token=token)
+        found.append(Entry(len(found) + 1, at_ms, kind_of(EngineStarted), begun))
+        at_ms += hours * HOUR_MS
+        if stopped:
+            ended = EngineStopped(at_ms=at_ms - 2_000, reason="ann asked for it")
+            found.append(Entry(len(found) + 1, at_ms - 2_000, kind_of(EngineStopped), ended))
+    return found[::-1]
+
+
+def leading(token: int) -> Situation:
+    info = EngineInfo(4000 + token, True, NOW_MS - HOUR_MS, token, 200, 100, "deck")
+    return Situation("team.db", info, NOW_MS, 0.0)
+
+
+def test_terms_stand_on_one_axis_with_how_each_ended_and_how_long_nobody_led() -> None:
+    more = of_engine(led((9, True), (3, False), (12, False)), leading(3), State(), "4", 120, 20)
+    axis = texts(more)[-3:]
+
+    assert [line.split()[:2] for line in axis] == [["3", "4003"], ["2", "4002"], ["1", "4001"]]
+    assert ["■" in line for line in axis] == [False, False, True]
+    assert ["✕" in line for line in axis] == [False, True, False]
+    assert axis[1].endswith("began after 2.0 s")
+    bars = [line.count("━") for line in axis]
+    assert bars[0] > bars[2] > bars[1] > 0
+    assert axis[0].rstrip().endswith("━"), "it leads until now"
+
+
+def test_an_engine_that_led_before_says_for_how_long_and_how_it_ended() -> None:
+    entries = led((9, True), (3, False))
+    (killed,) = (one for one in entries if isinstance(one.event, EngineStarted) and one.event.token == 2)
+    first = texts(of_engine(entries, leading(2), State(), "1", 120, 20))
+    gone = texts(of_engine(entries, Situation("team.db", None, NOW_MS, 0.0), State(), str(killed.seq), 120, 20))
+
+    assert any("for 08:59:58" in line for line in first)
+    assert any("ann asked for it; the next began after 2.0 s" in line for line in first)
+    assert any("it was killed, or its computer went down" in line for line in gone)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_line_of_the_axis_is_wider_than_the_pane(width: int) -> None:
+    more = of_engine(led(*[(1, place % 2 == 0) for place in range(40)]), leading(40), State(), "1", width, 12)
+
+    assert more is not None
+    assert all(cells(line.spans) <= max(width, 80) for line in more.lines)
+    assert len(more.lines) == 12
+
+
+def changed() -> World:
+    work = team_world(agent("scout", "scan"))
+    work.order(Pause(target="scout"))
+    return work
+
+
+def undo_of(work: World, place: int = -1) -> str:
+    """Return what the pane says of taking back one of the commands of a team."""
+    entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)][::-1]
+    commands = [one for one in entries[::-1] if isinstance(one.event, CommandApplied)]
+    more = of_change(commands[place], entries, [], work.state, Names(), width=100, height=12, now_ms=work.now_ms)
+    return next(line for line in texts(more) if line.startswith(" undo"))
+
+
+def test_a_change_says_whether_it_can_be_taken_back() -> None:
+    work = changed()
+    (paused,) = work.state.undoable
+    assert f":undo {paused} takes it back" in undo_of(work)
+    work.order(Resume(target="scout"))
+    assert "has changed since" in undo_of(work, -2)
+    work.order(Pause(target="scout"))
+    work.order(Undo())
+    assert "it was taken back at seq" in undo_of(work, -2)
+    work.order(Submit(request="go"))
+    assert "there is no command that takes it back" in undo_of(work)
+
+
+def test_a_long_command_is_told_whole_and_events_take_what_room_is_left() -> None:
+    work = changed()
+    work.order(Submit(request="word " * 60))
+    entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)]
+    sent = next(one for one in entries[::-1] if isinstance(one.event, CommandApplied))
+    more = of_change(sent, entries, entries * 4, work.state, Names(), width=90, height=12, now_ms=work.now_ms)
+
+    assert sum(line.count("word") for line in texts(more)) >= 2 * 30
+    assert len(texts(more)) == 12
+
+
+def test_panes_beside_each_other_are_as_wide_as_they_were_asked_to_be() -> None:
+    one, other = Section("ONE", [Line()], "right"), Section("OTHER", [Line(), Line()])
+    lines = beside([([one], 30), ([other, one], 40)], 6)
+
+    assert [cells(line.spans) for line in lines] == [70] * 6
+    drawn = ["".join(span.text for span in line.spans) for line in lines]
+    assert drawn[0].startswith("─ ONE ─")
+    assert drawn[0][30:].startswith("┬─ OTHER ─")
+    assert [line[30] for line in drawn] == ["┬", "│", "│", "├", "│", "│"]
