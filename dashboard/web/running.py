@@ -12,11 +12,11 @@ import anyio.to_thread
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from dashboard.web.folders import remove_left_behind
 from dashboard.web.metrics import Metrics
 from dashboard.web.server import Terms, WebServer
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SHUTDOWN_S = 5.0
 OPEN_FILES = 8_192
 """How many connections and files the server may hold, where the system lets it: shells often allow 1,024, and that many
 silent connections would keep everybody else out."""
@@ -75,6 +75,7 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
         StoreError: If metrics are wanted and the file cannot be read.
     """
     more_files()
+    await anyio.to_thread.run_sync(remove_left_behind)
     logging.getLogger("aiohttp.server").addFilter(answered)
     asyncio.get_running_loop().set_exception_handler(Crowded())
     address = ""
@@ -86,7 +87,7 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
     if metrics is not None:
         await anyio.to_thread.run_sync(metrics.begin)
     server = WebServer(terms, metrics=metrics, signed_in=lambda where: told.signed_in(where, link()))
-    runner = web.AppRunner(await server.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S)
+    runner = await server.runner()
     await runner.setup()
     try:
         with anyio.open_signal_receiver(*END_SIGNALS) as signals:

@@ -44,6 +44,8 @@ FILES: dict[str, tuple[Path, str]] = {
 }
 """All that is served from the disk."""
 HEARTBEAT_S, CLOSE_S = 15.0, 2.0
+SILENT_S = 10.0
+SHUTDOWN_S = 5.0
 LARGEST_FRAME_BYTES = 1 << 20
 LARGEST_LOGIN_BYTES = 1_000
 FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
@@ -62,6 +64,8 @@ class Terms:
     idle_s: float = 8 * 3600.0
     hang_s: float = HANG_S
     stall_s: float = STALL_S
+    silent_s: float = SILENT_S
+    """A connection that sends no whole request for so long is closed; tabs are no such connections."""
     title: str = "Quarterdeck"
 
 
@@ -117,6 +121,12 @@ class WebServer(Server):
         return app
 
     make_app = _make_app
+
+    async def runner(self) -> web.AppRunner:
+        """Return what serves this server; its connections that say nothing are closed, also before a first request."""
+        return web.AppRunner(
+            await self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s
+        )
 
     @web.middleware
     async def _gate(

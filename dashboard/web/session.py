@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from textual_serve.download_manager import DownloadManager
 
 from dashboard.clean import clean
 from dashboard.views.place import LONGEST
+from dashboard.web.folders import new_folder
 
 HANG_S = 30.0
 """A process that does not answer for so long, in seconds, has hung."""
@@ -95,7 +95,7 @@ class Session(AppService):
             "", write_bytes=write_bytes, write_str=write_str, close=self._ignored, download_manager=download_manager
         )
         self._launch = launch
-        self.folder = Path(tempfile.mkdtemp(prefix="quarterdeck-tab-"))
+        self.folder, self._lock = new_folder()
         """What it may write; removed with it."""
         self.complaint = ""
         """Last line of its standard error."""
@@ -260,6 +260,7 @@ class Session(AppService):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)
 
     async def _leave(self, process: Process) -> None:
         await self.send_meta({"type": "quit"})

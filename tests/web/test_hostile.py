@@ -77,6 +77,20 @@ async def test_connections_that_say_nothing_keep_nobody_out(db: Path, capfd: pyt
     assert capfd.readouterr().err == ""
 
 
+async def test_a_connection_that_sends_no_whole_request_is_closed_and_a_tab_stays(db: Path) -> None:
+    async with inside(db, silent_s=0.2) as at, visitor(at) as ann, ann.tab() as tab:
+        host, _, port = at.base.removeprefix("http://").partition(":")
+        for sent in (b"", b"GET / HTTP/1.1\r\nHost: "):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(sent)
+            with anyio.fail_after(PATIENCE_S):
+                assert await reader.read() == b""
+            writer.close()
+        await tab.sees("scout")
+        await tab.type("5")
+        await tab.sees("lib/glob.py")
+
+
 def test_a_server_that_is_full_all_the_same_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
     loop, crowded = asyncio.new_event_loop(), Crowded()
     for _ in range(3):

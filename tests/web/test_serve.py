@@ -122,6 +122,22 @@ async def test_quitting_ends_the_tab_and_says_so(db: Path) -> None:
         await at.until_children(0)
 
 
+async def test_folders_of_a_server_that_was_killed_are_removed_by_the_next_one(db: Path, tmp_path: Path) -> None:
+    here = tmp_path / "temporary"
+    here.mkdir()
+    async with served(db, variables={"TMPDIR": str(here)}) as killed, visitor(killed) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        (left,) = here.glob("quarterdeck-tab-*")
+        killed.process.send_signal(signal.SIGKILL)
+        await killed.process.wait()
+        assert left.is_dir()
+    async with served(db, variables={"TMPDIR": str(here)}) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        (own,) = here.glob("quarterdeck-tab-*")
+        assert own != left
+    assert list(here.glob("quarterdeck-tab-*")) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_ends_in_whichever_way_leaves_no_process(db: Path, number: signal.Signals) -> None:
     async with served(db) as at, visitor(at) as ann, ann.tab() as one, ann.tab() as two:

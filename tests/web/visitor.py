@@ -98,7 +98,7 @@ class Inside(Served):
 async def inside(db: Path, **terms: Any) -> AsyncIterator[Inside]:
     """Serve a database from this process while the block runs."""
     server = WebServer(Terms(db=db, gate=Gate("127.0.0.1"), **terms))
-    runner = web.AppRunner(await server.make_app(), access_log=None, shutdown_timeout=1.0)
+    runner = await server.runner()
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
