@@ -41,10 +41,10 @@ class SpecEditor(Dialog):
     """Edit the text of one agent; ctrl+s sends it, ctrl+o opens it in $EDITOR, esc keeps it for the next time."""
 
     BINDINGS = [
-        Binding("ctrl+s", "send", "send", show=False, priority=True),
-        Binding("ctrl+o", "editor", "in $EDITOR", show=False, priority=True),
-        Binding("ctrl+r", "begin_again", "begin again", show=False, priority=True),
-        Binding("ctrl+g", "fault", "to the fault", show=False, priority=True),
+        Binding("ctrl+s", "send", "send", show=False),
+        Binding("ctrl+o", "editor", "in $EDITOR", show=False),
+        Binding("ctrl+r", "begin_again", "begin again", show=False),
+        Binding("ctrl+g", "fault", "to the fault", show=False),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
 
@@ -55,6 +55,8 @@ class SpecEditor(Dialog):
         """Code that was named and not trusted yet; the same text sent again trusts it."""
         self._draft = Draft(None)
         self._read: str | None = None
+        self._unopened = ""
+        """Why the editor could not be used; said until the text is another one."""
 
     @property
     def draft_key(self) -> str:
@@ -116,7 +118,7 @@ class SpecEditor(Dialog):
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        self._asked = []
+        self._asked, self._unopened = [], ""
         self._keep()
         if len(self.area.text) > LONG:
             self.set_timer(CHECK_S, self._check)
@@ -147,16 +149,17 @@ class SpecEditor(Dialog):
             self.told("would").show_any([])
             self.told("preview").show_any([])
             self.query_one("#mode").display = False
-            self.problem("")
+            self.problem(self._unopened)
             return
         self.told("preview").show_any([*self._code(), *self.preview(view, spec)])
         if self.is_unchanged(spec):
             self.told("would").show_any([Cell("nothing is changed yet", "muted")])
-            self.problem("")
+            self.problem(self._unopened)
             return
         found = rehearsed(view.state, command, view.now_ms)
         self.told("would").show_any([labelled("would do", found.summary, "busy")] if found.summary else [])
-        self.problem(f"would be refused: {found.refusal}" if found.refusal else self._to_trust())
+        refused = f"would be refused: {found.refusal}" if found.refusal else ""
+        self.problem(self._unopened or refused or self._to_trust())
 
     def _new_references(self) -> list[str]:
         own = self.own_references()
@@ -217,20 +220,34 @@ class SpecEditor(Dialog):
     @on(Button.Pressed, "#editor")
     def action_editor(self) -> None:
         """Open the text in the user's own editor, and take over what comes back."""
+        self._unopened = ""
         if self.deck.in_browser:
-            self.problem(f"not in a browser: {NO_PROGRAMS}")
+            self._unopened = f"not in a browser: {NO_PROGRAMS}"
+            self.problem(self._unopened)
             return
         try:
             argv = editor_of(self.deck.environment)
-            with self.app.suspend():
-                back = edited(self.area.text, argv, name=NEW.name)
+            self._take_over(argv)
         except EditorFailed as failed:
-            self.problem(str(failed))
+            self._unopened = str(failed)
         except SuspendNotSupported:
-            self.problem(f"this terminal cannot be given to {argv[0]}; write here")
-        else:
-            self.area.put(back)
+            self._unopened = f"this terminal cannot be given to {argv[0]}; write here"
+        self.look(self.deck.glimpse)
         self.app.refresh(layout=True)
+
+    def _take_over(self, argv: list[str]) -> None:
+        """Let the editor have the terminal, and put what it leaves in place of the text."""
+        back = ""
+        failed: EditorFailed | None = None
+        with self.app.suspend():
+            # Textual takes the terminal back only where nothing is raised in here.
+            try:
+                back = edited(self.area.text, argv, name=NEW.name)
+            except EditorFailed as error:
+                failed = error
+        if failed is not None:
+            raise failed
+        self.area.put(back)
 
     def action_decline(self) -> None:
         if self.is_current and self.draft_key in self.deck.drafts:

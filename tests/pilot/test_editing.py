@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual.drivers.headless_driver import HeadlessDriver
 
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.commands import AddAgent, SwapAgent
@@ -79,6 +80,30 @@ async def test_a_terminal_that_cannot_be_given_away_is_said(tmp_path: Path, monk
         hand.app.in_browser = True
         await hand.press("ctrl+o")
         assert hand.problem == "not in a browser: $EDITOR is a program of this machine; write here"
+
+
+async def test_the_terminal_comes_back_from_an_editor_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
+    monkeypatch.setattr(HeadlessDriver, "suspend_application_mode", lambda driver: given.append("given"))
+    monkeypatch.setattr(HeadlessDriver, "resume_application_mode", lambda driver: given.append("back"))
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with opened(tmp_path) as hand:
+        await hand.press(*SCOUT)
+        for editor, says in (("false", "ended with status 1"), (str(tmp_path / "none"), "does not run")):
+            monkeypatch.setenv("EDITOR", editor)
+            given.clear()
+            await hand.press("ctrl+o")
+            assert given == ["given", "back"]
+            hand.clock[0] += 1_000
+            hand.app.flush()
+            assert says in hand.problem
+        monkeypatch.setenv("EDITOR", "sed -i s/crew:scout/crew:other/")
+        await hand.press("ctrl+o")
+        assert "run: crew:other" in text(hand)
+        assert "does not run" not in hand.problem
 
 
 async def test_a_new_agent_begins_like_the_one_before_it(tmp_path: Path) -> None:
