@@ -37,6 +37,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
+from dashboard.widgets.typing import InOrder, KeyPassed
 from engine.strategies_plugins import installed_strategies
 
 FLUSH_S = 0.1
@@ -266,9 +267,13 @@ class QuarterdeckApp(Touring):
         if isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)
             event.prevent_default()
-        elif isinstance(line, Input) and event.is_printable and event.character is not None:
-            line.insert_text_at_cursor(event.character)
+        elif isinstance(line, InOrder) and not line.has_seen(event):
+            self.post_message(events.Key(event.key, event.character))
             event.prevent_default()
+
+    def on_key_passed(self, event: KeyPassed) -> None:
+        """Let what was typed behind a key come; a line or dialog that it closed is gone now."""
+        event.typed_in.let_go()
 
     def _fatal_error(self) -> None:
         """Report a bug of the dashboard in one line; the team keeps running."""

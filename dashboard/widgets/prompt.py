@@ -26,6 +26,10 @@ class _Completing(Suggester):
         self._complete = complete
 
     async def get_suggestion(self, value: str) -> str | None:
+        return self.first(value)
+
+    def first(self, value: str) -> str | None:
+        """Return the likeliest whole line."""
         return next(iter(self._complete(value)), None)
 
 
@@ -33,7 +37,7 @@ class _Line(TextLine):
     virtual_size = Reactive(Size(0, 0))
     """Without a layout of the whole screen at each key: the line is as wide as the screen, however long its text."""
     BINDINGS = [
-        Binding("tab", "accept", "complete", show=False, priority=True),
+        Binding("tab", "accept", "complete", show=False),
         Binding("escape", "leave", "leave", show=False),
         Binding("up", "recall(-1)", "before", show=False),
         Binding("down", "recall(1)", "after", show=False),
@@ -48,9 +52,11 @@ class _Line(TextLine):
         self._changed(value)
 
     def action_accept(self) -> None:
-        """Take the suggestion as it stands, as the right arrow at the end does."""
+        """Take the suggestion, also where it has not been shown yet: the key may come right behind a letter."""
+        whole = self.suggester.first(self.value) if isinstance(self.suggester, _Completing) else None
+        if whole is not None:
+            self.value = whole
         self.action_end()
-        self.action_cursor_right()
 
     def action_leave(self) -> None:
         self.post_message(Prompt.Left())
@@ -140,7 +146,7 @@ class Prompt(Horizontal):
         event.stop()
         if self.purpose == "command" and event.value.strip():
             self._said.append(event.value)
-        self.post_message(self.Given(self.purpose, event.value))
+        self.screen.post_message(self.Given(self.purpose, event.value))  # before it hears what was typed behind it
 
     def on_prompt_recalled(self, event: Recalled) -> None:
         event.stop()

@@ -1,10 +1,15 @@
 """Lines and areas for typing that show nothing but text, whatever was pasted into them or begins in them.
 
 Rule: what they hold stays as it is (joiners belong to some languages); only what is drawn changes, cell by cell.
+Rule: keys count in the order in which they came, however many came at once, as they do over a slow link.
 """
+
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual import events
+from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
@@ -12,8 +17,79 @@ from dashboard.clean import literal
 
 HIDDEN = "·"
 
+if TYPE_CHECKING:
+    from textual.widget import Widget
 
-class TextLine(Input):
+    _Base = Widget
+else:
+    _Base = object  # Textual takes the CSS of the first base that is a widget, so that this may not be one
+
+
+class KeyPassed(Message):
+    """A key that is no text has been seen by everybody from where it was typed up to the app."""
+
+    def __init__(self, typed_in: "InOrder") -> None:
+        super().__init__()
+        self.typed_in = typed_in
+
+
+class InOrder(_Base):
+    """Mixed into a widget for typing: takes keys one after the other.
+
+    Textual inserts text at once, but performs what a key is bound to only when the key has come up to the app: of `a`,
+    `backspace`, `b` that come together only the `a` would be left, and what follows `enter` would belong to the line.
+    So bound keys act here at once, and what follows one waits until all have seen it; the app then calls `let_go`.
+    """
+
+    _waiting: list[events.Key] | None = None
+    _passed: events.Key | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a key is still on its way, and those that come now are kept."""
+        return self._waiting is not None
+
+    async def on_key(self, event: events.Key) -> None:
+        """Act on a key; keep it where one before it is still on its way."""
+        if self._waiting is not None:
+            self._waiting.append(event)
+        elif self._is_text(event):
+            return
+        else:
+            self._waiting, self._passed = [], event
+            is_done = await self._perform(event.key)
+            self.post_message(KeyPassed(self))
+            if not is_done:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _is_text(self, event: events.Key) -> bool:
+        """Tell whether a key is inserted as it is."""
+        return event.is_printable
+
+    async def _perform(self, key: str) -> bool:
+        """Do what a key is bound to here; False where that is nothing."""
+        for binding in self._bindings.key_to_bindings.get(key, ()):
+            if await self.app.run_action(binding.action, self):
+                return True
+        return False
+
+    def has_seen(self, event: events.Key) -> bool:
+        """Tell whether a key that came up to the app was typed here, not where the focus was before."""
+        return event is self._passed
+
+    def let_go(self) -> None:
+        """Give the keys that waited to whom they are for now."""
+        waiting, self._waiting = self._waiting or [], None
+        for event in waiting:
+            self.app.post_message(events.Key(event.key, event.character))
+
+    def on_unmount(self) -> None:
+        self.let_go()
+
+
+class TextLine(InOrder, Input):
     """A line for typing."""
 
     def render_line(self, y: int) -> Strip:
@@ -21,8 +97,12 @@ class TextLine(Input):
         return tame(super().render_line(y))
 
 
-class TextBox(TextArea):
+class TextBox(InOrder, TextArea):
     """Several lines for typing."""
+
+    def _is_text(self, event: events.Key) -> bool:
+        inserts = {"enter"} if self.tab_behavior == "focus" else {"enter", "tab", "escape"}
+        return not self.read_only and (event.is_printable or event.key in inserts)
 
     def render_line(self, y: int) -> Strip:
         """Return what is drawn of one of them."""

@@ -64,7 +64,7 @@ class YamlArea(TextBox):
         return line
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key != "enter" or self.read_only:
+        if event.key != "enter" or self.read_only or self.is_waiting:
             return
         event.stop()
         event.prevent_default()  # of the base class, which Textual would call too

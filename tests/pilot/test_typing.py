@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.events import Key
+from textual.keys import _character_to_key
 from textual.strip import Strip
 from textual.widget import Widget
 from wcwidth import wcswidth
@@ -13,6 +15,8 @@ from wcwidth import wcswidth
 from dashboard.clean import MARKS
 from dashboard.widgets.typing import TextBox, TextLine
 from dashboard.widgets.yaml_area import YamlArea
+from engine.core.commands import Submit, SwapAgent
+from tests.pilot.hand import Hand, opened
 from tests.pilot.poison import KINDS, hostile
 from tests.pilot.test_hostile_terminal import strange
 
@@ -64,3 +68,45 @@ def test_no_line_for_typing_is_made_without(path: Path) -> None:
     calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
 
     assert not [one.id for one in calls if isinstance(one, ast.Name) and one.id in ("Input", "TextArea")]
+
+
+async def at_once(hand: Hand, *keys: str) -> None:
+    """Press keys of which each comes before anything was done for the one before it, as over a slow link."""
+    for key in keys:
+        hand.app.post_message(Key(_character_to_key(key), key) if len(key) == 1 else Key(key, None))
+    for _ in keys:
+        await hand.press()
+
+
+@pytest.mark.anyio
+async def test_keys_count_in_their_order_however_many_come_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await at_once(hand, *":theme licht", *["backspace"] * 3, *"ght", "enter", "5")
+        assert hand.app.theme == "quarterdeck-light"
+        assert hand.place == "tasks"
+        await at_once(hand, *":theme da", "tab", "enter", "1")
+        assert (hand.app.theme, hand.place) == ("quarterdeck", "network")
+
+
+@pytest.mark.anyio
+async def test_what_is_typed_behind_a_field_is_for_the_next_one_and_what_is_typed_behind_a_dialog_for_the_screen(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("n")
+        await at_once(hand, *"audit ast", *["backspace"] * 3, *"csv", "enter", "5")
+        assert isinstance(hand.ordered, Submit)
+        assert hand.ordered.request == "audit csv"
+        assert hand.place == "tasks"
+
+
+@pytest.mark.anyio
+async def test_a_text_of_several_lines_is_sent_with_all_that_was_typed_before(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "j", "j", "e")
+        await at_once(hand, "ctrl+end", *"weight: 9", "backspace", "2", "enter", *"timeout_s: 7", "left", "1")
+        assert hand.app.screen.query_one(YamlArea).text.endswith("weight: 2\ntimeout_s: 17")
+        await at_once(hand, *"5", "ctrl+s")
+        assert isinstance(hand.ordered, SwapAgent)
+        assert hand.ordered.spec is not None
+        assert hand.ordered.spec.timeout_s == 157.0
