@@ -125,8 +125,11 @@ class Deck(TimeTravel):
     def paint(self, name: str | None) -> None:
         """Change the colours: to a set by its name, or to the next one."""
         names = [*THEMES]
+        if name is not None and name not in THEMES:
+            self.say(f"no colours are called {name!r}; there are {', '.join(names)}", "warn")
+            return
         now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
-        self.theme = THEMES[name if name in THEMES else names[(names.index(now) + 1) % len(names)]].name
+        self.theme = THEMES[name or names[(names.index(now) + 1) % len(names)]].name
 
     def switch(self, path: Path) -> None:
         """Leave this database and show another one; the team here goes on."""

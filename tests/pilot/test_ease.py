@@ -56,6 +56,13 @@ async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_pa
         assert hand.app.theme == "quarterdeck-light"
 
 
+async def test_colours_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *"theme", "space", *"drak", "enter")
+        assert hand.said == "no colours are called 'drak'; there are dark, light, contrast, colorblind"
+        assert hand.app.theme == "quarterdeck"
+
+
 async def test_where_little_may_move_all_of_it_does_so_with_the_second_and_nothing_is_bold(tmp_path: Path) -> None:
     async with opened(tmp_path, settings=Settings(motion="reduced")) as hand:
         assert hand.app.animation_level == "none"
