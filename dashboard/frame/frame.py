@@ -15,6 +15,7 @@ from textual.widget import Widget
 from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
 from dashboard.actions.action import Spoken
+from dashboard.frame.key_labels import SIGNS, key_at
 from dashboard.frame.sizing import Sized
 from dashboard.places import tabs
 from dashboard.views.amounts import counted
@@ -37,6 +38,7 @@ from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
 
 TIME_KEYS = ("[ ]", "time")
+FILTER = Cell("/ filter", "faint")
 
 LANE = "−60 s"
 """How the heading of a lane begins."""
@@ -58,7 +60,7 @@ class Tabs(Bar):
         """Return the tabs, each with its number."""
         numbers = [*tabs().values()]
         return [
-            Spot(start, 0, partial(self.post_message, self.Clicked(self, index)), numbers[index])
+            Spot(start, 0, partial(self.post_message, self.Clicked(self, self._left[index], index)), numbers[index])
             for index, start, _ in self.places()
         ]
 
@@ -185,7 +187,8 @@ class Frame(Sized):
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
         own = map(_key_of, self.KEYS)
-        return [(key, does) for key, does in own if not (self.deck.readonly and key in BY_KEY and BY_KEY[key].writes)]
+        refused = {key for key, action in BY_KEY.items() if action.writes} if self.deck.readonly else set()
+        return [(key, does) for key, does in own if key and key not in refused]
 
     def looked_at(self, *, whole: bool = False) -> str:
         if isinstance(self.focused, Picks) and self.focused.chosen.startswith("event:"):
@@ -213,7 +216,7 @@ class Frame(Sized):
             dialogs.HelpScreen(
                 self.PLACE or "this page",
                 help_lines(
-                    [(_SIGNS.get(key, key), does) for key, does in map(_key_of, self.KEYS)],
+                    [(SIGNS.get(key, key), does) for key, does in map(_key_of, self.KEYS)],
                     headings,
                     taken=self.taken(),
                     meanings={column.title: column.means for column in columns if column.means},
@@ -232,7 +235,7 @@ class Frame(Sized):
         """Cells at the right of the tabs: the filter, and the screen's own facts."""
         if self.needle:
             return [Cell(f"/ {self.needle}", "accent"), *self.facts()]
-        return [*self.facts(), Cell("/ filter", "faint")]
+        return [*self.facts(), FILTER]
 
     def facts(self) -> list[Cell]:
         """What a screen says about its rows, such as how many there are."""
@@ -265,12 +268,17 @@ class Frame(Sized):
         self.look(self.deck.view)
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
-        if event.bar.id == "tabs":
+        """Press the key that was clicked: what it does here may differ from what it does on other screens."""
+        cell = event.cell
+        if event.bar.id == "tabs" and event.index is not None:
             self.deck.action_go(tuple(tabs())[event.index])
         elif event.bar.id == "keys":
-            key = self._keys_now(self.deck.view)[event.index][0]
-            if (action := BY_KEY.get(key)) is not None:
-                action.call(self, Spoken())
+            # By the app: a key that a screen sends goes up no further than that screen.
+            self.app.call_later(self.app.simulate_key, key_at(cell.lead.strip(), event.x))
+        elif cell == FILTER:
+            self.action_prompt("filter")
+        elif cell.tone == "badge":
+            BY_NAME["who needs me"].call(self, Spoken())
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
         self.deck.goto_seq(event.seq)
@@ -368,9 +376,5 @@ def _key_of(said: str | tuple[str, str]) -> tuple[str, str]:
     return (name, does) if action is None else (key_of(action), does or action.label or action.name)
 
 
-_SIGNS = {"exclamation_mark": "!", "question_mark": "?", "full_stop": ".", "question_mark,f1": "?"}
-"""Keys that Textual calls by a word."""
-
-
 def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:
-    return [Cell(does, "muted", f"{_SIGNS.get(key, key)} ") for key, does in keys]
+    return [Cell(does, "muted", f"{SIGNS.get(key, key)} ") for key, does in keys]

@@ -11,9 +11,12 @@ from textual.widget import Widget
 from dashboard.views.rows import Cell
 from dashboard.widgets.tones import Toned
 
+_APART = "   "
+"""Between two cells on the right."""
+
 
 class Bar(Toned, Widget):
-    """Show cells in one line; post `Clicked` with the place of a left one."""
+    """Show cells in one line; post `Clicked` with the one that was clicked."""
 
     LEFT_FIRST = False
     """Whether all of the left side goes before any of the right one."""
@@ -25,12 +28,16 @@ class Bar(Toned, Widget):
     """
 
     class Clicked(Message):
-        """A cell on the left was clicked."""
+        """A cell was clicked."""
 
-        def __init__(self, bar: "Bar", index: int) -> None:
+        def __init__(self, bar: "Bar", cell: Cell, index: int | None, x: int = 0) -> None:
             super().__init__()
             self.bar = bar
+            self.cell = cell
             self.index = index
+            """Its place among the left ones; None on the right."""
+            self.x = x
+            """The column in the cell."""
 
     def __init__(self, *, id: str, gap: int = 2) -> None:
         super().__init__(id=id)
@@ -73,28 +80,46 @@ class Bar(Toned, Widget):
         return Strip([])
 
     def _ends(self, width: int) -> Strip:
-        """The cells on the right, as many as leave a third of the line to the left ones."""
+        return Strip(self.painted(self._right_ones(width), self.rich_style, gap=_APART))
+
+    def _right_ones(self, width: int) -> list[Cell]:
+        """Return the cells on the right, as many as leave a third of the line to the left ones."""
         base = self.rich_style
         cells = list(self._right)
         kept = min(width // 3, 24)
         if self.LEFT_FIRST:
             kept = Strip(self.painted(self._left, base, gap=self._gap)).cell_length + 2
         while cells:
-            strip = Strip(self.painted(cells, base, gap="   "))
-            if (len(cells) == 1 and not self.LEFT_FIRST) or strip.cell_length <= width - kept:
-                return strip
+            taken = Strip(self.painted(cells, base, gap=_APART)).cell_length
+            if (len(cells) == 1 and not self.LEFT_FIRST) or taken <= width - kept:
+                return cells
             cells.pop()
-        return Strip([])
+        return []
 
     def places(self) -> Iterator[tuple[int, int, int]]:
-        """Yield each cell on the left: its number, where it begins and where it ends."""
-        start = 1
+        """Yield each cell on the left that is shown: its number, where it begins and where it ends."""
+        right = self._ends(self.size.width - 2).cell_length
+        start, room = 1, self.size.width - 2 - (right + 2 if right else 0)
         for index, cell in enumerate(self._left):
             end = start + Strip(self.painted([cell], self.rich_style)).cell_length
+            if end > room + 1 and index:
+                return
             yield index, start, end
             start = end + len(self._gap)
 
+    def _ends_at(self) -> Iterator[tuple[Cell, int, int]]:
+        """Yield each cell on the right, where it begins and where it ends."""
+        end = self.size.width - 1
+        for cell in reversed(self._right_ones(self.size.width - 2)):
+            start = end - Strip(self.painted([cell], self.rich_style)).cell_length
+            yield cell, start, end
+            end = start - len(_APART)
+
     def on_click(self, event: events.Click) -> None:
-        found = next((index for index, start, end in self.places() if start <= event.x < end), None)
-        if found is not None:
-            self.post_message(self.Clicked(self, found))
+        for cell, start, end in self._ends_at():
+            if start <= event.x < end:
+                self.post_message(self.Clicked(self, cell, None, event.x - start))
+                return
+        for index, start, end in self.places():
+            if start <= event.x < end:
+                self.post_message(self.Clicked(self, self._left[index], index, event.x - start))

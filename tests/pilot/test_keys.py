@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.dialogs import HelpScreen
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.agent import AgentScreen
@@ -12,7 +13,7 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.prompt import Prompt
-from dashboard.widgets.table import FRESH_MS, HEADINGS, Log
+from dashboard.widgets.table import FRESH_MS, HEADINGS, Log, Table
 from engine.core.signals import AttemptSucceeded
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
@@ -253,3 +254,43 @@ async def test_a_click_on_a_key_of_the_last_line_does_what_the_key_does(tmp_path
         await hand.press()
 
         assert isinstance(hand.dialog, SwapDialog)
+
+
+async def click(hand: Hand, bar: str, text: str) -> None:
+    """Click where a text stands in one of the lines of the frame."""
+    drawn = "".join(segment.text for segment in hand.app.screen.query_one(bar, Bar).render_line(0))
+    await hand.pilot.click(bar, offset=(drawn.index(text), 0))
+    await hand.press()
+
+
+async def test_a_click_on_any_key_presses_it_where_it_stands(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await click(hand, "#keys", "space")
+        assert len(hand.app.screen.query_one(Table).marked) == 1
+        await click(hand, "#keys", "v pane")
+        assert hand.app.screen.query_one("#pane").size.width == 0
+        await click(hand, "#keys", ": command")
+        assert hand.app.screen.query_one(Prompt).purpose == "command"
+        await hand.press("escape", "escape", "escape")
+        await click(hand, "#tabs", "/ filter")
+        assert hand.app.screen.query_one(Prompt).purpose == "filter"
+        await hand.press("escape")
+        await click(hand, "#header", "⚑")
+        assert hand.app.screen.query_one(Table).selected in hand.app.glimpse.counts.needs_person
+        await click(hand, "#keys", "? keys")
+        assert isinstance(hand.app.screen, HelpScreen)
+
+
+async def test_a_click_on_a_key_does_what_it_does_on_this_screen(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("2")
+        before = hand.app.screen.query_one("#keys", Bar).text
+        await click(hand, "#keys", "t run or team")
+        assert not hand.app.in_past
+        await hand.press("1", "left_square_bracket")
+        assert before != hand.app.screen.query_one("#keys", Bar).text
+        seq = hand.app.glimpse.state.seq
+        await click(hand, "#keys", ", .")
+        earlier = hand.app.glimpse.state.seq
+        await click(hand, "#keys", ". event")
+        assert earlier < seq == hand.app.glimpse.state.seq
