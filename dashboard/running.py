@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from dashboard.actions import BY_NAME
+from dashboard.actions import OWN_KEYS
 from dashboard.app import QuarterdeckApp
 from dashboard.habits import Habits, habits_file
 from dashboard.navigation import read_place
@@ -42,7 +42,7 @@ def run_dashboard(
     with Reader(db):
         pass
     at = None if place is None else read_place(place)
-    settings = read_settings(settings_file(), BY_NAME)
+    settings = read_settings(settings_file(), OWN_KEYS)
     app = QuarterdeckApp(
         db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at, settings=settings,
         habits=Habits(habits_file()),

@@ -15,6 +15,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
+
 from dashboard.clean import clean
 from dashboard.theme import NAMES
 
@@ -23,6 +25,14 @@ _CHOICES: dict[str, Collection[str]] = {
     "motion": ("full", "reduced"),
     "call": ("bell", "desktop", "off"),
 }
+_FIXED = frozenset({
+    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "j", "k", "g", "G", "enter", "space", "tab",
+    "shift+tab", "escape", "colon", "slash", "less_than_sign", "greater_than_sign", "comma", "full_stop", "ctrl+b",
+    "ctrl+f", "ctrl+c", "ctrl+p", "ctrl+q", "ctrl+z", "ctrl+left", "ctrl+right", "ctrl+up", "ctrl+down",
+})  # fmt: skip
+"""Keys that move, type or quit everywhere."""
+_MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
+_NAMED = frozenset(key.value for key in Keys if not key.value.startswith("<")) | {*KEY_NAME_REPLACEMENTS.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,7 @@ class Settings:
     motion: str = "full"
     call: str = "bell"
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys of actions that differ from their own, by the names of the actions."""
+    """Keys of actions that differ from their own, by the names of the actions; empty of one whose key another has."""
     problem: str = ""
     """What in the file does not count and why, in one line."""
 
@@ -54,12 +64,12 @@ def settings_file() -> Path | None:
         return None
 
 
-def read_settings(path: Path | None, actions: Collection[str]) -> Settings:
+def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     """Read the settings; without a file they are the defaults.
 
     Args:
         path: The file.
-        actions: Names of the actions that may have another key.
+        actions: Actions that may have another key, each with its own one, which may be none or several.
     """
     if path is None:
         return Settings()
@@ -69,12 +79,14 @@ def read_settings(path: Path | None, actions: Collection[str]) -> Settings:
         return Settings()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         return Settings(problem=f"{path} does not count: {clean(str(error))}")
-    found, wrong = _read(said, actions)
+    found, wrong = _choices(said)
+    keys, about_keys = _keys(said.get("keys", {}), actions)
+    wrong += about_keys
     about = f"{path}: {clean(wrong[0])}" + (f", and {len(wrong) - 1} more" if len(wrong) > 1 else "") if wrong else ""
-    return Settings(found["theme"], found["motion"], found["call"], _keys(said, actions), about)
+    return Settings(found["theme"], found["motion"], found["call"], keys, about)
 
 
-def _read(said: Mapping[str, object], actions: Collection[str]) -> tuple[dict[str, str], list[str]]:
+def _choices(said: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
     """Return the choices, and what is wrong with each that does not count."""
     found, wrong = {"theme": "dark", "motion": "full", "call": "bell"}, []
     for name, value in said.items():
@@ -85,26 +97,54 @@ def _read(said: Mapping[str, object], actions: Collection[str]) -> tuple[dict[st
             wrong.append(f"{name} is one of {', '.join(choices)}, not {value!r}")
         elif name != "keys":
             wrong.append(f"there is no setting {name!r}; there are {', '.join([*_CHOICES, 'keys'])}")
-    keys = said.get("keys", {})
-    if not isinstance(keys, Mapping):
-        wrong.append("keys is a table of actions with their keys")
-        return found, wrong
-    kept = _keys(said, actions)
-    for action, key in keys.items():
-        if action not in actions:
-            wrong.append(f"there is no action {action!r} to give a key; `?` names them")
-        elif action not in kept:
-            wrong.append(f"the key of {action!r} is {key!r}: a name such as w, W, ctrl+w or f5, and no other action's")
     return found, wrong
 
 
-def _keys(said: Mapping[str, object], actions: Collection[str]) -> dict[str, str]:
-    """Return keys that can be given, each to one action."""
-    keys = said.get("keys", {})
-    if not isinstance(keys, Mapping):
-        return {}
+def _keys(said: object, actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return keys that can be given, each to one action, what other actions have left, and what is wrong."""
+    if not isinstance(said, Mapping):
+        return {}, ["keys is a table of actions with their keys"]
     kept: dict[str, str] = {}
-    for action, key in keys.items():
-        if action in actions and isinstance(key, str) and key and not key.isspace() and key not in kept.values():
-            kept[str(action)] = key
-    return kept
+    wrong = []
+    for action, key in said.items():
+        names = _named(key)
+        if action not in actions:
+            wrong.append(f"there is no action {action!r} to give a key; `?` names them")
+        elif not names or any(name in given.split(",") for name in names for given in kept.values()):
+            wrong.append(f"the key of {action!r} is {key!r}: a name such as w, W, ctrl+w or f5, and no other action's")
+        elif fixed := _FIXED.intersection(names):
+            wrong.append(f"the key of {action!r} is {key!r}: {min(fixed)} stays what it is, give it another one")
+        else:
+            kept[str(action)] = ",".join(names)
+    left, lost = _left(kept, actions)
+    return kept | left, wrong + lost
+
+
+def _left(given: Mapping[str, str], actions: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the keys that actions have left of which others took some, and who has none any more."""
+    takers = {key: action for action, keys in given.items() for key in keys.split(",")}
+    left, lost = {}, []
+    for action, own in actions.items():
+        names = own.split(",")
+        taken = [key for key in names if key in takers]
+        if action in given or not taken:
+            continue
+        left[action] = ",".join(key for key in names if key not in takers)
+        if not left[action]:
+            lost.append(f"{taken[0]} is the key of {takers[taken[0]]!r} now, and {action!r} has none; give it one too")
+    return left, lost
+
+
+def _named(key: object) -> list[str]:
+    """Return keys as Textual calls them; none where one of them is no key."""
+    if not isinstance(key, str):
+        return []
+    names = [_character_to_key(one) if len(one) == 1 else one for one in map(str.strip, key.split(","))]
+    return names if all(map(_is_key, names)) else []
+
+
+def _is_key(name: str) -> bool:
+    *modifiers, base = name.split("+")
+    if not _MODIFIERS.issuperset(modifiers) or (modifiers and base.isupper()):
+        return False
+    return name in _NAMED or base in _NAMED or (len(base) == 1 and base.isprintable()) or bool(key_to_character(base))

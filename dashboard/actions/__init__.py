@@ -24,6 +24,7 @@ from engine.core.state import State
 ACTIONS: tuple[Action, ...] = (*AGENTS, *SPECS, *WORK, *TEAM, *MOMENTS, *LOOKING, *ROOM)
 """In the order of the help."""
 BY_NAME = {action.name: action for action in ACTIONS}
+OWN_KEYS = {action.name: action.key for action in ACTIONS}
 BY_KEY = {action.key: action for action in ACTIONS if action.key}
 _OTHER_KEYS: dict[str, str] = {}
 """Keys that a user has given, by the names of the actions."""
@@ -40,10 +41,13 @@ class Misspoken(ValueError):
 def bindings() -> list[Binding]:
     """Return the keys of every action."""
     return [
-        Binding(action.key, f"act('{action.name}')", action.label or action.name, show=False, id=action.name)
+        # One without a key stands under a name that no key has, so that a user can give it one.
+        Binding(
+            action.key or f"key of {action.name}", f"act('{action.name}')", action.label or action.name, show=False,
+            id=action.name,
+        )
         for action in ACTIONS
-        if action.key
-    ]
+    ]  # fmt: skip
 
 
 def give_keys(keys: Mapping[str, str]) -> None:
@@ -61,7 +65,7 @@ def key_of(action: Action) -> str:
 
 def shown_key(action: Action) -> str:
     """Return how the help writes the key of an action."""
-    return key_of(action) if action.name in _OTHER_KEYS else action.shown or action.key
+    return key_of(action) or f":{action.name}" if action.name in _OTHER_KEYS else action.shown or action.key
 
 
 def understand(line: str) -> tuple[Action, Spoken]:

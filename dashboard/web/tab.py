@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard.actions import BY_NAME
+from dashboard.actions import OWN_KEYS
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.files import ImportDialog
 from dashboard.navigation import place_of
@@ -32,7 +32,7 @@ class TabApp(QuarterdeckApp):
     in_browser = True
 
     def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
-        super().__init__(db, readonly=viewer, place=place, settings=read_settings(settings_file(), BY_NAME))
+        super().__init__(db, readonly=viewer, place=place, settings=read_settings(settings_file(), OWN_KEYS))
         self._folder = folder
         self._place = ""
 

@@ -13,6 +13,7 @@ from dashboard.frame.frame import Frame
 from dashboard.pages.agent import AgentScreen
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
+from dashboard.widgets.pane import Pane
 from engine.core.signals import AgentUnusable, AttemptSucceeded
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
@@ -48,6 +49,22 @@ async def test_an_action_has_the_key_that_the_user_gave_it(tmp_path: Path, own_k
         assert isinstance(hand.app.screen, Frame)
         shown = hand.app.screen.keys()
         assert ("w", "swap") in shown
+
+
+async def test_an_action_without_a_key_can_be_given_one_and_one_that_lost_its_own_is_shown_by_its_word(
+    tmp_path: Path, own_keys: None
+) -> None:
+    async with opened(tmp_path, settings=Settings(keys={"abort": "A", "swap": "z", "pause or resume": ""})) as hand:
+        assert isinstance(hand.app.screen, Frame)
+        shown = hand.app.screen.keys()
+        assert ("z", "swap") in shown
+        assert "pause" not in [does for _, does in shown]
+        await hand.press("j", "z")
+        assert hand.dialog.title_line().startswith("Swap")
+        await hand.press("escape", "A")
+        assert hand.dialog.title_line().startswith("Abort")
+        await hand.press("escape", "question_mark")
+        assert ":pause or resume" in hand.app.screen.query_one(Pane).text
 
 
 async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_path: Path) -> None:

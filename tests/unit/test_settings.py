@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.settings import Settings, read_settings, settings_file
 
-ACTIONS = ("swap", "undo")
+ACTIONS = {"swap": "h", "undo": "u", "abort": "", "help": "question_mark,f1"}
 
 
 def read(tmp_path: Path, text: str) -> Settings:
@@ -37,6 +37,11 @@ def test_everything_can_be_chosen(tmp_path: Path) -> None:
         ('[keys]\nfly = "w"', "there is no action 'fly' to give a key; `?` names them"),
         ('[keys]\nswap = ""', "the key of 'swap' is ''"),
         ('[keys]\nswap = "w"\nundo = "w"', "the key of 'undo' is 'w'"),
+        ('[keys]\nswap = "blah"', "the key of 'swap' is 'blah': a name such as w"),
+        ('[keys]\nswap = "ctrl+W"', "the key of 'swap' is 'ctrl+W': a name such as w"),
+        ('[keys]\nswap = ":"', "the key of 'swap' is ':': colon stays what it is"),
+        ('[keys]\nswap = "x, j"', "j stays what it is"),
+        ('[keys]\nswap = "u"', "u is the key of 'swap' now, and 'undo' has none; give it one too"),
         ('theme = "pink"\nmotion = 3', "not 'pink', and 1 more"),
         ("this is no toml", "does not count"),
     ],
@@ -68,3 +73,21 @@ def test_the_file_is_where_configuration_lives(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert settings_file() == tmp_path / "home" / ".config" / "quarterdeck" / "settings.toml"
+
+
+@pytest.mark.parametrize(
+    "key", ["w", "W", "é", "ctrl+w", "alt+x", "f5", "shift+f5", "left_square_bracket", "delete", "+"]
+)
+def test_keys_are_letters_signs_and_names(tmp_path: Path, key: str) -> None:
+    found = read(tmp_path, f'[keys]\nabort = "{key}"')
+
+    assert found.problem == ""
+    assert found.keys["abort"] in (key, "plus")
+
+
+def test_an_action_has_no_key_that_another_one_took(tmp_path: Path) -> None:
+    found = read(tmp_path, '[keys]\nswap = "u"\nabort = "f1"')
+
+    assert found.keys == {"swap": "u", "abort": "f1", "undo": "", "help": "question_mark"}
+    changed = read(tmp_path, '[keys]\nswap = "u"\nundo = "h"')
+    assert (changed.keys, changed.problem) == ({"swap": "u", "undo": "h"}, "")
