@@ -232,7 +232,7 @@ class SpecEditor(Dialog):
             self._unopened = str(failed)
         except SuspendNotSupported:
             self._unopened = f"this terminal cannot be given to {argv[0]}; write here"
-        self.look(self.deck.glimpse)
+        self.look(self.deck.view)
         self.app.refresh(layout=True)
 
     def _take_over(self, argv: list[str]) -> None:

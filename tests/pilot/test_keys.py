@@ -276,7 +276,7 @@ async def test_a_click_on_any_key_presses_it_where_it_stands(tmp_path: Path) -> 
         assert hand.app.screen.query_one(Prompt).purpose == "filter"
         await hand.press("escape")
         await click(hand, "#header", "⚑")
-        assert hand.app.screen.query_one(Table).selected in hand.app.glimpse.counts.needs_person
+        assert hand.app.screen.query_one(Table).selected in hand.app.view.counts.needs_person
         await click(hand, "#keys", "? keys")
         assert isinstance(hand.app.screen, HelpScreen)
 
@@ -289,8 +289,8 @@ async def test_a_click_on_a_key_does_what_it_does_on_this_screen(tmp_path: Path)
         assert not hand.app.in_past
         await hand.press("1", "left_square_bracket")
         assert before != hand.app.screen.query_one("#keys", Bar).text
-        seq = hand.app.glimpse.state.seq
+        seq = hand.app.view.state.seq
         await click(hand, "#keys", ", .")
-        earlier = hand.app.glimpse.state.seq
+        earlier = hand.app.view.state.seq
         await click(hand, "#keys", ". event")
-        assert earlier < seq == hand.app.glimpse.state.seq
+        assert earlier < seq == hand.app.view.state.seq
