@@ -1,8 +1,7 @@
-"""Summaries of the journal: for every `BLOCK` events, how many there are of each kind, and their times.
+"""Block summaries of the journal: counts by kind and times for every `BLOCK` events.
 
-A trigger writes the summary of a block in the statement that appends its last event (`migrations.py`); those
-of the block that is not full yet are counted when it is asked for. So a reader draws the whole of a journal, counts its
-events and skips to those of a rare kind without walking it.
+A trigger writes the summary of a block with its last event (`migrations.py`); the block that is not full is counted on
+demand. Readers can count events and skip to rare kinds without scanning the journal.
 """
 
 import json
@@ -33,10 +32,9 @@ _LAST_SEQ = "SELECT ifnull(max(seq), 0) FROM journal"
 
 
 def blocks_in(connection: sqlite3.Connection, first: int, last: int | None) -> list[BlockSummary]:
-    """Return the summaries of blocks `first` to `last`, both included; None is up to the newest event."""
+    """Return the summaries of blocks `first` to `last`, inclusive; None means up to the newest event."""
     (last_seq,) = connection.execute(_LAST_SEQ).fetchone()
-    # All before the block of the newest event are full, and nothing of them changes.
-    full = last_seq // BLOCK
+    full = last_seq // BLOCK  # blocks before this one are complete and never change
     rows = connection.execute(_FULL, (first, full if last is None else min(full, last + 1))).fetchall()
     if first <= full and (last is None or last >= full):
         rows += connection.execute(_OPEN, {"block": full, "after": full * BLOCK, "last": last_seq}).fetchall()
@@ -52,7 +50,7 @@ def blocks_in(connection: sqlite3.Connection, first: int, last: int | None) -> l
 
 
 def spans_in(connection: sqlite3.Connection, first_seq: int, last_seq: int, *, step_ms: int) -> list[Span]:
-    """Return what happened between two events, both included, cut where `step_ms` of the clock end; 1 ms a block."""
+    """Return the counts between two events, inclusive, in time steps of `step_ms`; 1 ms of work for each block."""
     rows = connection.execute(_SPANS, {"first": first_seq, "last": last_seq, "step": max(1, step_ms)}).fetchall()
     return [
         Span(
@@ -67,7 +65,7 @@ def spans_in(connection: sqlite3.Connection, first_seq: int, last_seq: int, *, s
 
 
 def ranges_with(connection: sqlite3.Connection, kinds: Collection[str], low: int, high: int) -> list[tuple[int, int]]:
-    """Return where events of some kinds can be: pairs of seqs, both included, in order, between `low` and `high`."""
+    """Return the ranges of seqs, inclusive and in order, that may contain events of some kinds."""
     (last_seq,) = connection.execute(_LAST_SEQ).fetchone()
     full, high = last_seq // BLOCK, min(high, last_seq)
     wanted = (json.dumps(list(kinds)), max(0, low - 1) // BLOCK, min(full, (high - 1) // BLOCK + 1))
@@ -82,14 +80,14 @@ def ranges_with(connection: sqlite3.Connection, kinds: Collection[str], low: int
 
 
 class Recount:
-    """Counts events again as they are read, from the first to the last, and compares with what is stored."""
+    """Counts the events of a whole journal again, and compares with the stored summaries."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._counts: Counter[str] = Counter()
 
     def differs(self, record: Record) -> bool:
-        """Count a record; True where it is the last of a block whose summary is another one."""
+        """Count a record; True if it completes a block whose stored summary differs."""
         self._counts[record.kind] += 1
         if record.seq % BLOCK:
             return False

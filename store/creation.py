@@ -20,12 +20,12 @@ from store.sidecar_files import about_of, create_file
 
 
 def check_free(path: str | Path) -> None:
-    """Check that a new database can stand at `path`.
+    """Check that a new database can be created at `path`.
 
     Raises:
-        NameTaken: If something stands there.
-        LeftoverWal: If the log of a database that is gone stands beside it.
-        MissingFolder, ReadOnlyFolder, NetworkFileSystem, NotOurFile, UnusablePath: If it cannot stand there.
+        NameTaken: If the name is in use.
+        LeftoverWal: If the write-ahead log of a removed database is beside it.
+        MissingFolder, ReadOnlyFolder, NetworkFileSystem, NotOurFile, UnusablePath: If it cannot be created there.
     """
     files = Files.of(path)
     if exists(files.database):
@@ -37,7 +37,7 @@ def check_free(path: str | Path) -> None:
 
 
 def create_database(path: str | Path, rows: Sequence[Row]) -> None:
-    """Make a database whose journal begins with `rows`; all of it is there when this returns, or nothing. Blocks.
+    """Create a database whose journal begins with `rows`, all or nothing; blocks.
 
     Raises:
         NameTaken, LeftoverWal, MissingFolder, ReadOnlyFolder, NetworkFileSystem: As `check_free`.

@@ -1,7 +1,7 @@
-"""Tells whether a file is a Quarterdeck file, before anything is written to it.
+"""Checks that a file is a Quarterdeck file before anything is written to it.
 
-First the application id in its header, read without opening a database; then every table, index, trigger and view
-against the schema that this program creates. So a foreign trigger never runs.
+First the application id in the header, then every table, index, trigger and view against the expected schema, so that a
+foreign trigger never runs.
 """
 
 import os
@@ -15,7 +15,7 @@ from store.filesystem import refuse_network
 from store.migrations import DATABASE, Kind, schema_in, schema_of, version_of
 
 _CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-"""What SQLite answers where it cannot make the files that readers of a WAL share."""
+"""Error codes of SQLite when it cannot create the shared-memory file that readers of a WAL need."""
 
 
 def looks_like_ours(path: str | os.PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""The files of one store: which stand beside the database, and what the folder must be like.
+"""The files of one store, and checks of their folder.
 
 Never open the database itself with `open`: closing such a descriptor drops the locks that SQLite
 holds on the same file in this process.
@@ -26,20 +26,20 @@ from store.errors import (
 _BESIDE_BYTES = len("-inbox-new-0123456789ab")
 _LONGEST_NAME_BYTES = 255 - _BESIDE_BYTES
 _LONGEST_PATH_BYTES = 512 - len("-journal") - _BESIDE_BYTES
-"""SQLite takes paths of 512 bytes, and keeps room for what it puts behind them (MAX_PATHNAME in its os_unix.c)."""
+"""SQLite allows paths of 512 bytes, including the suffixes that it appends (MAX_PATHNAME in its os_unix.c)."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where everything that belongs to one database stands."""
+    """The paths of all files of one database."""
 
     database: Path
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> "Files":
-        """Name the files of the database at `path`, through links, so that two names share one lock.
+        """Return the files of the database at `path`, with links resolved, so that two names share one lock.
 
         Raises:
             UnusablePath: If `path` is too long for a database.
@@ -72,7 +72,7 @@ class Files:
 
     @property
     def standbys(self) -> str:
-        """How the names of the files begin that show who stands by."""
+        """Prefix of the names of standby files."""
         return f"{self.database.name}-standby-"
 
     @property
@@ -112,7 +112,7 @@ def _kind_of(mode: int) -> str:
 
 
 def exists(path: Path, *, disposable: bool = False) -> bool:
-    """Whether anything stands at `path`.
+    """Return whether anything exists at `path`.
 
     Raises:
         NoPermission, NotOurFile: As `file_size`.
@@ -131,10 +131,10 @@ def check_readable(path: Path) -> None:
 
 
 def check_writable_folder(folder: Path) -> None:
-    """Raise unless files can be made in `folder`.
+    """Check that files can be created in `folder`.
 
     Raises:
-        MissingFolder, NoPermission, ReadOnlyFolder: What stands in the way.
+        MissingFolder, NoPermission, ReadOnlyFolder: If they cannot.
     """
     try:
         if not stat.S_ISDIR(folder.stat().st_mode):
@@ -151,7 +151,7 @@ def check_writable_folder(folder: Path) -> None:
 
 @contextmanager
 def made_in(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals to make `path` into ours."""
+    """Translate errors of the operating system while creating `path`."""
     try:
         yield
     except OSError as error:
@@ -163,7 +163,7 @@ def made_in(path: Path) -> Iterator[None]:
 
 
 def new_beside(path: Path) -> Path:
-    """Make an empty file of mode 0600 in the folder of `path`, to be filled and then put in its place.
+    """Create an empty temporary file of mode 0600 beside `path`, to be filled and then put in its place.
 
     Raises:
         ReadOnlyFolder, DiskFull: If the folder does not allow it.
@@ -175,13 +175,15 @@ def new_beside(path: Path) -> Path:
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a finished file its name, unless another process was first; on disk when this returns.
+    """Give a finished file its final name, unless another process was first; durable when this returns.
 
     Raises:
         ReadOnlyFolder, DiskFull: If the folder does not allow it.
     """
     with made_in(path):
         _sync(temporary)
+        # An empty file (made by `touch`, for example) is replaced; for a missing one, a hard link fails if another
+        # process was faster, which a rename would overwrite.
         if exists(path) and file_size(path) == 0:
             temporary.replace(path)
         else:
@@ -195,7 +197,7 @@ def _link(temporary: Path, path: Path) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        # Some file systems have no hard links.
+        # A file system without hard links: a rename is all there is, although it could overwrite.
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
         temporary.rename(path)
@@ -211,10 +213,10 @@ def _sync(path: Path) -> None:
 
 
 def is_writable(path: Path) -> bool:
-    """Whether this user may write the file."""
+    """Return whether this user may write the file."""
     return _may(path, os.W_OK)
 
 
 def _may(path: Path, how: int) -> bool:
-    """As who we act, not as who started us."""
+    """Test permissions of the effective user, who also opens the files, not of the real one."""
     return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)

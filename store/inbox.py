@@ -1,8 +1,8 @@
 """The engine's side of the inbox: pending commands, and their outcomes.
 
-Its file is the only one that clients write. A client that is stopped inside its write holds that file's lock, so the
-engine never waits for it: outcomes that cannot be written yet are kept here and written with the next ones. A thread
-asks `PRAGMA data_version` for news: file notifications fire before the write can be read.
+Clients write this file only. A client that is suspended inside a write holds the lock of the file, so the engine never
+waits for it: outcomes that cannot be written yet are kept in memory and written with the next ones. A thread polls
+`PRAGMA data_version`, because file notifications fire before the write can be read.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Arrivals:
-    """News of the inbox; several at once wake once. For one waiting task."""
+    """Notification of new commands, for one waiting task; several at once are merged."""
 
     def __init__(self) -> None:
         self._news = anyio.Event()
@@ -40,7 +40,7 @@ class Arrivals:
         self._news.set()
 
     async def wait(self) -> None:
-        """Return when something has arrived since the last time."""
+        """Return once something has arrived since the last call."""
         await self._news.wait()
         self._news = anyio.Event()
 
@@ -50,7 +50,7 @@ class Arrivals:
 
 @asynccontextmanager
 async def watch(path: Path | None, arrivals: Arrivals) -> AsyncIterator[None]:
-    """Wake `arrivals` while the body runs; a store in memory (no path) is woken by its own `put` alone."""
+    """Wake `arrivals` while the body runs; in memory (no path) only `put` wakes it."""
     if path is None:
         yield
         return
@@ -83,7 +83,7 @@ def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
 
 
 def _asked(connection: sqlite3.Connection, question: str) -> int | None:
-    """The answer, or None while another process holds the lock."""
+    """Return the answer, or None while another process holds the lock."""
     try:
         (answer,) = connection.execute(question).fetchone()
     except sqlite3.OperationalError as error:
@@ -131,7 +131,7 @@ class Inbox:
         self._wake()
 
     async def pending(self, limit: int = 500) -> list[CommandRow]:
-        """Commands without an outcome, oldest first, at most `limit`; what cannot be one has a fault."""
+        """Commands without an outcome, oldest first, at most `limit`; invalid rows have a fault."""
         with translated(self._path, disposable=True):
             found = await self._do(PENDING_COMMANDS, (limit + len(self._unwritten),))
             unnamed = [row[-1] for row in found if command_of(row) is None]
@@ -141,7 +141,7 @@ class Inbox:
         return [row for row in rows if row.id not in self._unwritten][:limit]
 
     async def _named(self, places: list[int]) -> bool:
-        """Give rows ids; False while a client holds the file: then they wait."""
+        """Give ids to rows without a valid one, so that they can be settled; False while a client holds the file."""
         try:
             await self._do(NAME_COMMANDS, (json.dumps(places),), patience_s=_SETTLE_PATIENCE_S)
         except sqlite3.OperationalError as error:
@@ -151,13 +151,12 @@ class Inbox:
         return True
 
     async def settle(self, outcomes: Sequence[CommandOutcome]) -> None:
-        """Say what became of commands; the first outcome of a command is the one that stays.
+        """Record outcomes of commands; the first outcome of a command stays.
 
-        Returns also when a client holds the file: then they are written with the next ones, and are
-        known here meanwhile.
+        Also returns while a client holds the file: then the outcomes are kept, and written with the next ones.
 
         Raises:
-            DiskFull: If there is no room; they are kept likewise.
+            DiskFull: If there is no room; the outcomes are kept as well.
         """
         for outcome in outcomes:
             self._unwritten.setdefault(outcome.id, outcome)
@@ -174,7 +173,7 @@ class Inbox:
                 return
         for outcome in written:
             self._unwritten.pop(outcome.id, None)
-        # What a limited `pending` left over: in a file the write just made is news by itself.
+        # Commands beyond the limit of `pending` need another wake-up. In a file, the write above causes one itself.
         if self._path is None and self._waiting and await self.pending(1):
             self._wake()
 
@@ -184,7 +183,7 @@ class Inbox:
         return bool(self._unwritten)
 
     async def write_kept(self) -> None:
-        """Try once more to write outcomes that are kept here; what fails now, the next engine finds pending."""
+        """Try once more to write kept outcomes; if that fails, the next engine finds the commands pending."""
         with anyio.CancelScope(shield=True), contextlib.suppress(StoreError):
             await self.settle(())
 

@@ -1,7 +1,7 @@
 """The engine's side of the journal, an append-only record.
 
-A batch is one statement, so it is in the file whole or not at all; the token and the end of the
-journal are checked inside that statement, so a deposed engine cannot write between a check and it.
+A batch is one statement, hence atomic. The token and the end of the journal are checked inside that statement, so that
+a deposed engine cannot write between the check and the insert.
 See docs/reference/files.md.
 """
 
@@ -47,10 +47,10 @@ def append_here(connection: sqlite3.Connection, rows: Sequence[Row], anchor: byt
     """Append the first records of a file that is not visible to other processes yet.
 
     Args:
-        connection: It writes the file.
-        rows: What to add, in order.
-        anchor: What the first one is tied to.
-        token: What the file's lease holds.
+        connection: A writable connection.
+        rows: The rows, in order.
+        anchor: Start of the hash chain.
+        token: Token of the file's lease.
     """
     for start in range(0, len(rows), _AT_ONCE):
         batch, anchor = _packed(start + 1, rows[start : start + _AT_ONCE], anchor)
@@ -97,7 +97,7 @@ class Journal:
 
         Args:
             first_seq: Seq of the first row; one more than `last_seq`.
-            rows: What to add, in order. Bodies are UTF-8 JSON.
+            rows: The rows, in order. Bodies are UTF-8 JSON.
 
         Raises:
             SeqTaken: If the journal does not end at `first_seq - 1`.
@@ -117,9 +117,9 @@ class Journal:
     async def _write(self, first_seq: int, rows: Sequence[Row]) -> None:
         batch, last_hash = _packed(first_seq, rows, self._last_hash)
         last_seq = first_seq + len(rows) - 1
-        # Whatever interrupts the wait, the file is asked before the next append.
+        # If the wait is interrupted, the outcome is unknown, and the next append reads the end of the journal first.
         self._certain = False
-        # No statement more: each call into SQLite has its thread wait for a loop that is busy deciding.
+        # A single statement: each call into SQLite's thread waits for the loop, which is busy deciding.
         written = await self._writer.execute(_APPEND, {**batch, "token": self._token})
         if written.rowcount != len(rows):
             await self._look_again()
@@ -129,7 +129,7 @@ class Journal:
         self._acknowledged(last_seq)
 
     async def _look_again(self) -> None:
-        """Ask the file where the journal ends, and whether this engine may still write."""
+        """Read the end of the journal and the token from the file."""
         with translated(self._path):
             ((seq, last_hash, token),) = await self._writer.execute_fetchall(_END)
         if token != self._token:
@@ -146,7 +146,7 @@ class Journal:
         return list(starmap(Record, found))
 
     async def of_kind(self, kind: str, run_id: str | None = None) -> list[Record]:
-        """Records of one kind, of one run or of all, oldest first; without a run the whole journal is walked."""
+        """Records of one kind, of one run or of all, oldest first; without a run the whole journal is scanned."""
         where, values = ("run_id = ? AND kind = ?", (run_id, kind)) if run_id is not None else ("kind = ?", (kind,))
         with translated(self._path):
             found = await self._reader.execute_fetchall(
@@ -172,8 +172,7 @@ class Journal:
 def _packed(first_seq: int, rows: Sequence[Row], last_hash: bytes) -> tuple[dict[str, Any], bytes]:
     """Make the parameters of one append.
 
-    Bodies and hashes travel as two blobs and are cut up by SQLite: no escaping, and a body comes back
-    byte for byte.
+    Bodies and hashes are passed as two blobs and split by SQLite: no escaping, and bodies stay the same byte for byte.
 
     Returns:
         The parameters, and the hash of the last row.
@@ -185,7 +184,7 @@ def _packed(first_seq: int, rows: Sequence[Row], last_hash: bytes) -> tuple[dict
         bodies.append(row.body)
         heads.append((row.at_ms, row.kind, row.run_id, row.task_id, row.agent_id, place, len(row.body)))
         place += len(row.body)
-    # SQLite takes a piece of an empty blob for NULL.
+    # `substr` of an empty blob is NULL in SQLite, so the blob must not be empty.
     bodies.append(b"\n")
     parameters = {
         "first": first_seq,

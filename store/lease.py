@@ -1,8 +1,7 @@
-"""The right to write the journal: a lock for life, and a token that is raised at each acquire.
+"""The lease on a store: a lock held for life, and a fencing token that is raised at each acquisition.
 
-Whether it was lost is asked once a second beside the loop, so that an engine with nothing to write, or one that wakes
-from a standstill, learns by itself of a newer token in its file, or of another file at its path.
-See docs/semantics/leadership.md.
+The lease is checked once a second beside the loop, so that an idle or suspended engine detects lost leadership and a
+replaced file without writing. See docs/semantics/leadership.md.
 """
 
 import sqlite3
@@ -24,14 +23,14 @@ UPDATE lease SET token = token + 1, pid = ?, started = ?, boot_id = ?, host = ?,
 def raise_token(
     connection: sqlite3.Connection, holder: Process, at_ms: int, *, rightful: Callable[[int], None] = lambda token: None
 ) -> int:
-    """Make `holder` the only process that may append; the holder of an older token is deposed.
+    """Raise the fencing token for `holder`; holders of older tokens can no longer append.
 
     Args:
-        connection: Any connection that may write; used for one transaction.
-        holder: Who takes over.
-        at_ms: Now, in UTC milliseconds.
-        rightful: Called with the token so far, inside the transaction, so that of several one after the other is
-            asked; what it raises leaves everything as it was.
+        connection: A writable connection; used for one transaction.
+        holder: The process that takes over.
+        at_ms: Present time, in UTC milliseconds.
+        rightful: Called with the present token inside the transaction, so that concurrent candidates are checked one
+            after the other; an exception leaves everything unchanged.
 
     Returns:
         The new token.
@@ -51,24 +50,24 @@ def raise_token(
 
 
 LET_GO = "UPDATE lease SET ended_ms = ? WHERE token = ?"
-"""Notes that an engine ended in order."""
+"""Records that an engine ended in order."""
 
 
 def monotonic_ms() -> int:
-    """The machine's monotonic clock in milliseconds; the same for every process of one boot."""
+    """The machine's monotonic clock in milliseconds, the same for all processes of one boot."""
     return time.monotonic_ns() // 1_000_000
 
 
 SURE_MS = 1_500
-"""How long it counts that the store was found to be held: who takes over waits for 3 s without a heartbeat."""
+"""How long a successful check of the lease is trusted. Safe because a standby waits for 3 s without a heartbeat."""
 
 
 class Lease:
-    """What an engine holds while its store is open.
+    """The lease of an engine on its open store.
 
     Args:
-        token: What it writes with.
-        ask: Looks whether the store is another's by now; for the thread that calls `held`.
+        token: The fencing token.
+        ask: Checks in the file whether the lease is lost; used by the thread that calls `held`.
         clock_ms: The machine's monotonic clock, in milliseconds.
     """
 
@@ -89,22 +88,22 @@ class Lease:
         self._lost = threading.Event()
 
     def tick(self, now_ms: int) -> None:
-        """Say that the loop turned; call it at least each second, it costs nothing.
+        """Record that the loop is alive; cheap, to be called at least once a second.
 
         Args:
-            now_ms: The engine's time, in UTC milliseconds: what it writes is stamped with that.
+            now_ms: The engine's time, in UTC milliseconds.
         """
         before_ms, self._loop_ms, self._now_ms = self._loop_ms, self._clock_ms(), now_ms
         if before_ms is not None and self._loop_ms - before_ms > SURE_MS:
-            # Its heart may have beaten on beside a loop that hung, so what was found since does not count.
+            # The loop hung while the heartbeat thread went on: checks from that time must not be trusted.
             self._stood_still_ms = self._loop_ms
 
     def found(self, at_ms: int) -> None:
-        """Note that the store was still held at a moment of the machine's monotonic clock, before the look at it."""
+        """Record that the lease was held at a time on the monotonic clock, taken before the check."""
         self._found_ms = at_ms
 
     def held(self) -> bool:
-        """Tell whether this engine may act; the file is asked only after a standstill, else it costs nothing."""
+        """Return whether this engine may act; the file is read only after a standstill."""
         if self._loss is not None:
             return False
         now_ms, loop_ms = self._clock_ms(), self._loop_ms
@@ -120,34 +119,34 @@ class Lease:
 
     @property
     def loop_ms(self) -> int | None:
-        """When the loop last turned, on the machine's monotonic clock; None before it did."""
+        """Time of the last tick on the monotonic clock; None before the first."""
         return self._loop_ms
 
     @property
     def at_ms(self) -> int | None:
-        """The engine's time of this moment, in UTC milliseconds; None before the loop turned."""
+        """The engine's present time, in UTC milliseconds; None before the first tick."""
         return None if self._loop_ms is None else self._now_ms + self._clock_ms() - self._loop_ms
 
     @property
     def loss(self) -> StoreError | None:
-        """Why this engine is none any more: `Deposed` or `FileLost`. Looked for once a second beside the loop."""
+        """Why the lease is lost: `Deposed` or `FileLost`; None while it is held. Checked once a second."""
         return self._loss
 
     def lose(self, why: StoreError) -> None:
-        """Note that the store is another's; the first reason stays."""
+        """Record that the lease is lost; the first reason stays."""
         self._loss = self._loss or why
         self._lost.set()
 
     def wait_until_lost(self, timeout_s: float | None = None) -> bool:
-        """Block until the store is lost; False when it is still held after `timeout_s`."""
+        """Block until the lease is lost; return False if it is still held after `timeout_s`."""
         return self._lost.wait(timeout_s)
 
 
 class Watch:
-    """What an engine compares its file with; for one thread."""
+    """Detects lost leadership or a moved file; for one thread."""
 
     def __init__(self, path: Path, token: int) -> None:
-        """Remember the file at `path` as it is now, held with `token`."""
+        """Remember the identity of the file at `path`, held with `token`."""
         self._path = path
         self._token = token
         self._identity = identity(path)
@@ -155,11 +154,11 @@ class Watch:
 
     @property
     def file_is_lost(self) -> bool:
-        """True when another file, or none, stands at the path."""
+        """True if the path has another file, or none."""
         return identity(self._path) != self._identity
 
     def loss(self) -> StoreError | None:
-        """Why the store is another's by now; None while it is held."""
+        """Why the lease is lost; None while it is held."""
         now = identity(self._path)
         if now != self._identity:
             return FileLost(self._path, "was deleted or moved away" if now is None else "was replaced by another file")
@@ -167,13 +166,13 @@ class Watch:
         return Deposed(self._token, found) if found is not None and found > self._token else None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _found_token(self) -> int | None:
-        """The token in the file; None when it cannot be read just now: then the next append says what is wrong."""
+        """The token in the file; None if it cannot be read now, in which case the next append reports the fault."""
         try:
             if self._connection is None:
                 self._connection = connect(self._path, mode="ro", busy_s=0)

@@ -1,8 +1,7 @@
-"""Heartbeat, streamed text, and the mark: the last row of the journal that was acknowledged.
+"""The live file: heartbeat, streamed texts, and the mark (the last acknowledged row of the journal).
 
-Readers want to see text at once, and it is not needed after a crash; the mark tells the next engine of lost rows.
-
-Own file, own thread, own connection, `synchronous=OFF`: it never slows a commit, nor the loop.
+Texts are not needed after a crash; the mark lets the next engine detect lost rows. The file has its own thread and
+connection with `synchronous=OFF`, so it never slows a commit or the loop.
 """
 
 import sqlite3
@@ -64,7 +63,7 @@ class LiveOutput:
         self._thread = threading.Thread(target=self._run, name="store-live", daemon=True)
 
     def put(self, key: str, text: str) -> None:
-        """Replace the text of `key`; an empty one removes it. Readers see it within 0.1 s; never blocks."""
+        """Replace the text of `key`; an empty text removes it. Readers see it within 0.1 s; never blocks."""
         with self._guard:
             if text:
                 self._texts[key] = text
@@ -74,23 +73,23 @@ class LiveOutput:
         self._news.set()
 
     def follow(self, take: Callable[[], dict[str, str]]) -> None:
-        """Also publish what `take` returns whenever it is time to: texts as for `put`, of keys that have changed.
+        """Also publish the changed texts that `take` returns, which is called in the publishing thread after `news`.
 
-        It is called in the thread that publishes, soon after `news`.
+        Pulled rather than pushed: texts are assembled only as often as they are written.
         """
         self._take = take
 
     def news(self) -> None:
-        """Say that there is something to take; never blocks."""
+        """Note that `take` has something new; never blocks."""
         self._news.set()
 
     def acknowledge(self, seq: int) -> None:
-        """Note that the journal is acknowledged up to `seq`; in the file within 0.1 s, never blocks."""
+        """Note the last acknowledged row; written within 0.1 s, never blocks."""
         self._seq = seq
         self._news.set()
 
     def texts(self) -> dict[str, str]:
-        """A copy of what was put or taken, and not removed; without the tapes."""
+        """A copy of the present texts, without tapes."""
         self._put_taken()
         with self._guard:
             return {key: text for key, text in self._texts.items() if not key.startswith("tape:")}
@@ -101,7 +100,7 @@ class LiveOutput:
             self._thread.start()
 
     def stop(self) -> None:
-        """Publish what is left and end the thread; blocks for milliseconds."""
+        """Publish the rest and end the thread; blocks for milliseconds."""
         self._stop.set()
         self._news.set()
         if self._thread.is_alive():
@@ -117,7 +116,7 @@ class LiveOutput:
             last, beats = self._stop.is_set(), began >= due
             self._news.clear()
             if beats and self._has_lost():
-                # Closed, it might take the log of the file away that stands there now.
+                # Not closed: closing could remove the WAL of the file that has replaced ours.
                 self._left_open = connection
                 return
             try:
@@ -128,7 +127,7 @@ class LiveOutput:
                     connection.execute(_BEAT, (lease.token, boot, monotonic_ms(), lease.loop_ms, lease.at_ms))
                 self._flush(connection)
             except sqlite3.Error:
-                # A full disk, or the file was taken away: the heart must beat again once that is over.
+                # A full disk or a removed file: reconnect at the next round, so that the heartbeat resumes afterwards.
                 if connection is not None:
                     connection.close()
                 connection = None
@@ -136,12 +135,12 @@ class LiveOutput:
                 if connection is not None:
                     connection.close()
                 return
-            # Much text, of many agents at once, comes less often: a tenth of the time is spent with writing it.
+            # With much text, write less often, so that at most a tenth of the time goes into writing.
             self._stop.wait(max(FLUSH_S, 9 * (time.monotonic() - began)))
             self._news.wait(max(0.0, due - time.monotonic()))
 
     def _has_lost(self) -> bool:
-        """Whether the store is another's: then nothing is published any more."""
+        """Return whether the lease is lost, after which nothing may be published."""
         at_ms = monotonic_ms()
         loss = None if self._watch is None else self._watch.loss()
         if loss is None:
@@ -159,7 +158,7 @@ class LiveOutput:
             migrate(connection, LIVE)
             connection.execute("DELETE FROM texts")
             if not self._has_begun:
-                # Of an engine before this one, whatever its token: the database may be an older copy.
+                # Whatever the token: if the database is a restored copy, an earlier engine may have had a larger one.
                 connection.execute("DELETE FROM heartbeat")
                 connection.execute("DELETE FROM mark")
                 self._has_begun = True

@@ -1,6 +1,6 @@
-"""The operating system's lock on a store: held until its process ends.
+"""The operating system's lock on a store, held until the process ends.
 
-What the lock file says (pid and time) is only for the message of the one who comes second.
+Only the lock counts; the content of the lock file (pid, time) serves the message of a second engine.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ from store.files import made_in
 from store.process import may_run
 
 _PATIENCE_S = 0.1
-"""How long an engine that holds it is waited for."""
+"""How long to wait for an engine that holds the lock."""
 _LEFTOVER_S = 10.0
-"""How long others are waited for, who let go by themselves, on a busy machine not at once: readers that look whether an
-engine lives, and a child that an engine was about to start when it was killed."""
+"""How long to wait for holders that let go by themselves: readers that test whether an engine lives, and a child that a
+killed engine was about to start. On a busy machine that takes a while."""
 
 
 class FileLock:
@@ -28,29 +28,29 @@ class FileLock:
         self._descriptor: int | None = descriptor
 
     def is_in_place(self, path: Path) -> bool:
-        """True while the file that is locked is the one at `path`: a removed or replaced one excludes no process."""
+        """True while the locked file is the one at `path`; a lock on a removed or replaced file excludes nobody."""
         if self._descriptor is None:
             return False
         return identity(path) == identity(self._descriptor)
 
     def release(self) -> None:
-        """Let go; a second call changes nothing."""
+        """Release the lock; a second call does nothing."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
 
 def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> FileLock:
-    """Take the lock, or say who has it.
+    """Take the lock.
 
     Args:
-        path: The lock file; made if it is missing.
-        database: What it is about, for the message.
-        patience_s: How long to try while an engine holds it, in seconds.
+        path: The lock file; created if missing.
+        database: The database, for the message.
+        patience_s: How long to wait while an engine holds it, in seconds.
 
     Raises:
-        StoreBusy: If another holds it, also in this same process.
-        NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be no lock file.
+        StoreBusy: If another engine holds it, also one of this process.
+        NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If the lock file cannot be opened or created.
     """
     descriptor = opened(path)
     began_s = time.monotonic()
@@ -67,13 +67,13 @@ def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> F
 
 
 def held(descriptor: int) -> FileLock:
-    """The lock that this process has on an open file, with its holder noted in it."""
+    """Return the lock that this process has on an open file, after noting the holder in the file."""
     _note_holder(descriptor)
     return FileLock(descriptor)
 
 
 def identity(file: Path | int) -> tuple[int, int] | None:
-    """Which file stands at a path, or is open; None when there is none."""
+    """Return the identity (device, inode) of the file at a path or of an open file; None if there is none."""
     try:
         found = os.fstat(file) if isinstance(file, int) else file.stat()
     except OSError:
@@ -82,7 +82,7 @@ def identity(file: Path | int) -> tuple[int, int] | None:
 
 
 def is_held(path: Path) -> bool | None:
-    """Whether an engine holds the lock; None when this user may not look."""
+    """Return whether an engine holds the lock; None if this user may not open it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -96,7 +96,7 @@ def is_held(path: Path) -> bool | None:
 
 
 def opened(path: Path) -> int:
-    """Open a lock file, made if it is missing; it is not locked yet.
+    """Open a lock file, created if missing, without locking it.
 
     Raises:
         NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be none.
@@ -125,8 +125,8 @@ def _taken(descriptor: int, how: int) -> bool:
 
 
 def _is_an_engines(descriptor: int) -> bool:
-    """Tell whether the process that has noted itself holds the lock; False for those who let go by themselves."""
-    if _taken(descriptor, fcntl.LOCK_SH):
+    """Return whether an engine holds the lock, and not a process that lets go by itself."""
+    if _taken(descriptor, fcntl.LOCK_SH):  # so the holder has a shared lock, which is a reader's
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         return False
     pid, _ = _holder(descriptor)
@@ -134,8 +134,7 @@ def _is_an_engines(descriptor: int) -> bool:
 
 
 def _note_holder(descriptor: int) -> None:
-    # On a full disk the lock counts all the same.
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # the note is informational; on a full disk the lock is valid without it
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} {time.time_ns() // 1_000_000}\n".encode(), 0)
 

@@ -1,4 +1,4 @@
-"""Opens a store for an engine: checks, lock, file, token, then the connections."""
+"""Opens a store for an engine, in this order: checks, lock, files, token, connections."""
 
 import contextlib
 import secrets
@@ -52,11 +52,11 @@ class Store:
     live: LiveOutput
     lease: Lease
     loss: Loss | None = None
-    """Rows that were acknowledged by an engine before, and are gone."""
+    """Rows that an earlier engine acknowledged and that are missing."""
 
     @property
     def token(self) -> int:
-        """What this engine writes with; a larger one in the file means that another took over."""
+        """The fencing token; a larger one in the file means that another engine took over."""
         return self.lease.token
 
 
@@ -69,20 +69,20 @@ async def open_store(
     turn: Turn | None = None,
     accept_loss: int = 0,
 ) -> AsyncIterator[Store]:
-    """Hold a store as its one engine; the files are made if they are missing.
+    """Open a store as its only engine, creating missing files.
 
     Args:
-        path: The database; its folder must exist. ":memory:" for one that is gone afterwards.
+        path: The database, in an existing folder; ":memory:" for a temporary store.
         durability: Whether an acknowledged append is on disk (`full`) or may be lost in a power cut (`normal`).
-        takeover: Kill an engine of this machine that holds the store and has stood still for 3 s.
-        turn: What an engine that stood by on this path has waited for; used up, whatever comes of it.
-        accept_loss: How many rows may be missing that were acknowledged as `full`; of `normal` any may.
+        takeover: Kill an engine of this machine that holds the store and has hung for 3 s.
+        turn: The turn of a standby on this path; consumed in any case.
+        accept_loss: How many rows acknowledged as `full` may be missing; any number of `normal` ones may.
 
     Raises:
-        StoreBusy: If another engine holds it, in this process or another.
+        StoreBusy: If another engine holds the store, also in this process.
         NotItsTurn: If another took over before this `turn` was used.
-        MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot stand there.
-        NotOurFile, NewerFile, CorruptFile, LeftoverWal: If something else stands there.
+        MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If the files cannot be created there.
+        NotOurFile, NewerFile, CorruptFile, LeftoverWal: If the file is not a usable database.
         RowsLost: If more rows are missing at the end of the journal than are accepted.
         DiskFull: If there is no room to make them.
         ValueError: If there is no such durability.
@@ -129,7 +129,7 @@ def _memory_inbox() -> sqlite3.Connection:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What is known once the store is ours."""
+    """Facts about a store after its lock and token were acquired."""
 
     lock: FileLock
     file_id: str
@@ -151,6 +151,7 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
         stack.push_async_callback(_close_reader, reader, watch, last)
     with translated(files.inbox, disposable=True):
         inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id, as_engine=True)), path=files.inbox)
+    # Callbacks run in reverse: outcomes are written before the connections close, and the lock is released last.
     stack.push_async_callback(inbox.write_kept)
     asked = Watch(path, held.token)
     stack.callback(asked.close)
@@ -183,7 +184,8 @@ async def _connected(connector: Callable[[], sqlite3.Connection]) -> "aiosqlite.
 
 
 async def _close_reader(reader: "aiosqlite.Connection", watch: Watch, last: list["aiosqlite.Connection"]) -> None:
-    # The last writer to close a file removes the log at its path: of a lost file that is another file's log by now.
+    # The last writer that closes a database removes the WAL at its path. If the file was replaced, that WAL belongs to
+    # the new file, so the connection is closed last, after the writers.
     if watch.file_is_lost:
         last.append(reader)
     else:
@@ -206,15 +208,15 @@ async def _in_thread(work: Callable[[], None]) -> None:
 
 
 async def _let_go(writer: "aiosqlite.Connection", token: int) -> None:
-    # Only a courtesy to readers: on a full disk the lock says the same.
+    # Informational: readers see from the lock as well that the engine has ended.
     with anyio.CancelScope(shield=True), contextlib.suppress(sqlite3.Error):
         await writer.execute_fetchall(LET_GO, (_now_ms(), token))
 
 
 def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Turn | None, accept_loss: int) -> _Held:
-    """Check everything, take the lock, make or open the files, raise the token."""
+    """Check everything, take the lock, create or open the files, raise the token."""
     try:
-        # Before anything is made beside it, the lock file included.
+        # First, so that a refusal leaves no files behind, not even the lock file.
         check_place(files.database)
         if turn is not None and not _is_there(files):
             raise NotItsTurn(files.database)
@@ -235,7 +237,7 @@ def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Tu
 
 
 def _is_there(files: Files) -> bool:
-    """False also for an empty file: nothing in it can be lost."""
+    """Return whether the database exists; an empty file counts as missing, because nothing in it can be lost."""
     return exists(files.database) and file_size(files.database) > 0
 
 
@@ -249,11 +251,11 @@ def _locked(files: Files, *, takeover: bool) -> FileLock:
 
 
 def _killed_hung(database: Path, token: int | None = None) -> bool:
-    """End the engine that holds the store, if it stands still and is certainly the one that is recorded.
+    """Kill the engine that holds the store, if it hangs and is certainly the recorded process.
 
     Args:
-        database: What it holds.
-        token: Of the one that is known to stand still; None asks its heartbeat.
+        database: The database.
+        token: Token of the engine that is known to hang; None checks the heartbeat.
     """
     with Reader(database) as reader:
         engine = reader.engine()
@@ -274,7 +276,7 @@ def _about_database(file_id: str) -> dict[str, object]:
 
 
 def _raised(files: Files, durability: Durability, turn: Turn) -> tuple[str, int, tuple[int, bytes]]:
-    """Recognise the database, bring it up to date, raise the token; returns id, token and end."""
+    """Check and migrate the database, and raise the token; return file id, token and end of the journal."""
     open_recognised(files.database, DATABASE)[0].close()
     if not is_writable(files.database):
         raise NoPermission(files.database)

@@ -13,29 +13,29 @@ class Process:
 
     pid: int
     started: str
-    """When it started, as the operating system counts; "" where that is not known."""
+    """Start time as the operating system counts; "" if unknown."""
     boot_id: str
     host: str
 
     def is_running_here(self) -> bool:
-        """True only when this very process runs on this machine, and that is certain."""
+        """True only if it is certain that this process runs on this machine."""
         return bool(self.started) and self == Process(self.pid, started(self.pid), boot_id(), os.uname().nodename)
 
 
 def this_process() -> Process:
-    """Who we are."""
+    """Identity of this process."""
     return Process(os.getpid(), started(os.getpid()), boot_id(), os.uname().nodename)
 
 
 def boot_id() -> str:
-    """Names the current boot of this machine; "" where it cannot be known."""
+    """Id of the machine's present boot; "" if unknown."""
     if sys.platform == "darwin":
         return _printed("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid")
     return _contents(Path("/proc/sys/kernel/random/boot_id"))
 
 
 def may_run(pid: int) -> bool:
-    """Return False only where it is certain that no process of this machine has a pid."""
+    """Return False only if it is certain that no process of this machine has the pid."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -46,7 +46,7 @@ def may_run(pid: int) -> bool:
 
 
 def started(pid: int) -> str:
-    """Start time of a process, "" when there is none or it cannot be known."""
+    """Start time of a process; "" if there is none or it is unknown."""
     if sys.platform == "darwin":
         return _printed("/bin/ps", "-o", "lstart=", "-p", str(pid))
     # Field 22 of proc(5); the name in field 2 may hold spaces and parentheses.
@@ -68,7 +68,7 @@ def _printed(*command: str) -> str:
 
 
 def kill(process: Process) -> bool:
-    """End a process at once, if it is certain that it is the one that is meant.
+    """Kill a process, if its identity is certain.
 
     Returns:
         False if nothing was killed.
@@ -76,7 +76,7 @@ def kill(process: Process) -> bool:
     descriptor = None
     try:
         if hasattr(os, "pidfd_open"):
-            # Holds on to the process itself, so that the check below is about what is then killed.
+            # Pins the process: between the identity check and the kill, the pid cannot pass to another process.
             descriptor = os.pidfd_open(process.pid)
         if not process.is_running_here() or process.pid == os.getpid():
             return False

@@ -1,7 +1,7 @@
-"""Read a store from any process, engine or no engine; nothing here writes.
+"""Reads a store from any process, with or without an engine; never writes.
 
-Plain blocking calls, for a thread. Every page is fetched whole and bounded, so that no cursor stays
-open: an open one would let the write-ahead log grow without end.
+Calls block, so they belong in a thread. Pages are bounded and fetched whole: an open cursor would keep SQLite from
+truncating the write-ahead log.
 """
 
 import json
@@ -66,7 +66,7 @@ class Reader:
         return self._files.database
 
     def close(self) -> None:
-        """Let go of the file; a second call changes nothing."""
+        """Close the file; a second call does nothing."""
         self._connection.close()
         self._close_live()
 
@@ -88,7 +88,7 @@ class Reader:
         return int(found[0][0]) if found else 0
 
     def first_seq(self) -> int:
-        """Seq of the oldest record that is still here, 0 when there is none."""
+        """Seq of the oldest record, 0 if there is none."""
         return int(self._value("SELECT ifnull(min(seq), 0) FROM journal"))
 
     def records(self, after_seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
@@ -155,12 +155,12 @@ class Reader:
         return low
 
     def hash_of(self, seq: int) -> bytes | None:
-        """The hash that ties a record to those before it; None where the journal does not have it."""
+        """The chained hash of a record; None if the journal does not contain it."""
         found = self._rows("SELECT hash FROM journal WHERE seq = ?", (seq,))
         return bytes(found[0][0]) if found else None
 
     def bodies(self, seqs: Iterable[int]) -> dict[int, bytes]:
-        """Bodies of records by seq; those that the journal does not have are left out."""
+        """Bodies of records by seq, without those that the journal does not contain."""
         return dict(
             self._rows(
                 "SELECT seq, CAST(body AS BLOB) FROM journal WHERE seq IN (SELECT value FROM json_each(?))",
@@ -172,8 +172,8 @@ class Reader:
         """The newest snapshot (at or before `at_seq`) that can be unpacked: its seq and the state, or None.
 
         Args:
-            at_seq: It is no newer than this record; None asks for the newest.
-            after_seq: Those up to this record are not looked at: the caller has something as good.
+            at_seq: The newest record that it may include; None for the newest snapshot.
+            after_seq: Ignore snapshots up to this record, for a caller that has a state as recent.
         """
         bound = NEWEST_SEQ if at_seq is None else at_seq
         while found := self._rows(SNAPSHOT_BETWEEN, (after_seq, bound)):
@@ -184,18 +184,18 @@ class Reader:
         return None
 
     def snapshots(self) -> list[SnapshotInfo]:
-        """Every snapshot that is kept, the newest first."""
+        """All snapshots, newest first."""
         return [SnapshotInfo(*row) for row in self._rows(SNAPSHOTS)]
 
     def changed(self) -> bool:
-        """Whether the database was written to since the last call, or since it was opened."""
+        """Return whether the database was written since the last call, or since it was opened."""
         if self._immutable:
             return self._reopened()
         before, self._version = self._version, self._data_version()
         return self._version != before
 
     def engine(self) -> EngineInfo | None:
-        """Who holds the lease or held it last; None if no engine ever did."""
+        """The present or last holder of the lease; None if there never was one."""
         lease = self._rows("SELECT token, pid, started, boot_id, host, since_ms, ended_ms FROM lease")
         if not lease or lease[0][1] is None:
             return None
@@ -222,15 +222,15 @@ class Reader:
         )
 
     def standbys(self) -> list[StandbyInfo]:
-        """Engines that stand by, those that wait longest first."""
+        """Standby engines, those that wait longest first."""
         return standbys_beside(self._files)
 
     def live(self) -> dict[str, str]:
-        """The text that is being streamed, by key; after a kill, what was streamed last. Without the tapes."""
+        """Live texts by key, without tapes; after a kill, the last ones."""
         return dict(self._live_rows("SELECT key, text FROM texts WHERE key < 'tape:' OR key >= 'tape;'"))
 
     def tapes(self) -> dict[str, str]:
-        """What a stream reads: the texts of keys that begin with `tape:`, all of one moment."""
+        """The live texts with the prefix `tape:`, in one consistent read."""
         return dict(self._live_rows("SELECT key, text FROM texts WHERE key >= 'tape:' AND key < 'tape;'"))
 
     def size_bytes(self) -> int:
@@ -240,7 +240,7 @@ class Reader:
     def _page(
         self, low: int, high: int, limit: int, conditions: Conditions, *, newest_first: bool = False
     ) -> list[Record]:
-        """Records between two seqs, both included; blocks without any of the kinds that are wanted are skipped."""
+        """Records between two seqs, inclusive; blocks without any of the wanted kinds are skipped."""
         condition, parameters = condition_of(conditions)
         order = "seq DESC" if newest_first else "seq"
         ask = f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq BETWEEN :low AND :high{condition}"
@@ -267,7 +267,7 @@ class Reader:
         return int(self._value("PRAGMA data_version"))
 
     def _reopened(self) -> bool:
-        """An immutable connection sees no change by itself: open again once the files look different."""
+        """Reopen an immutable connection, which does not see changes itself, once size or time of the file differ."""
         if self._fingerprint() == self._alone:
             return False
         self._connection.close()
@@ -282,7 +282,7 @@ class Reader:
         return found.st_size, found.st_mtime_ns, self._files.wal.exists()
 
     def _heartbeat(self, token: int) -> tuple[int | None, int | None, int | None]:
-        """Ages of the heartbeat and of the loop's last turn, if of this boot, and the engine's time at the beat."""
+        """Ages of the heartbeat and of the loop's last tick (None if from another boot), and the engine's time then."""
         found = self._live_rows("SELECT token, boot_id, beat_ms, loop_ms, at_ms FROM heartbeat")
         if not found or found[0][0] != token:
             return None, None, None
@@ -292,7 +292,7 @@ class Reader:
         return max(0, now - beat_ms), None if loop_ms is None else max(0, now - loop_ms), at_ms
 
     def _live_rows(self, sql: str) -> list[Any]:
-        """Nothing where the live file is missing, foreign or damaged: then no engine publishes in it."""
+        """Rows of the live file; none if it is missing, foreign or damaged, because then no engine writes it."""
         try:
             return self._live_connection().execute(sql).fetchall()
         except (sqlite3.Error, StoreError, OSError):

@@ -1,7 +1,6 @@
-"""Follow a journal from another process: one thread for each file, shared by all of this process who follow it.
+"""Follows a journal from another process: one thread for each file, shared by all followers of this process.
 
-What a follower is told, it is told in that thread, in order: records as they appear, that it has all that stood in the
-file when it asked, and, once, that it ends.
+Followers are called in that thread, in order: with records as they appear, with answers to `ask`, and once at the end.
 """
 
 import os
@@ -18,40 +17,40 @@ from store.records import Record
 from store.tail import Continuity, Mark, PollInterval, mark_at
 
 LOOK_S = 0.5
-"""How often it is looked whether an engine holds the file, in seconds; after two misses in a row following ends."""
+"""Interval of the check that an engine holds the file, in seconds; following ends after two misses in a row."""
 _PAGE = 500
 _Key: TypeAlias = tuple[Path, tuple[int, int] | None]
 _TAILS: dict[_Key, "_Tail"] = {}
 _GUARD = threading.Lock()
-"""For `_TAILS`, and for who follows which."""
+"""Guards `_TAILS`, and the followers of each tail."""
 
 
 class Follower(Protocol):
-    """Who follows; every method is called in the thread of the tail and returns soon."""
+    """A follower; its methods are called in the thread of the tail and must return soon."""
 
     def has_room(self) -> bool:
-        """Tell whether it takes more records now; where not, it gets them later."""
+        """Return whether it accepts more records now; otherwise it gets them later."""
 
     def take(self, records: list[Record]) -> None:
-        """Take the next records, oldest first; what it raises ends its following."""
+        """Accept the next records, oldest first; an exception ends its following."""
 
     def level(self, ticket: int) -> None:
-        """Learn that all was handed over that stood in the file when `Following.ask` returned `ticket`."""
+        """Note that everything in the file at the time of `Following.ask` (which returned `ticket`) was delivered."""
 
     def end(self, error: Exception | None) -> None:
-        """Learn that nothing will come any more: no engine holds the file, or what went wrong."""
+        """Note the end of following: no engine holds the file (None), or an error."""
 
 
 class Following:
-    """One follower's place in the file; made by `follow`."""
+    """The position of one follower; made by `follow`."""
 
     def __init__(self, tail: "_Tail", after_seq: int, follower: Follower, mark: Mark | None) -> None:
         self._tail = tail
         self._follower = follower
         self.after_seq = after_seq
-        """Seq of the last record that was handed over."""
+        """Seq of the last delivered record."""
         self.mark = mark
-        """That record by its hash, or the last one before it that is known; a follower that returns begins with it."""
+        """The last delivered record by its hash; a returning follower passes it, to detect lost rows."""
         self.is_new = True
         self.asked = 0
         self._answered = 0
@@ -59,7 +58,7 @@ class Following:
         self.is_over = False
 
     def ask(self) -> int | None:
-        """Have all read that stands in the file now; return the ticket that `level` will name, None if it is over."""
+        """Request delivery of everything in the file now; return the ticket for `level`, None if following is over."""
         with _GUARD:
             if self.is_over:
                 return None
@@ -69,16 +68,14 @@ class Following:
         return ticket
 
     def leave(self) -> None:
-        """Follow no more; nothing is told any more, but for what is being told in this moment."""
+        """Stop following; a call that is in progress may still finish."""
         with _GUARD:
             self.has_left = self.is_over = True
         self._tail.wake()
 
-    # For the tail, in its thread
-
     @property
     def is_ready(self) -> bool:
-        """True while it can be given more."""
+        """True while it accepts more records."""
         return not self.has_left and self._follower.has_room()
 
     @property
@@ -87,7 +84,7 @@ class Following:
         return self.asked > self._answered
 
     def begin(self, reader: Reader) -> None:
-        """End at once where the file has lost what was read of it before."""
+        """End at once if the file has lost rows that were read before."""
         self.is_new = False
         if self.mark is not None and reader.hash_of(self.mark.seq) != self.mark.hash:
             with _GUARD:
@@ -95,32 +92,32 @@ class Following:
             self._follower.end(ReadRowsLost(reader.path, self.mark.seq))
 
     def give(self, batch: list[Record], mark: Mark | None) -> None:
-        """Hand over what of a batch it does not have; `mark` is of its last record."""
+        """Deliver the records of a batch that it does not have yet; `mark` is that of the last record."""
         records = [record for record in batch if record.seq > self.after_seq]
         if records:
             self.after_seq, self.mark = records[-1].seq, mark
             try:
                 self._follower.take(records)
-            except Exception as error:  # its own, whatever it is: the others go on
+            except Exception as error:  # a fault of this follower must not end the others, which share the thread
                 self.has_left = True
                 self._follower.end(error)
 
     def answer(self, ticket: int) -> None:
-        """Say that all is handed over that stood there when `ticket` was given out."""
+        """Answer an `ask`."""
         if ticket > self._answered and not self.has_left:
             self._answered = ticket
             self._follower.level(ticket)
 
     def end(self, error: Exception | None) -> None:
-        """Say that nothing more will come."""
+        """End following."""
         if not self.has_left:
             self._follower.end(error)
 
 
 def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower, *, mark: Mark | None = None) -> Following:
-    """Let `follower` follow the file at `path` from one seq on, until it leaves or is told that it ends.
+    """Follow the file at `path` after a seq, until the follower leaves or following ends.
 
-    It is told `ReadRowsLost` where the file does not hold any more what it has read of it, up to `mark`.
+    It ends with `ReadRowsLost` if the file no longer contains the rows up to `mark`.
 
     Raises:
         NotOurFile: If `path` cannot be the name of a file.
@@ -139,7 +136,7 @@ def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower, *, 
 
 
 class _Tail:
-    """Reads one file, as long as it has followers and an engine holds it."""
+    """Reads one file while it has followers and an engine holds it."""
 
     def __init__(self, key: _Key) -> None:
         self._path, self._identity = self._key = key
@@ -148,16 +145,17 @@ class _Tail:
         self.all: list[Following] = []
 
     def wake(self) -> None:
-        """Have the file looked at now."""
+        """Check the file now."""
         self._wake.set()
 
     def run(self) -> None:
-        """Deliver records to the followers, until there are none or nothing more can come."""
+        """Deliver records until there are no followers, or nothing more can come."""
         error: StoreError | None = None
         try:
             with Reader(self._path) as reader:
                 continuity = Continuity(reader)
                 self._follow(reader, continuity)
+                # Once more after closing: a follower may have asked just before, and must get its answer.
                 self._hand_out(reader, continuity, self._closed())
         except StoreError as found:
             error = found
@@ -183,15 +181,15 @@ class _Tail:
         return engine is not None and engine.alive
 
     def _hand_out(self, reader: Reader, continuity: Continuity, following: list[Following]) -> bool:
-        """Deliver all there is; True if a follower had no room for it.
+        """Deliver all new records; True if a follower had no room for them.
 
         Raises:
-            ReadRowsLost: If the journal does not hold any more what was handed over.
+            ReadRowsLost: If the journal no longer contains delivered rows.
         """
         for one in following:
             if one.is_new:
                 one.begin(reader)
-        asked = [(one, one.asked) for one in following]
+        asked = [(one, one.asked) for one in following]  # before reading: tickets given out later are not covered
         while ready := [one for one in following if one.is_ready]:
             batch = reader.records(min(one.after_seq for one in ready), _PAGE)
             continuity.check(max([one.after_seq for one in ready] + [record.seq for record in batch[-1:]]))
@@ -210,7 +208,7 @@ class _Tail:
         return len(ready) < sum(not one.has_left for one in following)
 
     def _present(self) -> list[Following]:
-        """Return the followers; once there are none, the tail is closed to new ones."""
+        """Return the followers; without any, close the tail under the same lock, so that none joins a dead tail."""
         with _GUARD:
             self.all = [one for one in self.all if not one.has_left]
             if not self.all:

@@ -1,7 +1,7 @@
-"""Folded states, stored to start faster; never needed for correctness.
+"""Snapshots: folded states for a faster start; never needed for correctness.
 
-Kept: the last three, and before them as many that no more than 10,000 events lie between two, as far as there were that
-many: a past moment is folded from the nearest one before it, which for 20,000 events takes up to 0.3 s.
+The last three are kept, and older ones at intervals of at most 10,000 events: a past state is folded from the nearest
+snapshot before it, which takes up to 0.3 s for 20,000 events.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LAST_KEPT = 3
 FARTHEST_EVENTS = 10_000
-"""An older one goes where those on both sides of it are no farther apart."""
+"""An older snapshot is dropped if its neighbours are no farther apart than this."""
 
 _SAVE = """
 INSERT OR REPLACE INTO snapshots (seq, body)
@@ -35,7 +35,7 @@ DELETE FROM snapshots
        - ifnull((SELECT seq FROM newest WHERE place = {LAST_KEPT + 2}), 0) <= {FARTHEST_EVENTS}
    AND (SELECT token FROM lease) = ?
 """
-"""Asks of the one that is no longer among the last: each was asked of once, when one more was saved."""
+"""Considers only the snapshot that has just left the last three: each older one was considered when it did."""
 
 
 class Snapshots:

@@ -1,10 +1,10 @@
-"""Waits to become the engine: on the lock, which the system passes on the moment its holder is gone.
+"""Waits to become the engine of a store.
 
-A thread blocks on the lock; once a second the heartbeat is read, to find a holder that hangs, and the lock file, to
-find one that was replaced. Nothing else is read, and the database need not exist yet.
+A thread blocks on the lock, which the system grants the moment its holder is gone. Once a second the heartbeat is
+checked for a hung leader, and the lock file for replacement. The database need not exist yet.
 
-A holder that hangs keeps its lock. The standby that takes over brings a lock file of its own, and puts it in place in
-the transaction that raises the token; so of several standbys exactly one succeeds, and the hung one can write no more.
+A hung leader keeps its lock. A standby that takes over creates another lock file and renames it into place inside the
+transaction that raises the token: of several standbys exactly one succeeds, and the hung leader is fenced.
 See docs/semantics/leadership.md.
 """
 
@@ -35,22 +35,22 @@ declare the leader dead."""
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to take over, with a lock that is held; made by `Standby.turn`, used up by `open_store`."""
+    """The right to take over, with a held lock; made by `Standby.turn`, consumed by `open_store`."""
 
     lock: FileLock
     path: Path
-    """Where the lock file stands, or is about to be put in place."""
+    """Path of the lock file."""
     instead_of: int | None = None
-    """Token of an engine that hangs and holds the lock file that is in place; None where the lock itself was free."""
+    """Token of the hung engine that holds the present lock file; None if the lock was free."""
     brought: Path | None = None
-    """The lock file that takes the place of that one."""
+    """The lock file that replaces it."""
 
     def check(self, database: Path, token: int) -> None:
-        """Raise NotItsTurn unless it still holds; called inside the transaction that raises the token.
+        """Check that this turn is still valid; called inside the transaction that raises the token.
 
         Args:
-            database: What it is about.
-            token: The one that stands in the file so far.
+            database: The database, for the message.
+            token: The present token.
         """
         if self.instead_of is None:
             if not self.lock.is_in_place(self.path):
@@ -62,14 +62,14 @@ class Turn:
         self.brought.replace(self.path)
 
     def give_up(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         if self.brought is not None:
             self.brought.unlink(missing_ok=True)
         self.lock.release()
 
 
 class Standby:
-    """One engine that waits; made by `stand_by`."""
+    """A waiting engine; made by `stand_by`."""
 
     def __init__(self, files: Files, takeover_after_s: float | None) -> None:
         self._files = files
@@ -96,11 +96,11 @@ class Standby:
                 return turn
 
     def leave(self) -> None:
-        """Stand by no more."""
+        """Stop standing by."""
         self._post.leave()
 
     async def _queued(self, look: Callable[[], None]) -> Turn | None:
-        """Wait in the system's queue for the lock; None when that was for a lock file that is not in place any more."""
+        """Wait for the lock; None if the lock file was replaced meanwhile, so that the wait has to start again."""
         queue = _Queue(await anyio.to_thread.run_sync(opened, self._files.lock))
         try:
             while not await queue.granted(LOOK_S):
@@ -122,7 +122,7 @@ class Standby:
         return exists(self._files.database) and file_size(self._files.database) > 0
 
     def _look(self) -> Turn | None:
-        """Beat, and return a turn where the engine at work hangs for too long."""
+        """Publish a heartbeat, and return a turn if the leader has hung for too long."""
         self._post.beat()
         now = time.monotonic()
         awake, self._last_look_s = now - self._last_look_s < _AWAKE_S, now
@@ -146,10 +146,10 @@ class Standby:
         token = 0 if engine is None else engine.token
         if engine is not None and engine.heartbeat_ms is not None:
             self._silent_since = None
-            # A loop that stands still is told by a heart that beats: as of the last beat, not of now.
+            # A loop that hangs while the heartbeat goes on: its age at the last beat counts, not its age now.
             loop_ms = 0 if engine.loop_ms is None else engine.loop_ms - engine.heartbeat_ms
             return token, max(engine.heartbeat_ms, loop_ms) / 1000
-        # Nothing of it from this boot: counted from when that was first seen.
+        # No heartbeat in this boot: silence counts from when it was first noticed, since its true start is unknown.
         if self._silent_since is None or self._silent_since[0] != token:
             self._silent_since = token, now
         return token, now - self._silent_since[1]
@@ -157,12 +157,11 @@ class Standby:
 
 @asynccontextmanager
 async def stand_by(path: str | os.PathLike[str], *, takeover_after_s: float | None = None) -> AsyncIterator[Standby]:
-    """Wait to become the engine of the database at `path`; `standbys` shows it to other processes meanwhile.
+    """Stand by for the database at `path`, visible to other processes through `standbys`.
 
     Args:
-        path: The database; it may be made later, its folder must exist.
-        takeover_after_s: Take over also from an engine that holds the lock and has not been heard of for so long;
-            None waits until it is gone.
+        path: The database; it may not exist yet, its folder must.
+        takeover_after_s: Also take over from an engine without a heartbeat for this time; None waits until it is gone.
 
     Raises:
         MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem, DiskFull: If files cannot stand there.
@@ -179,7 +178,7 @@ async def stand_by(path: str | os.PathLike[str], *, takeover_after_s: float | No
 
 
 class _Queue:
-    """A thread that is blocked on a lock, and tells the loop through a pipe when it has it."""
+    """A thread that blocks on a lock and signals through a pipe when it has it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -188,11 +187,11 @@ class _Queue:
         self._taken = False
         self._granted = False
         self._told, self._tell = os.pipe()
-        # A daemon: nothing wakes a thread that waits for a lock, and a process that ends must not wait for it.
+        # A daemon: nothing can wake a thread that waits for a lock, and the exit of the process must not wait for it.
         threading.Thread(target=self._wait, name="store-standby", daemon=True).start()
 
     async def granted(self, timeout_s: float) -> bool:
-        """Return once the lock is held, or False after a while."""
+        """Return True once the lock is held, or False after the timeout."""
         with anyio.move_on_after(timeout_s):
             await anyio.wait_readable(self._told)
             return True
@@ -203,12 +202,12 @@ class _Queue:
         return identity(path) == identity(self._descriptor)
 
     def take(self) -> FileLock:
-        """The lock, which is held."""
+        """Return the granted lock."""
         self._taken = True
         return held(self._descriptor)
 
     def leave(self) -> None:
-        """Wait no more; what is granted later is given back at once."""
+        """Stop waiting; a lock granted later is released at once."""
         with self._guard:
             self._left = True
             if self._granted and not self._taken:

@@ -20,7 +20,7 @@ _NOTE_BYTES = 200
 
 
 class Post:
-    """The file of one engine that stands by; made by `take_post`."""
+    """The registration of one standby engine; made by `take_post`."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -30,16 +30,15 @@ class Post:
         self.beat()
 
     def beat(self) -> None:
-        """Say that it still waits."""
+        """Publish a heartbeat."""
         if self._descriptor is None:
             return
         note = f"{os.getpid()} {self._since_ms} {monotonic_ms()} {self._boot_id}\n"
-        # On a full disk the lock counts all the same.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # the note is informational; on a full disk the lock is valid without it
             os.pwrite(self._descriptor, note.encode().ljust(_NOTE_BYTES), 0)
 
     def leave(self) -> None:
-        """Stand by no more; a second call changes nothing."""
+        """Remove the registration; a second call does nothing."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             with contextlib.suppress(OSError):
@@ -58,14 +57,14 @@ def take_post(files: Files) -> Post:
         path = files.database.with_name(f"{files.standbys}{os.urandom(4).hex()}")
         with made_in(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        # A concurrent sweep may have taken it for a left-over.
+        # Between open and lock a concurrent sweep may have removed it as a leftover: then try another name.
         if _locked(descriptor, fcntl.LOCK_EX) and identity(path) == identity(descriptor):
             return Post(path, descriptor)
         os.close(descriptor)
 
 
 def standbys(path: str | os.PathLike[str]) -> list[StandbyInfo]:
-    """Engines that stand by on the database at `path`, whether or not it is there yet; those that wait longest first.
+    """Standby engines of the database at `path`, which may not exist yet; those that wait longest first.
 
     Raises:
         NotOurFile: If `path` cannot be the name of a file.
@@ -74,13 +73,13 @@ def standbys(path: str | os.PathLike[str]) -> list[StandbyInfo]:
 
 
 def standbys_beside(files: Files) -> list[StandbyInfo]:
-    """As `standbys`, of files whose names are known."""
+    """As `standbys`, for known file names."""
     found = [info for path in _posts(files) if (info := _look(path)) is not None]
     return sorted(found, key=lambda info: (info.since_ms, info.pid))
 
 
 def _look(path: Path) -> StandbyInfo | None:
-    """Who holds the file; None if it is free, or this user may not read it."""
+    """Return the standby that holds the file; None if it is free, or unreadable for this user."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

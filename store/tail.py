@@ -1,4 +1,4 @@
-"""Follows a journal from another process: how often it polls, and whether the journal still holds what was read."""
+"""Follows a journal from another process: polling interval, and detection of lost rows."""
 
 import os
 import threading
@@ -16,40 +16,40 @@ _STAYS_BUSY_S = 1.0
 
 
 class PollInterval:
-    """20 ms between questions while news keeps coming, 50 ms otherwise."""
+    """Polling interval: 20 ms while records keep coming, 50 ms otherwise."""
 
     def __init__(self) -> None:
         self._busy_until = 0.0
 
     def news(self) -> None:
-        """Say that there was some."""
+        """Note that there were new records."""
         self._busy_until = time.monotonic() + _STAYS_BUSY_S
 
     @property
     def wait_s(self) -> float:
-        """Seconds until the next question."""
+        """Seconds until the next poll."""
         return BUSY_S if time.monotonic() < self._busy_until else IDLE_S
 
 
 class Mark(NamedTuple):
-    """A row that was read, by its hash, which stands for all rows before it."""
+    """A row with its chained hash, which covers all rows before it."""
 
     seq: int
     hash: bytes
 
 
 def mark_at(reader: Reader, seq: int) -> Mark | None:
-    """Return the mark of a row; None where the journal does not have it, or nothing was read."""
+    """Return the mark of a row; None if the journal does not contain it."""
     found = reader.hash_of(seq)
     return None if found is None else Mark(seq, found)
 
 
 class Continuity:
-    """Notices lost rows, under whose seqs others may come: it remembers the last row that was read.
+    """Detects lost rows, even if other rows have got their seqs, by the hash of the last row that was read.
 
     Args:
-        reader: Of the file that is followed.
-        mark: What was read before, if anything.
+        reader: Reader of the followed file.
+        mark: The last row that was read before, if any.
     """
 
     def __init__(self, reader: Reader, mark: Mark | None = None) -> None:
@@ -57,10 +57,10 @@ class Continuity:
         self.mark = mark
 
     def check(self, seq: int) -> None:
-        """Look whether the last row that was read is still there, and remember the one at `seq` if it is later.
+        """Check that the last row is still there, and remember the one at `seq` if it is later.
 
         Raises:
-            ReadRowsLost: If either is not there.
+            ReadRowsLost: If either is missing.
         """
         known = self.mark
         if known is not None and self._reader.hash_of(known.seq) != known.hash:
@@ -78,17 +78,15 @@ class Tail:
         """Name the file to follow and the last row that was read; `batches` opens it, in the thread that runs it."""
         self._path = path
         self.mark = mark
-        """What has to stand in the file: the last record that was read, by its hash."""
+        """The last record that was read, with its hash; it must still be in the file."""
         self.after_seq = after_seq
-        """Seq of the last record that was handed out."""
+        """Seq of the last record that was yielded."""
 
     def batches(self, stop: threading.Event, limit: int = 500) -> Iterator[list[Record]]:
-        """Yield what is new, oldest first, in lists of 1 to `limit`; blocks in between until `stop` is set.
-
-        It asks each 20 ms while records keep coming and each 50 ms otherwise.
+        """Yield new records, oldest first, in lists of 1 to `limit`; blocks in between until `stop` is set.
 
         Raises:
-            ReadRowsLost: If the journal does not hold any more what was handed out.
+            ReadRowsLost: If the journal no longer contains records that were yielded.
             StoreError: As `Reader`.
         """
         with Reader(self._path) as reader:

@@ -1,7 +1,7 @@
-"""Archives: a whole team with its open work in one file, to carry to another machine.
+"""Archives: a team with its open work in one file, for another machine.
 
-A zip that any tool can open, of JSON alone. One rule holds inside: what an archive says is believed only after all of
-it was checked, and nothing is written before that; every failure is one `ImportRefused`.
+An archive is a zip of JSON files. It is untrusted: nothing is written before all of it was checked, and every failure
+is an `ImportRefused`.
 
 Format: `manifest`. The file itself: `container`. Its JSON: `core.strict_json`. Whether it
 may come in: `core.transfer.admission`. See docs/reference/archive.md.

@@ -1,4 +1,4 @@
-"""The process that reads and checks an archive: with limits on its memory and time, and nothing of a team in it.
+"""The child process that reads and checks an archive, with limits on memory and time.
 
 Run as `python -P -m engine.archive.child MEMORY_BYTES CPU_S PATH SHA256 AT_WORK`; it prints a line of JSON for each
 piece of the archive, or one that says why it is refused.
@@ -18,11 +18,11 @@ from engine.archive.reading import read_archive
 from engine.errors import ImportRefused
 
 _NICE = 5
-"""An engine at work goes first."""
+"""A lower priority than the engine's, which must not be slowed by a large archive."""
 
 
 def limit_itself(memory_bytes: int, cpu_s: int) -> None:
-    """Set the limits, as far as the system lets a process set them; the parent enforces the others."""
+    """Set the limits that the system supports; the parent enforces the others."""
     os.nice(_NICE)
     for limit, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
         with contextlib.suppress(OSError, ValueError):
@@ -30,7 +30,7 @@ def limit_itself(memory_bytes: int, cpu_s: int) -> None:
 
 
 def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:
-    """Yield the pieces of an archive, or why it is refused."""
+    """Yield the pieces of an archive, or its refusal."""
     work = at_work == "yes"
     try:
         yield from pieces(read_archive(Path(path), sha256 or None, at_work=work), at_work=work)
@@ -39,7 +39,7 @@ def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:
 
 
 def main() -> None:
-    """Print what an archive holds."""
+    """Print the pieces of an archive."""
     limit_itself(int(sys.argv[1]), int(sys.argv[2]))
     with contextlib.suppress(BrokenPipeError, MemoryError):
         for line in lines(*sys.argv[3:6]):

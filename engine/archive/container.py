@@ -1,8 +1,7 @@
-"""The zip around an archive: read with every guard, written so that there is never half of one.
+"""The zip container of an archive: strict reading, atomic writing.
 
-Python's own defaults believe too much: two entries of one name, sizes that are not so, a checksum that is looked at
-after the data was used. So all of it is checked here before a byte is parsed, and no entry ever becomes a path.
-See docs/decisions/measurements.md.
+`zipfile` accepts duplicate entries and wrong sizes, and verifies checksums only after the data was used. Everything is
+therefore checked here before a byte is parsed, and no entry ever becomes a path. See docs/decisions/measurements.md.
 """
 
 import contextlib
@@ -23,19 +22,19 @@ from engine.errors import ExportRefused, ImportRefused
 _END = struct.Struct("<4s4H2LH")
 _DATABASE = b"SQLite format 3\0"
 _WHEN = (1980, 1, 1, 0, 0, 0)
-"""The zip's own time of every entry, so that equal archives are equal files."""
+"""Time stamp of every entry, fixed so that equal archives are equal files."""
 _LEVEL = 1
 
 
 def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, bytes]:
-    """Return every part of an archive by its name, not yet parsed.
+    """Return the unparsed parts of an archive by name.
 
     Args:
         path: The file.
-        expected_sha256: Of the whole file, where it was looked at before.
+        expected_sha256: Hash of the whole file, if it was inspected before.
 
     Raises:
-        ImportRefused: If it is not an archive, or not that one.
+        ImportRefused: If it is not an archive, or not the inspected one.
     """
     body = _file(path)
     if expected_sha256 is not None and hashlib.sha256(body).hexdigest() != expected_sha256.lower():
@@ -56,7 +55,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def unpacked_bytes(path: Path) -> int:
-    """Return how many bytes the parts of an archive say that they have together.
+    """Return the total unpacked size that an archive declares, in bytes.
 
     Raises:
         ImportRefused: If it is not an archive.
@@ -71,7 +70,7 @@ def file_sha256(path: Path) -> str:
     """Return the hash of the whole file, 64 hex digits.
 
     Raises:
-        ImportRefused: If it cannot be read, or is no file that could be an archive.
+        ImportRefused: If it cannot be read, or cannot be an archive.
     """
     return hashlib.sha256(_file(path)).hexdigest()
 
@@ -93,7 +92,7 @@ def _file(path: Path) -> bytes:
 
 
 def _is_open_here(found: os.stat_result) -> bool:
-    """Tell whether this process has the file open: closing a second descriptor would drop SQLite's locks on it."""
+    """Return whether this process has the file open: closing a second descriptor would drop SQLite's locks on it."""
     for entry in Path("/dev/fd").iterdir():
         with contextlib.suppress(OSError, ValueError):
             held = os.fstat(int(entry.name))
@@ -114,7 +113,7 @@ def _content(path: Path) -> bytes:
 
 
 def _check_shape(path: Path, body: bytes) -> None:
-    """Check both ends of the file: one zip from the first byte to the last, with as few entries as there are parts."""
+    """Check that the file is exactly one zip from the first to the last byte, with at most as many entries as parts."""
     if not body:
         raise ImportRefused(path, "is empty, so it is no archive")
     if body.startswith(_DATABASE):
@@ -148,21 +147,20 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 def _part(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     with archive.open(entry) as part:
         body = part.read(entry.file_size)
-        # The checksum is looked at where the end is read, so it is read here.
-        rest = part.read(1)
+        rest = part.read(1)  # reading to the end makes `zipfile` verify the checksum
     if len(body) != entry.file_size or rest:
         raise ImportRefused(path, f"holds {entry.filename} in another size than it says")
     return body
 
 
 def write_parts(target: Path, parts: Iterable[tuple[str, bytes]], *, overwrite: bool) -> int:
-    """Write an archive, whole or not at all; on disk when this returns.
+    """Write an archive atomically; durable when this returns.
 
     Returns:
         Its size in bytes.
 
     Raises:
-        ExportRefused: If it cannot stand there.
+        ExportRefused: If it cannot be written there.
     """
     body = _zipped(dict(parts))
     temporary = target.with_name(f".{target.name}-new-{secrets.token_hex(6)}")
@@ -195,7 +193,7 @@ def _zipped(parts: Mapping[str, bytes], stored: Collection[str] = ()) -> bytes:
             entry.compress_type = zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED
             archive.writestr(entry, body, compresslevel=_LEVEL)
         entries = archive.infolist()
-    # A reader refuses entries with too high a compression ratio, such as a text of one letter.
+    # Our own reader refuses entries with too high a compression ratio (a long text of one letter): store those as is.
     dense = [entry.filename for entry in entries if entry.file_size > MOST_RATIO * max(entry.compress_size, 1)]
     return _zipped(parts, {*stored, *dense}) if dense else buffer.getvalue()
 
@@ -209,13 +207,13 @@ def _write(path: Path, body: bytes) -> None:
 
 
 def _put(temporary: Path, target: Path) -> None:
-    """Give a finished file its name, unless something stands there."""
+    """Give a finished file its name, unless the name is taken."""
     try:
         os.link(temporary, target)
     except FileExistsError:
         raise
     except OSError:
-        # Some file systems have no hard links.
+        # A file system without hard links: check and rename is not atomic, but all there is.
         if target.exists():
             raise FileExistsError(target) from None
         temporary.rename(target)

@@ -1,6 +1,6 @@
-"""A checked archive in pieces, each small enough for an engine to take in between two commands.
+"""Cuts a checked archive into pieces, each small enough to be imported between two commands.
 
-First what it holds, in a few words; then its texts, and its entities, kind by kind; last of all the rest.
+First its contents in brief, then texts and entities by kind, last the totals.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,24 +20,24 @@ from engine.core.transfer.importing import compact
 from engine.errors import ImportRefused
 
 PIECE_BYTES = 48_000
-"""How many bytes of JSON a piece has, unless one text or entity has more."""
+"""Size of a piece in bytes of JSON, unless a single text or entity is larger."""
 
 
 class Part(Struct, tag=True):
-    """Some of its entities, or of its texts."""
+    """Some entities or texts."""
 
     state: Raw
     texts: list[JsonValue] = []
 
 
 class Rest(Struct, tag=True):
-    """What is left: its totals."""
+    """The totals."""
 
     state: Raw
 
 
 class Refusal(Struct, tag=True):
-    """Why it is not taken in."""
+    """The reason for a refusal."""
 
     reason: str
 
@@ -46,14 +46,14 @@ Piece: TypeAlias = Contents | Part | Rest | Refusal
 
 
 def pieces(archive: Archive, *, at_work: bool) -> Iterator[Piece]:
-    """Yield what an archive holds, then its parts, and last of all the rest.
+    """Yield the contents of an archive in brief, then its parts, last the totals.
 
     Args:
-        archive: Read and checked.
-        at_work: Whether it is for a database that holds a team, where its ids are made anew.
+        archive: The checked archive.
+        at_work: Whether the database contains a team, so that ids are renumbered.
 
     Raises:
-        ImportRefused: If one part of it would keep a team at work waiting.
+        ImportRefused: If a part is so large that it would delay a team at work.
     """
     state, held = archive.state, archive.contents
     refusal = too_many({"tasks of agents": held.tasks_of_agents, "timers": len(state.timers)}, at_work=at_work)
@@ -72,7 +72,7 @@ def pieces(archive: Archive, *, at_work: bool) -> Iterator[Piece]:
 
 
 def _parts(state: State, texts: list[JsonValue]) -> Iterator[tuple[int, Part]]:
-    """Yield parts, each with its size in bytes; finished runs bring their texts along, as they are looked up by one."""
+    """Yield parts with their sizes in bytes; finished runs carry their own texts, which are looked up one by one."""
     finished = state.finished
     state = changed(state, finished=[])
     for size, some in _cut(_taken_out(state, texts)):
@@ -88,7 +88,7 @@ def _parts(state: State, texts: list[JsonValue]) -> Iterator[tuple[int, Part]]:
 
 
 def _taken_out(state: State, texts: list[JsonValue]) -> list[JsonValue]:
-    """Return the texts that a state refers to, and let its references count these."""
+    """Return the texts that a state refers to, renumbering its references accordingly."""
     places: dict[int, int] = {}
     for ref in text_refs(state):
         point_to(ref, 0, places.setdefault(number_of(ref), len(places)))
@@ -96,7 +96,7 @@ def _taken_out(state: State, texts: list[JsonValue]) -> list[JsonValue]:
 
 
 def _cut(items: Iterable[Any]) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield as much JSON at a time as a piece has, with its size."""
+    """Yield groups of encoded items of at most `PIECE_BYTES`, with their sizes."""
     some: list[bytes] = []
     size = 0
     for body in map(msgspec.json.encode, items):

@@ -1,4 +1,4 @@
-"""Writing an archive from the files of a database: with a live engine, a dead one, in a folder that is read-only."""
+"""Exports an archive from the files of a database, with or without an engine, also from a read-only folder."""
 
 import hashlib
 import json
@@ -36,33 +36,33 @@ from store import Reader
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What was written."""
+    """The result of an export."""
 
     path: Path
     bytes: int
     seq: int
-    """The last event that is in it."""
+    """The last event that is included."""
     state_sha256: str
     bound: list[str]
-    """Callables that only the process that made them has; their agents have to be swapped after an import."""
+    """Bound callables, whose agents have to be swapped after an import."""
 
 
 @paused()
 def export_archive(
     db: Path, target: Path, *, history: bool = False, overwrite: bool = False, only: str | None = None
 ) -> ExportResult:
-    """Write the whole state of a database into one file, whole or not at all. Blocks; for a thread.
+    """Write the state of a database into an archive, atomically; blocks.
 
     Args:
         db: The database; its engine may be at work.
-        target: Where the archive is to stand.
-        history: Put every event into it as well, for other programs to read.
-        overwrite: Replace what stands there.
-        only: Id or name of a supervisor, which is written alone with everything under it; None writes all there is.
+        target: Path of the archive.
+        history: Include all events, for other programs.
+        overwrite: Replace an existing file.
+        only: Id or name of a supervisor whose subtree to export; None exports everything.
 
     Raises:
         StoreError, CoreError: If the database cannot be read, or has no such supervisor.
-        ExportRefused: If the archive cannot stand there, or would be too large.
+        ExportRefused: If the archive cannot be written there, or would be too large.
     """
     _check_target(db, target, overwrite=overwrite)
     with Reader(db) as reader:
@@ -93,7 +93,7 @@ def export_archive(
 
 
 def _check_target(db: Path, target: Path, *, overwrite: bool) -> None:
-    """Refuse what can be refused before the work, and above all to write over the database or a file beside it."""
+    """Refuse an unusable target before the work, above all the database itself or a file beside it."""
     own = db.resolve()
     beside = {own.with_name(own.name + suffix) for suffix in ("", "-wal", "-shm", "-inbox", "-live", "-lock")}
     try:
@@ -114,7 +114,7 @@ def _check_size(target: Path, size: int, *, history: bool) -> None:
 
 
 def resolver_of(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], JsonValue]:
-    """Return what finds texts in the journal; every event that has one is read once."""
+    """Return a function that finds texts in the journal, reading every event only once."""
     seqs = sorted({ref.seq for ref in refs})
     bodies = {seq: msgspec.json.decode(body) for seq, body in reader.bodies(seqs).items()}
 
@@ -151,5 +151,5 @@ def _event_lines(reader: Reader, until_seq: int) -> Iterator[bytes]:
                 "task_id": record.task_id,
                 "agent_id": record.agent_id,
             }
-            # The body is JSON already: it is put in as it stands.
+            # The body is JSON already, so it is inserted without parsing.
             yield json.dumps(head, separators=(",", ":")).encode()[:-1] + b',"body":' + record.body + b"}\n"

@@ -1,7 +1,7 @@
-"""Imports of untrusted archives: read beside the engine, and applied in pieces, between other messages.
+"""Imports untrusted archives, in pieces between other messages.
 
-A large archive, and any for a team at work, is read in a child process. Rule: a hostile or damaged archive costs the
-engine neither memory nor time.
+A large archive, and any archive for a team at work, is read in a child process, so that a hostile or damaged one cannot
+cost the engine memory or time.
 """
 
 import os
@@ -32,34 +32,34 @@ from engine.runtimes.values import one_line
 from engine.runtimes.work import Services
 
 READ_HERE_BYTES = 1_000_000
-"""Archives that unpack to no more than this are read here, for a database that holds no team."""
+"""Archives up to this unpacked size are read in the engine, if the database contains no team."""
 _LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Resource limits of the child that reads an archive."""
+    """Resource limits of the child process."""
 
     memory_bytes: int = 1_000_000_000
     cpu_s: int = 60
     longest_s: float = 300.0
-    """In seconds, for a child that gets little of the processor."""
+    """Wall-clock limit in seconds, generous for a machine under load."""
 
 
 @contextmanager
 def opened(
     path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = Allowance()
 ) -> Iterator[Iterator[Piece]]:
-    """Yield the pieces of the archive at `path`, as `cutting.pieces` does. Each step blocks; for a thread.
+    """Yield the pieces of an archive, as `cutting.pieces` does; each step blocks.
 
     Args:
         path: The file.
-        sha256: Of the whole file, where it was looked at before.
-        at_work: Whether it is for a database that holds a team.
-        allowance: What a child may cost.
+        sha256: Hash of the whole file, if it was inspected before.
+        at_work: Whether the database contains a team.
+        allowance: Resource limits of the child.
 
     Raises:
-        ImportRefused: By the first step, if it is not to be taken in; one line.
+        ImportRefused: From the first step, if the archive is refused; one line.
     """
     if not at_work and unpacked_bytes(path) <= READ_HERE_BYTES:
         yield pieces(read_archive(path, sha256), at_work=False)
@@ -100,7 +100,7 @@ def _why_ended(code: int, allowance: Allowance) -> str:
 
 
 class _Watch(threading.Thread):
-    """Kills a child that exceeds what its system could not hold it to."""
+    """Kills a child that exceeds a limit which the system does not enforce."""
 
     def __init__(self, child: "subprocess.Popen[bytes]", allowance: Allowance) -> None:
         super().__init__(name="archive-watch", daemon=True)
@@ -109,7 +109,7 @@ class _Watch(threading.Thread):
         self._allowance = allowance
 
     def run(self) -> None:
-        """Look until the child has ended."""
+        """Watch until the child has ended."""
         until_s = time.monotonic() + self._allowance.longest_s
         while self._child.poll() is None:
             if time.monotonic() > until_s:
@@ -123,7 +123,7 @@ class _Watch(threading.Thread):
 
 
 def rss_bytes(pid: int) -> int:
-    """Return the memory that a process has at the moment; 0 where there is none, or it is not known."""
+    """Return the resident memory of a process; 0 if there is none or it is unknown."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
@@ -132,12 +132,12 @@ def rss_bytes(pid: int) -> int:
 
 
 class Imports:
-    """Takes in one archive after the other.
+    """Imports one archive at a time.
 
     Args:
-        services: The host, in whose threads reading blocks.
-        granted: Returns which references may be imported here, each with the hash of its code; blocks.
-        tell: Puts a signal through the core, and returns once what follows is on disk or the engine has ended.
+        services: The host.
+        granted: Returns the trusted ones of some references, with the hashes of their code; blocks.
+        tell: Sends a signal to the core, and returns once its events are on disk or the engine has ended.
     """
 
     def __init__(
@@ -153,18 +153,17 @@ class Imports:
         self._turn = anyio.Lock()
 
     async def take_in(self, order: Order, command: ImportState) -> None:
-        """Take in the archive that an order names, or say why not."""
+        """Import the archive of an order, or refuse it."""
         async with self._turn:
             try:
-                await self._services.threads.run(
-                    partial(part_from, Raw(b"{}"), [])
-                )  # makes what reads parts: 50 ms, once
+                # Builds the decoder of parts (50 ms, once) in a thread: the first part must not stall the loop.
+                await self._services.threads.run(partial(part_from, Raw(b"{}"), []))
                 with ExitStack() as stack:
                     archive = opened(Path(command.path), command.sha256, at_work=bool(self._services.state.minted))
                     pieces = await self._services.threads.run(archive.__enter__)
                     stack.push(archive)
                     await self._take(order, command, pieces)
-            except Exception as error:  # an archive is hostile: whatever reading it runs into is a refusal
+            except Exception as error:  # an archive is untrusted: any exception while reading it is a refusal
                 reason = one_line(error)
                 await self._tell(StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=reason))
 
@@ -173,10 +172,10 @@ class Imports:
             await self._tell(await self._signal(order, command, piece))
             incoming = self._services.state.incoming
             if incoming is None or incoming.command_id != order.id:
-                return  # it is all there, or was refused
+                return  # complete, or refused by the core
 
     async def _signal(self, order: Order, command: ImportState, piece: Piece) -> Signal:
-        """Return what a piece of an archive is to the core."""
+        """Return the signal for a piece of an archive."""
         who: dict[str, Any] = {"order_id": order.id, "sender": order.sender, "role": order.role}
         what: dict[str, Any] = {"path": command.path, "sha256": command.sha256}
         if isinstance(piece, Contents):

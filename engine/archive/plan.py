@@ -1,4 +1,4 @@
-"""What an import would do, before it does it: what it creates, which code has to be trusted, which names clash."""
+"""Plans of imports: what would be created, which code needs trust, which names clash."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,33 +16,33 @@ from engine.trust import TrustList, code_folder, needs_trust
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What an import of one archive into one database would do."""
+    """The effects of importing an archive into a database."""
 
     creates: dict[str, int]
-    """How many of each kind it adds; of tasks those of agents, as everywhere."""
+    """Number of new entities by kind; of tasks only those of agents."""
     references: list[str]
-    """What its agents call."""
+    """References of its agents."""
     needs_trust: list[str]
-    """Those of them that the user has not allowed there."""
+    """References that the user has not trusted yet."""
     clashes: list[str]
-    """Names that are in use there, each with what becomes of it, in words."""
+    """Names in use, each with the consequence in words."""
     sha256: str
-    """Of the archive file, for the `ImportState` that is to follow."""
+    """Hash of the archive, for the `ImportState` command."""
     missing: list[str] = field(default_factory=list)
-    """What its agents call that is neither in `folder` nor installed."""
+    """References that are neither in `folder` nor installed."""
     folder: Path = Path()
-    """Where code of the team is looked for."""
+    """Folder in which the team's code is searched."""
     bound: list[str] = field(default_factory=list)
-    """Callables that only the process that exported them had; their agents cannot work before a swap."""
+    """Bound callables of the exporting process; their agents cannot work before a swap."""
 
 
 def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -> ImportPlan:
-    """Check an archive, and say what importing it into a database would do. Blocks; writes nothing.
+    """Check an archive, and return the effects of importing it; blocks, writes nothing.
 
     Args:
         path: The archive.
-        db: The database; None, or one that does not exist yet, is an empty one.
-        allowed: What the user who asks trusts; None trusts nothing.
+        db: The database; None or a missing one counts as empty.
+        allowed: Trust list of the user; None trusts nothing.
 
     Raises:
         ImportRefused: If the archive cannot be imported anywhere.
@@ -74,7 +74,7 @@ def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -
 
 
 def clashes(state: State, roots: Sequence[str], registry: Mapping[str, str]) -> list[str]:
-    """Return the names of an archive that are in use, each with what an import makes of it."""
+    """Return the names of an archive that are in use, each with the consequence in words."""
     taken = {root.name for root in state.roots}
     found = [
         f"supervisor {name}: there is one already; it comes in as {free_name(name, taken)}"

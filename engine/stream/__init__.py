@@ -1,5 +1,5 @@
-"""What readers hear of work while it happens: the text of agents, and the events of the journal, in one order.
+"""Streams of work in progress: live output of agents and events of the journal, in one order.
 
-`bus` takes what attempts say and what was journaled; `subscription` is one reader in this process, `board` the live
-file, from which `merging` puts the same order together in another process; `narrator` makes `StreamEvent`s of both.
+`bus` receives both; `subscription` is a reader in this process; `board` writes the live file, from which `merging`
+restores the order in another process; `narrator` makes `StreamEvent`s of either.
 """

@@ -1,6 +1,6 @@
-"""One reader of a stream in another process than the engine: events from the journal, what is said from the live file.
+"""A stream reader in another process: events from the journal, live output from the live file.
 
-Rule: it reads and never writes, so nothing that it does or leaves undone reaches the engine.
+It only reads, so it cannot affect the engine.
 """
 
 import time
@@ -18,9 +18,9 @@ from engine.stream.subscription import Subscription
 from store import Reader
 
 LOOK_S = 0.05
-"""How often the live file is looked at."""
+"""Interval between reads of the live file."""
 PATIENCE_S = 1.0
-"""How long an event waits for the live file to reach up to it."""
+"""How long an event waits for the live file to catch up before it is delivered without it."""
 MOST_EVENTS = 500
 
 
@@ -28,7 +28,7 @@ class AttachedStream:
     """Events of a file with their seqs, and pieces between them; iterate over it inside a `with`."""
 
     run_id: str | None = None
-    """Unused here: a narrator tells the tasks of its run apart by their ids."""
+    """Unused: a narrator selects the tasks of its run by their ids."""
 
     def __init__(self, path: Path, events: Subscription[tuple[int, Event]]) -> None:
         self._path = path

@@ -1,10 +1,10 @@
-"""What readers in other processes see of attempts at work: the live texts of each task.
+"""The live texts of tasks, for readers in other processes.
 
-`output:` and `thought:` hold the end of what it said, `progress:` how far it is, `call:` the tools that it calls now. A
-stream in another process reads `tape:`: everything that was said in the last seconds, numbered, with the places of
-journaled events between. See docs/reference/files.md.
+`output:` and `thought:` contain the end of the text, `progress:` the progress, `call:` the running tool calls. `tape:`
+contains the live output of the last seconds, numbered, with the places of journaled events in it, for streams.
+See docs/reference/files.md.
 
-What is said is only noted here; the thread that writes the live file puts the texts together when it takes them.
+The loop only notes live output; the thread that writes the live file assembles the texts when it takes them.
 """
 
 import json
@@ -20,15 +20,15 @@ from engine.runtimes.values import shown_input
 from engine.stream.records import Piece
 
 SHOWN_CHARACTERS = 16_000
-"""How much of the output, and of the thoughts, is shown, from its end."""
+"""Characters of output, and of thoughts, that are shown, from the end."""
 TAPE_S = 3.0
-"""How long what was said stays on the tape of a task."""
+"""How long live output stays on the tape of a task."""
 TAPE_CHARACTERS = 200_000
-"""How much text stays there at most."""
+"""Limit on the text of a tape."""
 MOST_NOTED = 1_000
-"""How much is noted of a task in memory before texts are put together, where no thread takes them."""
+"""Limit on notes of a task before they are merged, for a store in memory, where no thread takes them."""
 TAPE = "tape:"
-"""Prefix of the keys of tapes; without a task, the last event that was told before the texts were written."""
+"""Prefix of the keys of tapes; the key without a task contains the last event before the texts were written."""
 
 _KEYS = {"text": "output", "thought": "thought"}
 _Noted: TypeAlias = Piece | int | str
@@ -39,8 +39,8 @@ class Board:
     """The live texts of all tasks at work.
 
     Args:
-        tapes: Readers in other processes may follow streams.
-        on_news: Called when something has changed, so that it is taken soon.
+        tapes: Keep tapes, for stream readers in other processes.
+        on_news: Called when something has changed.
     """
 
     def __init__(self, *, tapes: bool, on_news: Callable[[], None]) -> None:
@@ -56,31 +56,31 @@ class Board:
 
     @property
     def is_live(self) -> bool:
-        """True while something is shown of any attempt."""
+        """True while any task has live texts."""
         return bool(self._tasks)
 
     def add(self, piece: Piece) -> None:
-        """Show what an attempt says."""
+        """Add live output of an attempt."""
         self._note(piece.speaker.task_id, piece)
 
     def progress(self, task_id: str, done: int, total: int, note: str) -> None:
-        """Show how far a task is, as `{"done", "total", "note"}`."""
+        """Set the progress of a task, as `{"done", "total", "note"}`."""
         self._note(task_id, json.dumps({"done": int(done), "total": int(total), "note": str(note)[:200]}))
 
     def note(self, seq: int, task_id: str) -> None:
-        """Take note that an event of a task is in the journal, between what was said before and after it."""
+        """Mark the place of a journaled event in the live output of its task."""
         self._newest_seq = seq
         if self._with_tapes and task_id in self._tasks:
             self._note(task_id, seq)
 
     def told(self, seq: int) -> None:
-        """Take note that all that was said before event `seq` is here."""
+        """Note that all live output from before event `seq` has been added."""
         self._told_seq = self._newest_seq = seq
         if self._with_tapes and self._tasks:
             self._on_news()
 
     def take(self) -> dict[str, str]:
-        """Return the keys that have changed, with their texts; an empty text removes its key."""
+        """Return the changed texts by key; an empty text removes its key."""
         with self._taking:
             with self._lock:
                 seq, changed, self._changed = self._told_seq, self._changed, {}
@@ -100,7 +100,7 @@ class Board:
             shown = self._tasks.get(task_id)
             if shown is None:
                 shown = self._tasks[task_id] = _Shown(task_id, with_tape=self._with_tapes)
-                if self._with_tapes:  # a first text comes after the events before it that were not noted
+                if self._with_tapes:  # events before the first output were not marked; this one stands for all of them
                     shown.noted.append(self._newest_seq)
             shown.noted.append(noted)
             is_news = not self._changed
@@ -111,7 +111,7 @@ class Board:
             self._on_news()
 
     def _save_memory(self, shown: "_Shown", noted: _Noted) -> None:
-        """Keep only what is shown: there may be no reader."""
+        """Merge notes or drop ended tasks: without a live file nobody may ever call `take`."""
         if isinstance(noted, Piece) and noted.kind == "closed" and not shown.is_public:
             del self._tasks[shown.task_id], self._changed[shown.task_id]
         elif len(shown.noted) >= MOST_NOTED and self._taking.acquire(blocking=False):
@@ -121,7 +121,7 @@ class Board:
                 self._taking.release()
 
     def _forgotten(self) -> dict[str, str]:
-        """Forget tasks whose attempt has ended a while ago; return their tapes, empty."""
+        """Drop tasks whose attempt ended longer ago than a tape lasts; return their tapes as empty texts."""
         due_s = time.monotonic() - (TAPE_S if self._with_tapes else 0)
         with self._lock:
             old = [one for one in self._tasks.values() if one.ended_s is not None and one.ended_s <= due_s]
@@ -132,13 +132,13 @@ class Board:
 
 
 class _Shown:
-    """What is shown of one task; all but `noted` is used by who takes."""
+    """The live texts of one task. `noted` is guarded by the lock; the rest belongs to the thread that takes."""
 
     def __init__(self, task_id: str, *, with_tape: bool) -> None:
         self.task_id = task_id
         self.noted: list[_Noted] = []
         self.is_public = False
-        """Texts of it were taken."""
+        """Its texts were taken at least once, so that readers may have them."""
         self.ended_s: float | None = None
         self._texts: dict[str, str] = {}
         self._calls: list[dict[str, JsonValue]] = []
@@ -146,12 +146,12 @@ class _Shown:
         self._tape = _Tape() if with_tape else None
 
     def take(self) -> list[_Noted]:
-        """Return what was noted since the last time."""
+        """Return the notes since the last call."""
         noted, self.noted = self.noted, []
         return noted
 
     def fold(self, entries: list[_Noted]) -> None:
-        """Put texts together."""
+        """Merge notes into the texts."""
         added: dict[str, list[str]] = {}
         changed = self._changed
         for one in entries:
@@ -159,7 +159,7 @@ class _Shown:
                 changed["progress"] = self._texts["progress"] = one
             elif isinstance(one, Piece):
                 self._show(one, added, changed)
-            else:  # a step was recorded, with what was thought before it
+            else:  # a journaled event, such as the step of the model, ends the thoughts before it
                 added.pop("thought", None)
                 if self._texts.pop("thought", None) is not None:
                     changed["thought"] = ""
@@ -169,7 +169,7 @@ class _Shown:
             self._texts[key] = changed[key] = (self._texts.get(key, "") + "".join(pieces))[-SHOWN_CHARACTERS:]
 
     def changes(self) -> dict[str, str]:
-        """Return the keys that have changed since the last time, with their texts."""
+        """Return the texts that have changed since the last call, by key."""
         self.is_public = True
         changed, self._changed = self._changed, {}
         if self._tape is not None:
@@ -195,7 +195,7 @@ class _Shown:
             self._calls.clear()
 
     def _end_call(self, name: str | None) -> None:
-        """The oldest call of a tool does not run any more."""
+        """End the oldest call of a tool; calls of one tool cannot be told apart."""
         for place, one in enumerate(self._calls):
             if one["name"] == name:
                 del self._calls[place]
@@ -203,14 +203,14 @@ class _Shown:
 
 
 class _Tape:
-    """What was said of a task in the last seconds, and between which events.
+    """The live output of a task in the last seconds, with the places of events in it.
 
-    Its text is JSON: `n`, the number of its first entry, `c`, how many characters were said before, and `e`, the
-    entries: a seq, or `[kind, attempt, at_ms, text, name, value]`.
+    Its text is JSON: `n`, the number of the first entry; `c`, the characters before it; `e`, the entries: a seq, or
+    `[kind, attempt, at_ms, text, name, value]`.
     """
 
     def __init__(self) -> None:
-        # Above those of a tape of the same task that an engine before this one wrote.
+        # From the clock, so that the numbers are larger than on a tape of the same task by an earlier engine.
         self._number = time.time_ns() // 1_000
         self._characters = 0
         self._entries: deque[_Entry] = deque()
@@ -218,11 +218,12 @@ class _Tape:
         self._is_written = True
 
     def add(self, noted: Piece | int) -> None:
-        """Write down a piece, or where an event stands."""
+        """Append live output, or the place of an event."""
         now_s = time.monotonic()
         if isinstance(noted, int):
             self._entries.append(_Entry(now_s, noted, []))
         elif noted.kind != "closed":
+            # Text is only merged into an entry that nobody has read: entries with a number never change once written.
             last = None if self._is_written or not self._entries else self._entries[-1].said
             if (
                 isinstance(last, Piece)
@@ -241,7 +242,7 @@ class _Tape:
             self._on_tape -= characters
 
     def text(self) -> str:
-        """Return it as it is written; what stands there is not changed any more."""
+        """Return the text of the tape; its present entries will not change any more."""
         self._is_written = True
         entries = [entry.written() for entry in self._entries]
         return json.dumps({"n": self._number, "c": self._characters, "e": entries})
@@ -255,7 +256,7 @@ class _Entry:
 
     @property
     def characters(self) -> int:
-        """How much text it is."""
+        """Its number of characters."""
         return sum(map(len, self.texts))
 
     def written(self) -> JsonValue:

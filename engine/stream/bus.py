@@ -1,7 +1,7 @@
-"""Passes on what attempts say and what was journaled, in the order in which it happened within each attempt.
+"""Delivers live output and journaled events to readers, in order within each attempt.
 
-A step that an attempt has reported is journaled a while later. What the attempt says meanwhile is held back until then;
-that is the one rule here. No reader can slow it: `subscription` says what happens to a slow one.
+A step is journaled some time after the attempt has reported it; live output after the report is held back until then.
+Slow readers do not slow the bus (`subscription`).
 """
 
 from collections import deque
@@ -33,28 +33,28 @@ ENDS = frozenset(
         AttemptSetAside,
     }
 )
-"""Classes of events after which nothing that an attempt has reported is outstanding."""
+"""Events that end an attempt, after which no reported event of it is outstanding."""
 BUFFERED = 10_000
-"""How many events wait in memory for a reader, by default; a reader further behind gets the rest from the journal."""
+"""Default number of events kept in memory for a reader; one that falls further behind reads from the journal."""
 _Key: TypeAlias = tuple[str, int]
 
 
 class Bus:
-    """What attempts say and what is journaled, for all readers of one engine.
+    """The stream of one engine, for all its readers.
 
     Args:
-        board: What readers in other processes see.
-        read_on: Reads events from the journal, for readers that lie behind.
+        board: The live texts, for readers in other processes.
+        read_on: Reads events from the journal, for readers that have fallen behind.
     """
 
     def __init__(self, board: Board, read_on: ReadOn) -> None:
         self.board = board
         self.told_seq = 0
-        """The last event that was told."""
+        """The last event that was delivered."""
         self._read_on = read_on
         self._subscriptions: list[Subscription[Any]] = []
         self._held: dict[_Key, deque[Piece | str]] = {}
-        """By attempt: keys of what it has reported and is not journaled yet, and what it said since."""
+        """By attempt: keys of reported events that are not journaled yet, and the live output since, in order."""
 
     @property
     def is_heard(self) -> bool:
@@ -62,11 +62,11 @@ class Bus:
         return bool(self._subscriptions)
 
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:
-        """Return the events from now on; `buffered` of them may wait in memory."""
+        """Return a subscription to events from now on, with `buffered` of them kept in memory."""
         return self._added(Subscription(self, self._read_on, buffered=buffered, pieces=False))
 
     def listen(self, *, buffered: int = BUFFERED) -> Subscription[Heard]:
-        """Return the events from now on, and what attempts say between them."""
+        """Return a subscription to events and live output from now on."""
         return self._added(Subscription(self, self._read_on, buffered=buffered, pieces=True))
 
     def _added(self, subscription: Subscription[HeardT]) -> Subscription[HeardT]:
@@ -74,32 +74,32 @@ class Bus:
         return subscription
 
     def remove(self, subscription: Subscription[Any]) -> None:
-        """Tell a reader nothing more."""
+        """Remove a reader."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
     def say(self, piece: Piece) -> None:
-        """Pass on what an attempt says, once what it reported before is journaled."""
+        """Deliver live output, once the events that its attempt reported before are journaled."""
         if self._held and (held := self._held.get((piece.speaker.task_id, piece.speaker.attempt))) is not None:
             held.append(piece)
         else:
             self._pass_on(piece)
 
     def progress(self, speaker: Speaker, done: int, total: int, note: str) -> None:
-        """Show how far an attempt is; it is no part of a stream."""
+        """Show the progress of an attempt; streams do not contain it."""
         self.board.progress(speaker.task_id, done, total, note)
 
     def expect(self, speaker: Speaker, key: str) -> None:
-        """Take note that an attempt has reported something that is going to be journaled.
+        """Note that an attempt has reported an event that will be journaled.
 
         Args:
             speaker: The attempt.
-            key: `key` or `call_key` of the event; of one without them its type.
+            key: `key` or `call_key` of the event, or its type if it has neither.
         """
         self._held.setdefault((speaker.task_id, speaker.attempt), deque()).append(key)
 
     def tell(self, first_seq: int, events: Sequence[Event]) -> None:
-        """Pass on events that are in the journal."""
+        """Deliver events that are in the journal."""
         if self._held or self._subscriptions or self.board.is_live:
             for seq, event in enumerate(events, first_seq):
                 self._tell(seq, event)
@@ -107,7 +107,7 @@ class Bus:
         self.board.told(self.told_seq)
 
     def end(self) -> None:
-        """Let all subscriptions end after what waits for them."""
+        """End all subscriptions once their readers have taken what is buffered."""
         for subscription in self._subscriptions:
             subscription.end()
         self._subscriptions = []
@@ -138,9 +138,10 @@ class Bus:
 
 
 def _released(held: deque[Piece | str], event: Event) -> Iterator[Piece]:
-    """Take out what was said before `event` was reported, and yield it."""
+    """Remove and yield the live output from before `event` was reported."""
     is_end = type(event) in ENDS
     key = getattr(event, "key", None) or getattr(event, "call_key", None) or event.type
+    # An event that the attempt has not announced, for example one of a person.
     if not is_end and key not in held:
         return
     while held:

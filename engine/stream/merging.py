@@ -1,7 +1,7 @@
-"""Puts events of the journal and what stands on tapes of the live file into one order, for a reader elsewhere.
+"""Merges events of the journal and tapes of the live file into one order, for a reader in another process.
 
-The live file is written a moment after the journal. So an event waits until the texts are as new as it is; a tape says
-between which events of its task something was said.
+The live file is written a moment after the journal, so an event waits until the tapes are as recent. A tape contains
+the places of the events of its task.
 """
 
 import json
@@ -17,7 +17,7 @@ _Entry: TypeAlias = Piece | int
 
 
 class Merger:
-    """One reader's place in the journal and on the tapes."""
+    """The position of one reader in the journal and on the tapes."""
 
     def __init__(self) -> None:
         self._events: deque[tuple[int, Event]] = deque()
@@ -26,18 +26,18 @@ class Merger:
 
     @property
     def is_waiting(self) -> bool:
-        """True while an event waits for the texts."""
+        """True while an event waits for the tapes."""
         return bool(self._events)
 
     def step(
         self, events: Iterable[tuple[int, Event]], texts: Mapping[str, str], *, patient: bool = True
     ) -> Iterator[Heard]:
-        """Yield what can be told by now.
+        """Yield what can be delivered now.
 
         Args:
-            events: What is new in the journal.
-            texts: The tapes of the moment, read after these events.
-            patient: Let events wait that the texts do not reach up to yet.
+            events: New events of the journal.
+            texts: The present tapes, read after these events.
+            patient: Keep events waiting for tapes that are older.
         """
         self._events.extend(events)
         told_seq = int(texts[TAPE]) if TAPE in texts and patient else None
@@ -59,21 +59,22 @@ class Merger:
 
 
 class _Read:
-    """How far the tape of one task was read."""
+    """The position on the tape of one task."""
 
     def __init__(self, task_id: str) -> None:
         self._task_id = task_id
         self._number = -1
-        """Of the next entry."""
+        """Number of the next entry."""
         self._characters = 0
-        """How many were read, or left out."""
+        """Characters that were read or missed so far."""
         self.entries: deque[_Entry] = deque()
-        """What was read and not told."""
+        """Entries that were read and not delivered yet."""
 
     def read(self, text: str) -> None:
-        """Take what is new on the tape."""
+        """Read the new entries of the tape."""
         tape = json.loads(text)
         first, before, entries = int(tape["n"]), int(tape["c"]), tape["e"]
+        # A reader that joins gets what is on the tape, and does not count what came before as missed.
         if self._number == -1:
             self._number, self._characters = first, before
         elif first > self._number:
@@ -92,7 +93,7 @@ class _Read:
                 self._characters += len(entry[3])
 
     def before(self, seq: int) -> Iterator[Piece]:
-        """Take out what was said before an event."""
+        """Remove and yield the output from before an event."""
         if not any(isinstance(entry, int) and entry <= seq for entry in self.entries):
             return
         while self.entries:
@@ -106,7 +107,7 @@ class _Read:
                 return
 
     def after(self, seq: int) -> Iterator[Piece]:
-        """Take out what was said before the first event that was not told yet."""
+        """Remove and yield the output from before the first event that was not delivered yet."""
         while self.entries:
             entry = self.entries[0]
             if isinstance(entry, int):

@@ -1,7 +1,7 @@
-"""Makes the events of a program's stream out of what is journaled and what agents say, for one run.
+"""Makes the `StreamEvent`s of one run from journaled events and live output.
 
-Pure: it learns from events alone which tasks there are, and knows the names of members from the state that it began
-with. Events of the journal without a kind of their own here (pauses, priorities, retries that are due) are left out.
+It learns the tasks from events alone, and the names of members from its initial state. Events without a kind of stream
+event (pauses, priorities, due retries) are left out.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,14 +25,14 @@ class _Place(Struct):
     agent: str
     supervisor_id: str
     attempt: int = 0
-    """The last one that began."""
+    """Number of its last attempt."""
 
 
 class Narrator:
-    """Tells what happens to one run; name it by `run_id` before the first call.
+    """Narrates one run; set `run_id` before the first call.
 
     Args:
-        state: As of the first event that is told.
+        state: The state before the first event.
     """
 
     def __init__(self, state: State) -> None:
@@ -43,7 +43,7 @@ class Narrator:
         self._root: _Place | None = None
 
     def tell(self, heard: Heard) -> Iterator[StreamEvent]:
-        """Yield what a program is told of it: nothing where it is about another run."""
+        """Yield the stream events of an event or piece; none if it belongs to another run."""
         if isinstance(heard, Piece):
             if (place := self._places.get(heard.speaker.task_id)) is not None:
                 yield _of_piece(heard, place, self.run_id)
@@ -83,8 +83,6 @@ class Narrator:
         if (parent := self._places.get(group_id)) is not None:
             for node in nodes:
                 self._place(node.task_id, parent, node.title, node.worker_id, node.supervisor_id)
-
-    # What is told, by the class of the event
 
     def _submitted(self, seq: int, event: e.RunSubmitted) -> Iterator[StreamEvent]:
         name = self._name(event.supervisor_id)
@@ -159,7 +157,7 @@ class Narrator:
             )  # fmt: skip
 
     def _never_begun(self, seq: int, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
-        """What no attempt was made of ends here; an attempt has said how it ended."""
+        """Yield the end of a task without attempts; otherwise the end of its last attempt was reported as the end."""
         place = self._places.get(event.task_id)
         if place is not None and not place.attempt and place is not self._root:
             status, why = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)

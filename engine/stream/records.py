@@ -1,4 +1,4 @@
-"""What goes through a stream: pieces of what attempts say, and the events that a program is given."""
+"""Records of streams: pieces of live output, and stream events for programs."""
 
 from typing import Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from engine.core.records import JsonValue
 from engine.core.values import Usage
 
 PieceKind: TypeAlias = Literal["text", "thought", "tool_started", "tool_ended", "dropped", "closed"]
-"""What a piece is; `closed` is for the live file alone: the attempt says nothing more."""
+"""Kind of a piece. `closed` (no more output of the attempt) is for the live file only."""
 
 Kind: TypeAlias = Literal[
     "started", "task_started", "text", "thought", "tool_started", "tool_ended", "step", "asked", "steered", "dropped",
@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal[
 
 
 class Speaker(Struct, frozen=True):
-    """An attempt that says something."""
+    """The attempt that a piece comes from."""
 
     run_id: str
     task_id: str
@@ -28,50 +28,50 @@ class Speaker(Struct, frozen=True):
 
 
 class Piece(Struct):
-    """Something that an attempt said; it is not journaled."""
+    """A piece of live output; it is not journaled."""
 
     speaker: Speaker
     kind: PieceKind
     at_ms: int
     text: str = ""
     name: str | None = None
-    """Of a tool."""
+    """Name of the tool."""
     value: JsonValue = None
-    """What a tool was called with, or what it answered; of `dropped`, how many characters were left out."""
+    """Arguments or result of the tool; for `dropped`, the number of dropped characters."""
 
 
 Heard: TypeAlias = Piece | tuple[int, Event]
-"""What a reader gets: a piece, or a journaled event with its seq."""
+"""An item of a stream: a piece, or a journaled event with its seq."""
 
 
 class StreamEvent(Struct, frozen=True):
-    """One thing that happened to a request, for the program that follows it; see docs/reference/python.md."""
+    """An event of a request, for the program that follows it; see docs/reference/python.md."""
 
     kind: Kind
     at_ms: int
     """In UTC milliseconds of the engine."""
     seq: int | None
-    """Of the journaled event; None for what is not journaled: text, thoughts, tools, and what was dropped."""
+    """Seq of the journaled event; None for live output (text, thoughts, tools, dropped)."""
     run_id: str
     task_id: str
     parent_id: str | None
-    """The task that this one is part of; None for the run's own."""
+    """The parent task; None for the run's root task."""
     agent_id: str | None
-    """An agent, or the supervisor of a team's task; None for what the engine does itself, such as a join."""
+    """The agent, or the supervisor of a group; None for built-in work such as a join."""
     agent: str
-    """Its name; for what the engine does itself, that of the supervisor."""
+    """Its name; for built-in work, the name of the supervisor."""
     depth: int
-    """0 for the run's own task, 1 for its nodes, and so on down."""
+    """0 for the run's root task, 1 for its nodes, and so on."""
     attempt: int = 0
-    """0 before the first one."""
+    """Number of the attempt; 0 before the first."""
     text: str = ""
-    """A chunk of output or of thought, a question, a message, or what went wrong."""
+    """A chunk of output or thought, a question, a message, or an error."""
     name: str | None = None
-    """Of the tool or the step; of a task its title."""
+    """Name of the tool or step, or title of the task."""
     arguments: JsonValue = None
-    """What a tool or a step was given; of `started` the request, of `asked` the options."""
+    """Arguments of a tool or step; for `started` the request, for `asked` the options."""
     result: JsonValue = None
-    """What came of it; of `dropped`, how many characters were left out."""
+    """The result; for `dropped`, the number of dropped characters."""
     usage: Usage | None = None
     status: str | None = None
     """How it ended."""

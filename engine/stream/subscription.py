@@ -1,7 +1,7 @@
-"""One reader of a stream in this process.
+"""A stream reader in this process.
 
-It never slows who writes. Text that waits for it is merged, and beyond a limit left out, which it is told. Events are
-never left out: those that there is no room for are read from the journal, once it comes to them.
+It never slows the writer. Buffered text is merged, and beyond a limit dropped with a `dropped` piece. Events are never
+dropped: those beyond the buffer are read from the journal later.
 """
 
 from collections import deque
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from engine.stream.bus import Bus
 
 TASK_CHARACTERS = 1_000_000
-"""How much text of one task waits for a reader; what comes beyond is left out."""
+"""Characters of one task that are buffered for a reader; more are dropped."""
 ALL_CHARACTERS = 16_000_000
-"""How much text of all tasks together waits for one."""
+"""Characters of all tasks that are buffered for a reader."""
 TOOL_CHARACTERS = 200
-"""What the call of a tool counts as."""
+"""Characters that a tool call counts as."""
 TURN = 64
-"""How many things a reader takes before others get their turn."""
+"""Items that a reader takes before it yields to the event loop."""
 
 HeardT = TypeVar("HeardT", bound=Heard)
 ReadOn: TypeAlias = Callable[[int], Awaitable[list[tuple[int, Event]]]]
@@ -33,7 +33,7 @@ ReadOn: TypeAlias = Callable[[int], Awaitable[list[tuple[int, Event]]]]
 
 
 class _Merged:
-    """Text of one task that waits, in pieces."""
+    """Buffered text of one task, in pieces."""
 
     __slots__ = ("characters", "first", "texts")
 
@@ -50,13 +50,13 @@ class _Merged:
 
 
 class Subscription(Generic[HeardT]):
-    """Events in order, each with its seq, from the moment of subscribing on, and pieces between them; iterate over it.
+    """An async iterator over events with their seqs, from subscribing on, and pieces between them.
 
     It ends when the engine does.
     """
 
     run_id: str | None = None
-    """With one, pieces of other runs are left out; None passes on those of all."""
+    """Deliver only pieces of this run; None delivers those of all runs."""
 
     def __init__(self, bus: "Bus", read_on: ReadOn, *, buffered: int, pieces: bool) -> None:
         self._bus = bus
@@ -65,16 +65,16 @@ class Subscription(Generic[HeardT]):
         self._with_pieces = pieces
         self._queue: deque[_Merged | Heard] = deque()
         self._events = 0
-        """How many events are in the queue."""
+        """Number of events in the queue."""
         self._last: dict[str, _Merged] = {}
-        """By task: the text that more is merged with, while nothing of the task waits behind it."""
+        """By task: the text into which more is merged, as long as nothing of the task is queued behind it."""
         self._waiting: dict[str, int] = {}
-        """By task: how many characters wait."""
+        """Buffered characters by task."""
         self._characters = 0
         self._dropped: dict[str, Piece] = {}
-        """By task: what was left out since the last text of it in the queue."""
+        """By task: what was dropped since its last text in the queue."""
         self._behind_after: int | None = None
-        """The last event in the queue; those after it are in the journal. None while there is room."""
+        """The last event in the queue if the buffer is full; later ones are read from the journal."""
         self._ended = False
         self._news: anyio.Event | None = None
         self._taken = 0
@@ -108,7 +108,7 @@ class Subscription(Generic[HeardT]):
         self.close()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._bus.remove(self)
         self._queue.clear()
         self._last.clear()
@@ -116,10 +116,8 @@ class Subscription(Generic[HeardT]):
         self._behind_after = None
         self.end()
 
-    # For the bus
-
     def push(self, seq: int, event: Event) -> None:
-        """Take an event, or remember from where the journal has to be read."""
+        """Buffer an event, or note from where to read the journal."""
         if self._behind_after is not None:
             return
         if self._events >= self._buffered:
@@ -133,13 +131,15 @@ class Subscription(Generic[HeardT]):
         self._wake()
 
     def push_piece(self, piece: Piece) -> None:
-        """Take what an attempt said, or count it as left out."""
+        """Buffer a piece, or count it as dropped."""
         speaker = piece.speaker
         if not self._with_pieces or piece.kind == "closed" or (self.run_id or speaker.run_id) != speaker.run_id:
             return
         size, task_id = len(piece.text) if piece.name is None else TOOL_CHARACTERS, speaker.task_id
         waiting = self._waiting.get(task_id, 0)
         has_room = waiting + size <= TASK_CHARACTERS and self._characters + size <= ALL_CHARACTERS
+        # While behind, pieces have no place between the events still to be read; and after one dropped piece the rest
+        # of the task is dropped until the reader knows, so that text has no unmarked gaps.
         if self._behind_after is not None or not has_room or task_id in self._dropped:
             self._drop(speaker, piece.at_ms, size)
         else:
@@ -159,7 +159,7 @@ class Subscription(Generic[HeardT]):
         self._wake()
 
     def end(self) -> None:
-        """Let it end after what waits."""
+        """End once everything buffered is taken."""
         self._ended = True
         self._wake()
 
@@ -167,8 +167,6 @@ class Subscription(Generic[HeardT]):
         if self._news is not None:
             self._news.set()
             self._news = None
-
-    # For the reader
 
     def _take(self) -> Heard:
         found = self._queue.popleft()
@@ -199,7 +197,7 @@ class Subscription(Generic[HeardT]):
         dropped.value += size  # type: ignore[operator]  # counted from 0
 
     def _after(self, task_id: str | None) -> None:
-        """Let what comes now stand after all that was said of its task; None stands after everything."""
+        """End merging for a task (None: for all), so that the next item stands behind its text."""
         if task_id is None:
             self._last.clear()
             self._say_dropped()
@@ -213,7 +211,7 @@ class Subscription(Generic[HeardT]):
         self._dropped.clear()
 
     async def _catch_up(self, after_seq: int) -> None:
-        """Read the next events from the journal; with the last of them it is not behind any more."""
+        """Read the next events from the journal, until the reader is no longer behind."""
         found = [one for one in await self._read_on(after_seq) if one[0] > after_seq]
         self._queue.extend(found)
         self._events += len(found)

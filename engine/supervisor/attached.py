@@ -52,14 +52,14 @@ from store import CommandRow, Following, InboxClient, Mark, Reader, ReadRowsLost
 T = TypeVar("T")
 
 UNFOLDED = 8
-"""How many batches of events may wait for the loop; the rest is read later."""
+"""Batches of events that may wait for the loop; more are read later."""
 
 
 class AttachedSupervisor(Requests, People, Changes, Views, History):
-    """One supervisor of a team that works elsewhere; made by `DynamicSupervisor.attach`.
+    """A supervisor of a team in another process; made by `DynamicSupervisor.attach`.
 
-    What it shows is as of the last awaited call. Specs that it gives name code by reference, `module:function`; to
-    name it here is to trust it there. It is used from one event loop at a time; attach in each thread that needs one.
+    Properties show the state of the last awaited call. Specs must name code by reference (`module:function`), which
+    also trusts that code there. Use it from one event loop at a time; attach in each thread that needs one.
 
     Raises:
         StoreError: If there is no Quarterdeck database.
@@ -75,7 +75,7 @@ class AttachedSupervisor(Requests, People, Changes, Views, History):
         self._path = tuple(one.name for one in above_of(state, found))[::-1]
 
     async def refresh(self) -> None:
-        """Read what happened since the last call."""
+        """Update the state from the file."""
         await self._engine.refresh()
 
 
@@ -88,33 +88,33 @@ class RemoteEngine(EngineLink):
         instead = f"attach in each thread: DynamicSupervisor.attach({str(self._path)!r})"
         self._guard = LoopGuard(f"the supervisor attached to {path.name}", instead=instead)
         self._is_stale = False
-        """The file has lost events that were folded; the next call reads it anew."""
+        """The file has lost events that were folded; the next call folds it again from the start."""
         self._follower: _Follower | None = None
         self._texts = Texts(lambda seq: anyio.to_thread.run_sync(body_in, self._path, seq))
         self._bus = Bus(Board(tapes=False, on_news=lambda: None), self._read_on)
         self._sending: dict[asyncio.Future[None], CommandRow] = {}
         """Commands not yet written into the inbox."""
         self._flight = anyio.Lock()
-        """Held by the task that writes queued commands."""
+        """Held by the task that writes the queued commands, of its own and of others, in one statement."""
         self._outcomes: dict[str, asyncio.Future[Applied]] = {}
         self._runs: dict[str, asyncio.Future[RunSummary]] = {}
         self._levels: list[tuple[int, asyncio.Future[None]]] = []
-        """Waiters for the state of the file at the moment of a ticket."""
+        """Waiters for the state at the time of a ticket."""
 
     @property
     def state(self) -> State:
-        """The state as of the last call; while a call waits, the current one."""
+        """The state of the last call; up to date while a call waits."""
         return self._state
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Follow what happens, from a state that is up to date; the engine is another process's."""
+        """Follow the file from an up-to-date state while the context is open."""
         async with self._followed():
             await self._level()
             yield
 
     async def refresh(self) -> None:
-        """Bring the state up to date with what others have done to the team."""
+        """Update the state from the file."""
         async with self.running():
             pass
 
@@ -140,7 +140,7 @@ class RemoteEngine(EngineLink):
             del self._outcomes[row.id]
 
     async def _write(self, row: CommandRow) -> None:
-        """Write a command into the inbox, with all that came while others were written; one write at a time."""
+        """Write a command into the inbox, together with others that arrived meanwhile."""
         written: asyncio.Future[None] = asyncio.Future()
         self._sending[written] = row
         try:
@@ -163,11 +163,11 @@ class RemoteEngine(EngineLink):
             _settle(written, None, error)
 
     def post(self, make: Make) -> None:
-        """Refuse: an answer from another process has to be waited for."""
+        """Refuse: the outcome from another process has to be awaited."""
         raise NotInThisVersion("a change by assignment from another process", "await reconfigure_coordination")
 
     async def run_ended(self, run_id: str) -> RunSummary:
-        """Return the summary of a run once it has its outcome."""
+        """Wait until a run has ended, and return its summary."""
         async with self._followed():
             if run_id in self._state.runs:
                 ended = self._runs.setdefault(run_id, asyncio.Future())
@@ -179,7 +179,7 @@ class RemoteEngine(EngineLink):
         return summary
 
     async def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a run that has ended, however long ago."""
+        """Return the summary of a finished run, however old."""
         return self._state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self._path, run_id)
 
     @property
@@ -196,17 +196,15 @@ class RemoteEngine(EngineLink):
         return await self._texts.resolve(value)
 
     def events(self) -> Subscription[tuple[int, Event]]:
-        """Return the events from now on, for as long as the context of `running` is open and an engine is there."""
+        """Return the events from now on, while the context of `running` is open and an engine runs."""
         return self._bus.subscribe()
 
     def stream(self) -> AttachedStream:
-        """Return the events from now on, and what agents say between them; as `events`."""
+        """Return events and live output from now on; otherwise as `events`."""
         return AttachedStream(self._path, self.events())
 
     async def _read_on(self, after_seq: int) -> list[tuple[int, Event]]:
         return await anyio.to_thread.run_sync(events_after, self._path, after_seq)
-
-    # Following the file
 
     @asynccontextmanager
     async def _followed(self) -> AsyncIterator[None]:
@@ -217,7 +215,7 @@ class RemoteEngine(EngineLink):
             finally:
                 if self._guard.users == 1:
                     self._leave()
-                    self._runs.clear()  # of callers that were cancelled
+                    self._runs.clear()  # futures of cancelled callers, which nothing removes
 
     def _following(self) -> Following:
         if self._follower is None:
@@ -228,7 +226,7 @@ class RemoteEngine(EngineLink):
         return self._follower.following
 
     async def _level(self) -> None:
-        """Return once the state is that of the file at the moment of the call."""
+        """Wait until the state is as recent as the file was at the time of the call."""
         ticket = self._following().ask()
         while ticket is None:  # the follower has just ended; all waiters continue with the next one
             self._drop_follower()
@@ -244,12 +242,13 @@ class RemoteEngine(EngineLink):
             self._drop_follower()
 
     def _drop_follower(self) -> None:
-        """Drop the follower; the next one has to find in the file what this one has read."""
+        """Drop the follower, and keep its mark: the next one checks that the file still has what this one has read."""
         if self._follower is not None:
             self._mark, self._follower = self._follower.following.mark, None
 
     def hear(self, follower: "_Follower", events: list[Event], sizes_bytes: list[int]) -> None:
-        """Fold the next events of the file, and resolve the futures that wait for them."""
+        """Fold events of the file, and resolve the futures that wait for them."""
+        # A call that the thread of a dropped follower had queued in the loop.
         if follower is not self._follower:
             return
         seq = self._state.seq + 1
@@ -277,7 +276,7 @@ class RemoteEngine(EngineLink):
             self._levels = [one for one in self._levels if one[0] > ticket]
 
     def ended(self, follower: "_Follower", error: Exception | None) -> None:
-        """Fail all waiters: nothing more will come."""
+        """Fail all waiters, because nothing more will come."""
         if follower is self._follower:
             self._drop_follower()
             self._is_stale = isinstance(error, ReadRowsLost)
@@ -305,7 +304,7 @@ class _Follower:
         self._heard = 0
 
     def has_room(self) -> bool:
-        """Return whether the loop keeps up."""
+        """Return whether the loop is keeping up; called in the thread, so the counters are only compared."""
         return self._handed - self._heard < UNFOLDED
 
     def take(self, records: list[Record]) -> None:
@@ -333,7 +332,7 @@ class _Follower:
 
 
 def _read(path: Path) -> tuple[State, Mark | None]:
-    """Return the state that a file holds, with what it was read up to."""
+    """Fold the state of a file; return it with the mark of its last event."""
     with Reader(path) as reader:
         state = folded_from(reader)
         return state, mark_at(reader, state.seq)
@@ -355,7 +354,7 @@ def _put(path: Path, commands: list[CommandRow]) -> None:
 
 
 def _check_importable(command: Command) -> None:
-    """Refuse a command that brings code that only this process has."""
+    """Refuse a command with callables of this process."""
     for spec in specs_of(command):
         if any(not isinstance(one, str) for one in (spec.run or "", *spec.tools)):
             name = spec.name
@@ -363,7 +362,7 @@ def _check_importable(command: Command) -> None:
 
 
 def _allow(command: Command, state: State, db: Path) -> None:
-    """Put the code that a command of this program names on the list of its user: the engine looks it up there."""
+    """Add the code that a command names to the user's trust list, where the engine looks it up."""
     references = named_in(command)
     allowed = user_list()
     if references and allowed is not None and needs_trust(allowed, references, state, db):

@@ -1,7 +1,7 @@
-"""The callables that a program passes, the references that stand for them in the journal, and whether they could work.
+"""The callables of a program, their references in the journal, and checks of their usability.
 
-A reference that is bound to this process means the same everywhere in it: a state that one supervisor gave out works in
-another. One of a process that has ended never comes to mean something else.
+A bound reference is valid in the whole process, so that a state of one supervisor works in another. It contains a
+random part, so that a reference of an ended process never names something else.
 """
 
 import re
@@ -52,9 +52,9 @@ class Callables:
         return _with_code(spec, lambda value: self.by_reference.get(value, value) if isinstance(value, str) else value)
 
     def in_place_of(self, spec: AgentSpec, present: AgentSpec) -> AgentSpec:
-        """Return `spec` with references; or `present` itself, where only the numbers of bound callables differ.
+        """Return `spec` with references; or `present`, if only the numbers of bound callables differ.
 
-        Then the callables of `spec` take the places of those that ended with their process.
+        In that case the callables of `spec` replace those of the ended process, and no swap is needed.
         """
         wanted = self.referred(spec)
         if _with_code(wanted, _unnumbered) != _with_code(present, _unnumbered):
@@ -65,18 +65,18 @@ class Callables:
         return present
 
     def adopt(self, reference: str) -> bool:
-        """Take over a callable that another supervisor of this process was given; False if there is none."""
+        """Adopt a callable of another supervisor of this process; return False if there is none."""
         call = _OF_THIS_PROCESS.get(reference)
         if call is not None:
             self._bind(reference, call)
         return reference in self.by_reference
 
     def take_over(self, other: "Callables") -> None:
-        """Know all that `other` knows."""
+        """Adopt all callables of `other`."""
         for reference, call in other.by_reference.items():
             self._bind(reference, call)
 
-    # Whether an agent can work: a running team waits until a person repairs it, a program gets an error at once.
+    # A running team puts an agent that cannot work into error and waits for a person; a program gets the error at once.
 
     def check_kind(self, spec: AgentSpec) -> None:
         """Check all of a spec that can be checked without waiting.
@@ -88,7 +88,7 @@ class Callables:
         self._runtime(self.referred(spec), Threads())
 
     def check_code(self, spec: AgentSpec) -> None:
-        """Import what a spec names, here and now; code that runs in another process is checked by the engine.
+        """Import the code of a spec in this process, except code for child processes, which the engine checks.
 
         Raises:
             Unusable: If it is not there or cannot be called.
@@ -98,7 +98,7 @@ class Callables:
                 resolve(Origin(reference, Path.cwd()))
 
     async def check_usable(self, spec: AgentSpec, processes: Processes | None = None) -> None:
-        """Check a spec with references, and their code; code for another process is imported in one of `processes`.
+        """Check a spec and its code; code for child processes is imported in one of `processes`.
 
         Raises:
             UnknownRuntime, Unusable: As `check_kind`, and where the code is not there or cannot be called as an agent.

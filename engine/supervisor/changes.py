@@ -1,4 +1,4 @@
-"""Changing a team, also while it works. Every change returns what it came to, or raises why it was refused."""
+"""Methods that change a team, also while it works; each returns the outcome, or raises the refusal."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 _COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
 _SPEC_FIELDS = tuple(name for name in names(AgentSpec) if name != "name")
 _MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one text"
-"""What an agent has to be good at that makes a synthesis."""
+"""Words by which an aggregator is chosen."""
 
 
 class Changes(Node):

@@ -1,7 +1,7 @@
 """`DynamicSupervisor`: a live team in a program.
 
-What it can do is in one file a subject: `requests`, `changes` and `views`. Here is what it is made from, how teams
-join, and how all of it goes elsewhere as one value.
+This file has the constructor, joining of teams, and serialization; the other methods are in `requests`, `changes`,
+`people`, `views` and `history`.
 """
 
 import os
@@ -42,11 +42,11 @@ Self = TypeVar("Self", bound="DynamicSupervisor")
 
 
 class DynamicSupervisor(Requests, People, Changes, Views, History):
-    """A team of agents that works on requests, and may be changed while it does.
+    """A team of agents that works on requests, and can be changed while it works.
 
-    Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.
-    Between two calls the team stays as it is: in memory, or in the file that `store` names. It is used from one event
-    loop at a time; elsewhere, hand calls over with `asyncio.run_coroutine_threadsafe`, or `attach` to its file.
+    Calls need no set-up: each starts an engine while it needs one; `async with supervisor:` keeps one running. Between
+    calls the team is kept in memory, or in the file `store`. Use it from one event loop at a time; from other threads,
+    use `asyncio.run_coroutine_threadsafe`, or `attach` to its file.
 
     Args:
         name: A letter, then up to 63 letters, digits, "_" or "-".
@@ -54,41 +54,41 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
             `add_sub_supervisor`, under their names.
         agent_registry: What `add_agent_from_registry` takes agents from.
         coordination_mode: Name of its coordination strategy, such as `sequential`, `parallel` or `map`; `sequential`
-            where nothing is said, and `delegate` where a model leads.
-        auto_discover: Choose agents by the words of each request, instead of all of them.
-        discovery: How they are chosen.
-        participants: Names of those that take part, in order; None for all.
+            by default, `delegate` with `model`.
+        auto_discover: Choose agents by the words of each request, instead of using all of them.
+        discovery: How agents are chosen.
+        participants: Names of the participants, in order; None for all members.
         default_agent: Takes requests that match no agent.
         aggregator: The agent that makes a synthesis of results.
-        max_agents: The most agents that it may have.
-        max_parallel: The most attempts that its own agents may run at once.
+        max_agents: Limit on its agents.
+        max_parallel: Limit on concurrent attempts of its own agents.
         on_failure: Failure policies of agents whose specs have none, here and in supervisors that join.
-        limits: What it and everything under it may spend, and how long a run may take.
+        limits: Budgets of its whole subtree, and the deadline of runs.
         coordination_strategies: Strategies by category of work, such as `{"research_tasks": "parallel"}`.
-        coordination_settings: What its coordination strategy asks for.
-        lead: The agent that gets the whole request in the mode `delegate`; a spec, or the name of one of its agents.
-        model: The model that leads, or several to fail over along: an agent of the supervisor's name is made, which
-            delegates to the others. Not with `lead`, nor with another mode than `delegate`.
-        instructions: What the model that leads is told it is.
-        models: Models by the names that specs use, here and below.
-        mcp: Servers of tools by the names that specs use, here and below.
-        options: Everything else that may be set for a supervisor, and what of the above is set there.
-        store: Path of the team's file, resolved now where it is relative; None keeps everything in memory.
-        durability: Whether what is acknowledged is on disk (`full`) or may be lost in a power cut (`normal`).
-        accept_loss: How many acknowledged events may be missing at the end of the file, such as after a damaged disk;
-            more raise `RowsLost`, and so does any where nothing is said. Take it out again once the team has begun.
-        on_conflict: Who wins where the team in the file was changed since this program declared it last, by whom ever:
-            `declared` sets it as this program says, `current` leaves it. Either is said in the log.
-        clock: Where its time comes from; the computer's by default.
+        coordination_settings: Settings of its coordination strategy.
+        lead: The agent that gets the whole request in the mode `delegate`: a spec, or the name of one of its agents.
+        model: The model of a lead, or several for failover: an agent with the supervisor's name is made, which
+            delegates to the others. Not together with `lead`, or with a mode other than `delegate`.
+        instructions: Instructions of the lead made by `model`.
+        models: Models by the names that specs use, for its whole subtree.
+        mcp: Servers of tools by the names that specs use, for its whole subtree.
+        options: All other options of a supervisor; arguments above override them.
+        store: Path of the team's file, resolved now if relative; None keeps everything in memory.
+        durability: Whether acknowledged events are on disk (`full`) or may be lost in a power cut (`normal`).
+        accept_loss: How many acknowledged events may be missing at the end of the file, for example after a disk fault;
+            more raise `RowsLost`. Remove it once the team has started.
+        on_conflict: What happens with settings that were changed in the file since this program declared them last:
+            `declared` sets them again, `current` keeps them. Both are logged.
+        clock: Source of time; the system clock by default.
         enable_auto_evolution: Not in this version.
 
     Raises:
-        UnknownOption: If an option has another name.
+        UnknownOption: If an option does not exist.
         AlreadyStarted: If a supervisor among `agent_specs` has worked, or is part of another.
-        NotInThisVersion: If an option asks for what this version does not do.
-        CommandRefusedError: If the team cannot be right, such as a name that two agents have.
-        UnknownRuntime, Unusable: If an agent could not work.
-        ValueError: If a name or a number cannot be right.
+        NotInThisVersion: If an option is not implemented in this version.
+        CommandRefusedError: If the team is invalid, for example with two agents of one name.
+        UnknownRuntime, Unusable: If an agent cannot work.
+        ValueError: If a name or a number is invalid.
     """
 
     _engine: LocalEngine
@@ -187,16 +187,16 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
 
     @property
     def agent_specs(self) -> AgentSpecs:
-        """What its own agents are; change the list to change the team."""
+        """The specs of its own agents; changing the list changes the team."""
         return AgentSpecs(self)
 
     @classmethod
     def attach(cls, path: str | os.PathLike[str], supervisor: str | None = None) -> "AttachedSupervisor":
-        """Return a supervisor of a team that works elsewhere: the same calls, by way of its file, without its code.
+        """Return a supervisor of a team in another process, with the same methods, through its file.
 
         Args:
             path: The team's file.
-            supervisor: Its name; the first root by default.
+            supervisor: Name of the supervisor; the first root by default.
 
         Raises:
             StoreError: If there is no Quarterdeck database.
@@ -209,9 +209,9 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         """Keep an engine running until the block ends.
 
         Raises:
-            StoreError: If the files of the team cannot be held, such as `StoreBusy`.
+            StoreError: If the files of the team cannot be opened, such as `StoreBusy`.
             Unusable: If an agent of the program cannot work.
-            CommandRefusedError: If a supervisor names a member that is not there.
+            CommandRefusedError: If a supervisor names a missing member.
         """
         if self._kept is not None:
             raise AlreadyStarted(self.name)
@@ -224,10 +224,10 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Release the engine once posted changes are carried out; a file's next engine resumes its open runs.
+        """Release the engine once posted changes are carried out; the next engine of a file resumes its open runs.
 
         Raises:
-            CommandRefusedError, Unusable: What a posted change ran into, where no call has raised it.
+            CommandRefusedError, Unusable: The error of a posted change that no call has raised.
         """
         kept, self._kept = self._kept, None
         if kept is not None:
@@ -235,18 +235,16 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
                 if kind is None:
                     await self._engine.flushed()
 
-    # Joining teams
-
     @checks_arguments
     async def add_sub_supervisor(self, name: str, unstarted: "DynamicSupervisor") -> Applied:
-        """Let another supervisor join, with its agents and everything under it; it becomes a view on this team.
+        """Add another supervisor with its subtree; it becomes a view on this team.
 
         Args:
-            name: What it is called here.
-            unstarted: One in memory that has not worked yet.
+            name: Its name here.
+            unstarted: A supervisor in memory that has not worked yet.
 
         Raises:
-            AlreadyStarted: If it has, or would be under itself.
+            AlreadyStarted: If it has worked, or would be under itself.
             CommandRefusedError: If the name is taken.
         """
         if unstarted._engine is self._engine:
@@ -259,7 +257,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         return applied
 
     def _joining(self, name: str) -> SupervisorSpec:
-        """Return what this is, to be part of another.
+        """Return the description with which this supervisor joins another.
 
         Raises:
             AlreadyStarted: If it is on a file, has worked, or is part of another.
@@ -269,19 +267,17 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         return tree_of(self._engine.state, self._here, self._engine.callables, name=name)
 
     def _join(self, above: "DynamicSupervisor", name: str) -> None:
-        """Become a view on the team that this is part of by now."""
+        """Become a view on the team that this supervisor has joined."""
         nodes, depth = self._engine.nodes, len(self._path)
         for node in nodes:
             node._engine = above._engine
             node._path = (*above._path, name, *node._path[depth:])
         above._engine.add_nodes(nodes)
 
-    # The whole state as one value
-
     async def serialize_complete_state(self) -> dict[str, JsonValue]:
-        """Return agents, registry, open work, history and figures as one value of JSON, as an archive holds them.
+        """Return agents, registry, open work, history and figures as one JSON value, as in an archive.
 
-        What is at work is in it as work to be begun again, with the steps that it has finished.
+        Work in progress is included as work to be started again, with its finished steps.
         """
         if len(self._path) > 1:
             raise NotInThisVersion("serialize_complete_state under another supervisor", "ask the one at the top")

@@ -1,4 +1,4 @@
-"""What a supervisor's journal tells of work that is done: its steps; and a team that goes on from a moment of it."""
+"""Methods on recorded work: steps, forks, replays."""
 
 import os
 from functools import partial
@@ -17,11 +17,11 @@ from store import Reader
 
 
 class History(Node):
-    """Methods that look at recorded work, and go on from it elsewhere."""
+    """Methods of a supervisor on recorded work."""
 
     @checks_arguments
     async def steps(self, task_id: str) -> list[Step]:
-        """Return the recorded steps of a task, of all its attempts, the first one first; none of a task without any."""
+        """Return the recorded steps of all attempts of a task, in order."""
         return steps_in(await self._engine.records(STEPS), task_id)
 
     @checks_arguments
@@ -29,18 +29,18 @@ class History(Node):
         self, path: str | os.PathLike[str], at_seq: int | None = None, *, step: tuple[str, str] | None = None,
         output: JsonValue = None,
     ) -> Fork:  # fmt: skip
-        """Make a database of its own that goes on from a moment of this team, with its runs paused.
+        """Create a database that continues from a past state of this team, with its runs paused.
 
         Args:
-            path: Where it is to stand; nothing may be there.
-            at_seq: The event after which it goes on; None is the newest, or that of the step.
-            step: A task's id and the key of a recorded step of it (`Step.step`), which is to have come to `output`;
-                what came after it in its task is dropped.
-            output: With `step`: what it came to. A text in place of a model's answer is all that the model said.
+            path: Path of the new database; nothing may exist there.
+            at_seq: The event after which it continues; None is the newest, or that of the step.
+            step: Id of a task and key of a recorded step (`Step.step`) whose output becomes `output`; later steps of
+                the task are dropped.
+            output: New output of `step`. For a step of a model, a text becomes its whole answer.
 
         Raises:
-            CommandRefusedError: If there is no such moment or step, or the task cannot go on from there.
-            StoreError: If nothing can be made at `path`.
+            CommandRefusedError: If there is no such event or step, or the task cannot continue from there.
+            StoreError: If no database can be created at `path`.
             NotInThisVersion: If this team is in memory.
         """
         db = _in_file(self._engine.database, "fork")
@@ -50,7 +50,7 @@ class History(Node):
 
     @checks_arguments
     async def replay(self, run_id: str) -> Replay:
-        """Walk through a finished run again, without any call: model agents get their answers from the journal.
+        """Replay a finished run without calls: model agents get their answers from the journal.
 
         Raises:
             UnknownRun: If no run of that id has ended in this journal.

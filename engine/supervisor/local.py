@@ -1,6 +1,6 @@
-"""The engine of a supervisor in this process: started for a call or kept, on a file or in memory.
+"""The engine of a supervisor in this process, started for a call or kept, on a file or in memory.
 
-Rule: a command goes to the engine if one runs, and else to the offline journal.
+A command goes to the engine if one runs, otherwise to the offline journal.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
@@ -43,14 +43,14 @@ _NEED_AN_ENGINE = (
 
 
 class LocalEngine(EngineLink):
-    """At most one engine, and the team's journal in memory while none runs.
+    """At most one engine, and the offline journal of the team while none runs.
 
     Args:
-        team: The supervisor at the top, as the program declares it; the others are those of `DynamicSupervisor`.
-        joining: What supervisors that are part of it call.
+        team: The root supervisor as the program declares it; the other arguments are those of `DynamicSupervisor`.
+        joining: Callables of the supervisors that join it.
 
     Raises:
-        CommandRefusedError: If the team cannot be right.
+        CommandRefusedError: If the team is invalid.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class LocalEngine(EngineLink):
         self._clock = clock
         self._name = team.team.name
         self._undeclared = None if store is None else team
-        """The team that is still to be declared to the file."""
+        """The team, until it has been declared to the file."""
         self._offline = OfflineJournal()
         self.nodes: list[Node] = []
-        """The supervisors of the program that are views on this engine."""
+        """The program's supervisors, which are views on this engine."""
         self._host: Host | None = None
         attach = "" if store is None else f", or use DynamicSupervisor.attach({str(self._store)!r}) here"
         instead = f"hand the call to that loop with asyncio.run_coroutine_threadsafe{attach}"
@@ -87,12 +87,12 @@ class LocalEngine(EngineLink):
         self._pending = PendingCommands()
         self._checked: set[str] = set()
         self.is_complete = False
-        """True once the program has described its team: from then on members are added before they are named."""
+        """True once the program's description was complete; from then on settings must not name missing members."""
         self._decided_offline(team)
 
     @property
     def state(self) -> State:
-        """The state of the moment, or as the last engine left it; on a file before the first: what is declared."""
+        """The present state, or the last one of an ended engine; on a file before the first, the declared team."""
         return self._host.state if self._host is not None else self._offline.state
 
     @property
@@ -102,7 +102,7 @@ class LocalEngine(EngineLink):
 
     @property
     def is_current(self) -> bool:
-        """True while the state here is authoritative, and not that of a file that others may have changed."""
+        """True while the state here is authoritative; a file without our engine may have been changed by others."""
         return self._host is not None or self._store is None
 
     @property
@@ -113,11 +113,11 @@ class LocalEngine(EngineLink):
 
     @property
     def posted(self) -> list[commands.Command]:
-        """Commands that were posted and are not carried out yet."""
+        """Posted commands that are not carried out yet."""
         return self._pending.commands()
 
     def check_complete(self) -> None:
-        """Check that every supervisor has the members that it names, until it was so once."""
+        """Check that every supervisor has the members that it names; only until the first success."""
         if not self.is_complete:
             with refusals():
                 check_whole(self.state)
@@ -128,21 +128,19 @@ class LocalEngine(EngineLink):
         return self.callables.restored(spec)
 
     def is_ours(self, member_id: str) -> bool:
-        """Return whether a member was made or taken over by this program, and not only left by an earlier one."""
+        """Return whether this program made or adopted a member; others were left by an earlier program."""
         return self._adoption.is_ours(member_id)
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
-        """Add supervisors of the program that stand in the state already."""
+        """Add supervisors of the program that are in the state already."""
         added = list(nodes)
-        for node in added:  # the others may have been moved away from where the program put them
+        for node in added:  # only these: the others may have been moved away from the paths of the program
             node._find(self.state)
         self.nodes += added
 
     def _find_nodes(self, state: State) -> None:
         for node in self.nodes:
             node._find(state)
-
-    # What the state does not hold
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
@@ -154,11 +152,11 @@ class LocalEngine(EngineLink):
         return self._offline.text(value)
 
     async def run_ended(self, run_id: str) -> RunSummary:
-        """Return the summary of a run once it has its outcome."""
+        """Wait until a run has ended, and return its summary."""
         return await self._running_host().run_ended(run_id)
 
     async def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a run that has ended, however long ago."""
+        """Return the summary of a finished run, however old."""
         self._guard.check()
         if self._host is not None:
             return await self._host.finished_run(run_id)
@@ -168,7 +166,7 @@ class LocalEngine(EngineLink):
 
     @property
     def database(self) -> Path | None:
-        """The file of the team; None where it is in memory."""
+        """The file of the team; None if it is in memory."""
         return self._store
 
     async def records(self, kind: str) -> list[Record]:
@@ -186,13 +184,11 @@ class LocalEngine(EngineLink):
         return self._running_host().subscribe()
 
     def stream(self) -> Subscription[Heard]:
-        """Return the events from now on, and what agents say between them."""
+        """Return events and live output from now on."""
         return self._running_host().bus.listen()
 
-    # Commands
-
     async def order(self, make: Make) -> Applied:
-        """Carry out a command, offline while idle and else by an engine; its specs may hold callables."""
+        """Execute a command, offline while idle, otherwise by an engine; its specs may contain callables."""
         if self._is_idle:
             specs = _specs_of(self.state, command := checked_command(make))
             # A command that makes work, or brings code that only an engine can check, needs an engine.
@@ -200,16 +196,16 @@ class LocalEngine(EngineLink):
                 for spec in specs:
                     await self._check(self.callables.referred(spec))
                 with self._guard.lock:
-                    if self._is_idle:  # another task may have started an engine meanwhile
+                    if self._is_idle:  # checked again: another task may have started an engine during the await
                         return self._decided_offline(checked_command(make))
         return await super().order(make)
 
     async def send(self, command: commands.Command) -> Applied:
-        """Send a checked command to the engine that runs."""
+        """Send a checked command to the running engine."""
         return await self._ordered(self._running_host(), command)
 
     def post(self, make: Make) -> None:
-        """Send a command without waiting; from the loop that the engine runs in."""
+        """Send a command without waiting; only from the engine's event loop."""
         self._guard.check()
         make = partial(checked_command, make)
         with self._guard.lock:
@@ -223,12 +219,12 @@ class LocalEngine(EngineLink):
         self._pending.put(make)
 
     async def flushed(self) -> None:
-        """Return once what was posted is carried out; raises why the first of it was not."""
+        """Wait until posted commands are carried out; raises the error of the first one that failed."""
         await self._pending.flushed()
 
     @property
     def _is_idle(self) -> bool:
-        """True while nothing runs and no other process could run it, so that a change needs no engine."""
+        """True while the team is in memory without users or open runs, so that changes need no engine."""
         return self._store is None and not (self._guard.users or self._offline.state.runs or self._pending)
 
     def _decided_offline(self, command: commands.Command) -> Applied:
@@ -256,7 +252,7 @@ class LocalEngine(EngineLink):
         return outcome
 
     async def _mend(self, host: Host, named: Collection[str]) -> None:
-        """Repair agents whose code arrived when they were taken over; others stay in error."""
+        """Clear the error of agents whose code arrived when they were adopted."""
         for agent in list(host.state.agents.values()):
             if (agent.error is not None or agent.away) and self.is_ours(agent.id):
                 try:
@@ -281,17 +277,15 @@ class LocalEngine(EngineLink):
             self._clock = RealClock()
         return self._clock.now_ms()
 
-    # States from elsewhere
-
     async def take_in(self, signal: StateReady) -> None:
-        """Take in a checked state in place of the declared team, whose agents are then declared again on top of it.
+        """Replace the declared team by a checked state, and declare the program's agents again on top of it.
 
-        All of it, or nothing: both are decided in memory before anything is changed. No engine works on it meanwhile.
+        All or nothing: everything is decided in memory before anything changes. No engine runs meanwhile.
 
         Raises:
-            NotEmpty: If anything was worked on here, or the file holds a team.
-            CommandRefusedError: If the core refuses it.
-            StoreError: If the file cannot be held or written.
+            NotEmpty: If the team has worked, or the file contains a team.
+            CommandRefusedError: If the core refuses the state.
+            StoreError: If the file cannot be opened or written.
         """
         if self._guard.users or not (self.is_untouched if self._store is None else self._undeclared is not None):
             raise NotEmpty(self._name)
@@ -308,7 +302,7 @@ class LocalEngine(EngineLink):
         self._find_nodes(self._offline.state)
 
     def _taken_in(self, signal: StateReady, journal: OfflineJournal) -> tuple[OfflineJournal, Adoption]:
-        """Return what a checked state comes to, with what the program has declared so far on top of it."""
+        """Return journal and adoption of a checked state with the program's declarations on top."""
         declared = tree_of(self._offline.state, self._offline.state.roots[0], self.callables)
         journal.decide(signal, self._now_ms())
         adoption = self._new_adoption()
@@ -316,11 +310,9 @@ class LocalEngine(EngineLink):
         self._decided(journal, adoption, commands.AddSupervisor(parent=None, team=declared), settings=False)
         return journal, adoption
 
-    # The engine's life
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Use the engine; the first user starts it and the last one waits for its end."""
+        """Use the engine; the first user starts it, and the last one waits for its end."""
         async with self._shared.used():
             await self._pending.flushed()
             yield

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Raise what the core refuses as what a program catches."""
+    """Translate refusals of the core into `CommandRefusedError`."""
     try:
         yield
     except Refused as refused:
@@ -56,9 +56,9 @@ def check_names(where: str, given: Iterable[str], known: Collection[str]) -> Non
 
 
 def checks_arguments(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Refuse arguments that are not of the annotated types, before a method looks into them.
+    """Check arguments against the annotated types before a method runs.
 
-    For methods that read their arguments before a command is made of them; `checked_command` checks the command.
+    For methods that use their arguments before they make a command, which `checked_command` checks.
     """
     parameters = signature(method)
 
@@ -72,10 +72,10 @@ def checks_arguments(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P,
 
 
 def checked_command(make: Callable[[], Command]) -> Command:
-    """Return the command that a call makes, with every value in it checked.
+    """Make a command and check every value in it.
 
     Raises:
-        CommandRefusedError: If a value cannot be right.
+        CommandRefusedError: If a value is invalid.
     """
     with refusals():
         command = make()
@@ -83,10 +83,10 @@ def checked_command(make: Callable[[], Command]) -> Command:
 
 
 def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
-    """Return the spec of what a program passes as an agent.
+    """Return the spec of an agent as a program passes it.
 
     Raises:
-        BadValue: If it is no agent.
+        BadValue: If it is not an agent.
     """
     spec = agent.spec if isinstance(agent, SpecifiedAgent) else agent
     if not isinstance(spec, AgentSpec):
@@ -95,79 +95,79 @@ def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
 
 
 Make: TypeAlias = Callable[[], Command]
-"""Builds a command from the current state; called once that is known."""
+"""Builds a command from the present state; called once the state is up to date."""
 
 
 class EngineLink(ABC):
-    """An engine, as the calls of a supervisor see it."""
+    """The interface of a supervisor's methods to its engine."""
 
     @property
     @abstractmethod
     def state(self) -> State:
-        """The state as far as it is known here; for reading."""
+        """The state as known here, for reading."""
 
     @property
     def is_running(self) -> bool:
-        """True while an engine keeps running between calls; of another process, until a call shows otherwise."""
+        """True while an engine runs between calls; for another process assumed until a call shows otherwise."""
         return True
 
     @property
     def posted(self) -> list[Command]:
-        """Commands that were posted and are not carried out yet."""
+        """Posted commands that are not carried out yet."""
         return []
 
     @abstractmethod
     def running(self) -> AbstractAsyncContextManager[None]:
-        """Have an engine, and its state of this moment, for as long as the context is open.
+        """Keep an engine and an up-to-date state while the context is open.
 
         Raises:
             WrongLoop: If it is in use from another event loop.
-            StoreError: If its files cannot be held.
-            CoreError: If what stands in them cannot be read.
+            StoreError: If its files cannot be opened.
+            CoreError: If its journal cannot be folded.
             Unusable: If an agent that this program declares cannot work.
-            HostStopped: If it was ended elsewhere while others still use it.
+            HostStopped: If it has ended while others still use it.
         """
 
     async def order(self, make: Make) -> Applied:
-        """Carry out the command that `make` returns; returns when its outcome is on disk.
+        """Execute the command that `make` returns, and return its outcome once that is on disk.
 
         Raises:
-            CommandRefusedError: If it was not carried out; nothing changed then.
-            Unusable: If it brings an agent that cannot work.
-            HostStopped: If no engine is there to take it.
+            CommandRefusedError: If it was refused; nothing has changed.
+            Unusable: If it contains an agent that cannot work.
+            HostStopped: If no engine runs.
         """
         async with self.running():
             return await self.send(checked_command(make))
 
     @abstractmethod
     async def send(self, command: Command) -> Applied:
-        """Send a checked command to the running engine, with those that others send meanwhile; as `order`."""
+        """Send a checked command to the running engine; otherwise as `order`."""
 
     @abstractmethod
     def post(self, make: Make) -> None:
-        """Send a command without waiting: it is carried out before anything that is asked later.
+        """Send a command without waiting; it is carried out before any later call.
 
         Raises:
-            CommandRefusedError, Unusable: If it is clear at once that it would be refused.
+            CommandRefusedError, Unusable: If it can be refused at once.
             WrongLoop: If the engine is in use from another event loop.
         """
 
     @abstractmethod
     async def run_ended(self, run_id: str) -> RunSummary:
-        """Return the summary of a run once it has its outcome; raises UnknownRun, or HostStopped if it ends first."""
+        """Wait until a run has ended and return its summary; raises UnknownRun, or HostStopped if the engine ends."""
 
     @abstractmethod
     async def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a run that has ended, however long ago; None if there is none with that id."""
+        """Return the summary of a finished run, however old; None if there is none with that id."""
 
     @property
     @abstractmethod
     def database(self) -> Path | None:
-        """The file of the team; None where it is in memory."""
+        """The file of the team; None if it is in memory."""
 
     @abstractmethod
     async def records(self, kind: str) -> list[Record]:
-        """Return every event of a kind from the journal, the oldest first."""
+        """Return every event of a kind from the journal, oldest first."""
 
     @abstractmethod
     async def text(self, value: StoredValue) -> JsonValue:
@@ -179,16 +179,16 @@ class EngineLink(ABC):
 
     @abstractmethod
     def stream(self) -> Subscription[Heard] | AttachedStream:
-        """Return the events from now on, and what agents say between them; a context that has to be left."""
+        """Return events and live output from now on; use it as a context."""
 
     async def refresh(self) -> None:  # noqa: B027  # an engine of this process has nothing to catch up with
-        """Bring the state up to date with what others have done to the team."""
+        """Update the state with changes made by others."""
 
     def check_complete(self) -> None:  # noqa: B027  # a team of another process is not described by this program
         """Check that every supervisor has the members that it names; raises CommandRefusedError if one is missing."""
 
     def is_ours(self, member_id: str) -> bool:
-        """Return whether a member was made or taken over by this program, and not only left by an earlier one."""
+        """Return whether this program made or adopted a member; others were left by an earlier program."""
         return True
 
     def restored(self, spec: AgentSpec) -> AgentSpec:
@@ -201,15 +201,15 @@ class Node:
 
     _engine: EngineLink
     _path: tuple[str, ...]
-    """Names from the root of its tree down to itself, as the program put it there."""
+    """Names from the root down to itself, where the program put it."""
     _id: str | None = None
-    """Its id in the state, once that is known: it stays the same wherever it is moved."""
+    """Its id in the state, once known; unlike the path it survives moves."""
     agent_registry: AgentRegistry | None = None
-    """What could be added by name, besides what the team's own registry holds."""
+    """The program's registry, in addition to the team's own."""
 
     @property
     def name(self) -> str:
-        """What it is called in its tree."""
+        """Its name in the tree."""
         return self._path[-1]
 
     @property
@@ -227,7 +227,7 @@ class Node:
         return found
 
     def _find(self, state: State) -> None:
-        """Remember the id of the supervisor in `state` at the path where the program put this one."""
+        """Look up and keep the id of this supervisor by its path."""
         found = _supervisor_at(state, self._path)
         self._id = None if found is None else found.id
 
@@ -251,9 +251,9 @@ class Node:
             return find_agent(self._state, name, under=self._here)
 
     def _any_target(self, name: str | None, find: Callable[..., Member | Work] = find_any) -> str:
-        """Return the target for a name: the supervisor itself (None), one of its own, else of the whole tree.
+        """Return the target for a name: the supervisor itself (None), one of its own members, else of the whole tree.
 
-        `find` says which kinds of objects are meant. Raises CommandRefusedError if it may mean several of its own.
+        `find` determines the kinds of objects. Raises CommandRefusedError if several own members match.
         """
         if name is None:
             return self._target
@@ -265,10 +265,7 @@ class Node:
 
 
 def _supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
-    """Return the supervisor that the names of `path` lead to, from a root down.
-
-    One that was moved since it was declared is found where it was declared.
-    """
+    """Return the supervisor at a path of names; moved supervisors are found at the place where they were declared."""
     found = root_declared(state, path[0])
     for name in path[1:]:
         if found is None:

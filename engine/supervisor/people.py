@@ -1,4 +1,4 @@
-"""What people say to a team while it works: messages, aborts, answers, and what they take back."""
+"""Methods for people who intervene: messages, aborts, answers, undo."""
 
 from collections.abc import Sequence
 
@@ -12,15 +12,15 @@ from engine.supervisor.node import Node
 
 
 class People(Node):
-    """Methods of a supervisor for who steps in."""
+    """Methods of a supervisor for people who intervene."""
 
     @property
     def questions(self) -> list[Escalation]:
-        """What waits for a person in the whole team, the oldest first; a copy."""
+        """Open questions of the whole team, oldest first; a copy."""
         return list(self._state.escalations.values())
 
     async def next_question(self) -> Escalation:
-        """Return the oldest question that waits for a person, once there is one in the whole team.
+        """Wait for an open question of the team, and return the oldest.
 
         Raises:
             HostStopped: If the engine ended first.
@@ -37,17 +37,17 @@ class People(Node):
     async def answer(
         self, question: str, answer: str, output: JsonValue = None, *, also: Sequence[str] = (), alike: bool = False
     ) -> Applied:
-        """Answer a question that waits for a person.
+        """Answer an open question.
 
         Args:
-            question: Its id, or that of the task that waits.
+            question: Id of the question, or of the waiting task.
             answer: One of its options.
-            output: With the answer `use`: what stands for the work; with `reply`: what the agent is told.
-            also: Further questions that get the same answer.
-            alike: Let all questions have it that are of the same kind and about the same tool, or in the same words.
+            output: With `use`, the output of the task; with `reply`, the text for the agent.
+            also: Further questions to give the same answer.
+            alike: Also answer all questions of the same kind about the same tool, or with the same words.
 
         Raises:
-            CommandRefusedError: If nothing waits for it, or it is none of the options.
+            CommandRefusedError: If there is no such question, or the answer is not one of its options.
         """
         value = json_value(output)
         return await self._engine.order(
@@ -56,11 +56,11 @@ class People(Node):
 
     @property
     def grants(self) -> list[Grant]:
-        """What people said of all calls of a tool by an agent, the oldest first; a copy."""
+        """Grants (standing permissions for tools), oldest first; a copy."""
         return list(self._state.grants.values())
 
     async def revoke_grant(self, grant: str) -> Applied:
-        """Ask a person again about calls of a tool.
+        """Revoke a grant, so that a person is asked again.
 
         Raises:
             CommandRefusedError: If there is no such grant.
@@ -68,18 +68,18 @@ class People(Node):
         return await self._engine.order(lambda: RevokeGrant(grant=grant))
 
     async def steer(self, target: str, text: str, *, now: bool = False) -> Applied:
-        """Say something to work under way; each conversation below hears it at its next turn.
+        """Send a message to work in progress; each task takes it at its next turn.
 
         Args:
-            target: Name of an agent, or id of a run or a task.
-            text: What is said.
-            now: Cut a turn short that cannot be joined otherwise.
+            target: Name of an agent, or id of a run or task.
+            text: The message.
+            now: Cut the present turn short.
 
         Returns:
-            What it came to, with the tasks that it reaches as `tasks` in the result.
+            The outcome, with the reached tasks as `tasks` in the result.
 
         Raises:
-            CommandRefusedError: If nothing there can hear it.
+            CommandRefusedError: If no task can take it.
         """
         return await self._engine.order(lambda: Steer(target=self._any_target(target), text=text, now=now))
 
@@ -92,11 +92,11 @@ class People(Node):
         return await self._engine.order(lambda: Abort(target=self._any_target(target), reason=reason))
 
     async def undo(self, command_id: str | None = None) -> Applied:
-        """Take back the last change that can be, or the one of a command, where nothing has changed since.
+        """Undo the last undoable command, or the given one, if what it changed is unchanged since.
 
-        Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be.
+        Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be undone.
 
         Raises:
-            CommandRefusedError: If it cannot be, or what it changed is not as it left it.
+            CommandRefusedError: If it cannot be undone, or what it changed has changed since.
         """
         return await self._engine.order(lambda: Undo(command_id=command_id))

@@ -1,7 +1,6 @@
-"""What the shell has to do because of an event, after the event is on disk.
+"""Effects: what the shell does because of an event, once the event is on disk.
 
-`effects_of` is a pure table from events to effects. An effect carries everything that performing it needs, so that a
-later event of the same batch cannot pull it away.
+An effect carries everything that performing it needs, because the state may have moved on by then.
 """
 
 from engine.core.effects.inputs import inputs_of

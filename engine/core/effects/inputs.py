@@ -1,4 +1,4 @@
-"""What an effect carries of the outputs before a task, and of what a built-in node looks at."""
+"""The inputs that effects carry for tasks and built-in nodes."""
 
 from engine.core.effects.records import Input, Look
 from engine.core.queries.inputs import all_seen_by, seen_by
@@ -6,12 +6,12 @@ from engine.core.state import State, Task
 
 
 def inputs_of(state: State, task: Task) -> list[Input]:
-    """Return the outputs that `task` gets of its graph."""
+    """Return the outputs that `task` gets from its graph."""
     return [_input(state, one) for one in seen_by(state, task)]
 
 
 def all_inputs_of(state: State, task: Task) -> list[Input]:
-    """Return the outputs that `task` gets of its graph, after those of the graphs around it."""
+    """Return the outputs that `task` gets, those of the graphs around it first."""
     return [_input(state, one) for one in all_seen_by(state, task)]
 
 
@@ -20,17 +20,17 @@ def _input(state: State, task: Task) -> Input:
 
 
 def source_of(state: State, task: Task) -> Task:
-    """Return the task whose place in its graph says what text `task` gets: its own, or that of the group around it."""
+    """Return the task whose `takes` decides the text of `task`: itself, or a group around it."""
     while task.takes == "request" and task.call_key is None and task.parent_id is not None:
         group = state.tasks[task.parent_id]
         if group.takes == "previous":
-            break  # the group's input is the output before it already
+            break  # the input of that group has been replaced by the output before it
         task = group
     return task
 
 
 def looks_of(state: State, task: Task) -> list[Look]:
-    """Return what a built-in node looks at, done or not: what it sees, else the input of its graph."""
+    """Return the outputs that a check inspects, whatever the status; without `sees`, the input of its graph."""
     group = state.tasks[task.parent_id or ""]
     if not task.sees:
         return [Look(task_id=group.id, agent="", title=group.title, status="done", output=group.input, error=None)]

@@ -1,4 +1,4 @@
-"""What the shell is asked to do. An effect carries everything that performing it needs."""
+"""Records of all effects."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -13,18 +13,18 @@ from engine.core.values import StoredValue
 
 @fact
 class Input:
-    """One output that a task gets from a task before it."""
+    """An output that a task receives from an earlier task."""
 
     task_id: str
     agent: str
-    """Name of the member that made it."""
+    """Name of the member that produced it."""
     title: str
     output: StoredValue
 
 
 @fact
 class Look:
-    """What a built-in node looks at."""
+    """An output that a check inspects."""
 
     task_id: str
     agent: str
@@ -55,7 +55,7 @@ class StartAttempt:
     steps: dict[str, StoredValue]
     """Steps that earlier attempts finished."""
     conversation: list[Exchange] = field(default_factory=list)
-    """The runs before its own that it remembers, the oldest first."""
+    """Earlier exchanges of its conversation, oldest first."""
     blueprint: AgentSpec | None = None
     """The spec itself; None looks it up by its hash."""
 
@@ -68,11 +68,11 @@ class StopAttempt:
     attempt: int
     now: bool
     grace_ms: int | None = None
-    """How long it may go on to its next step; None is what the host allows."""
+    """Grace period until it is stopped without a step; None is the host's default."""
     patient: bool = False
-    """It may go on to its next step however long that takes, and to its end where it takes none."""
+    """No grace period: the next step may take any time, and code without steps runs to its end."""
     leave: bool = False
-    """Nothing waits for it: what does not let itself be stopped now is left behind."""
+    """Abandon it if it cannot be stopped at once."""
 
 
 @fact
@@ -87,7 +87,7 @@ class CallAnswer:
 
 @fact
 class AnswerCall:
-    """Tell an attempt what its delegation brought."""
+    """Deliver the outcomes of a delegation to an attempt."""
 
     task_id: str
     attempt: int
@@ -96,12 +96,12 @@ class AnswerCall:
     refused: str | None = None
     """Why nothing was delegated, if so."""
     has_slot: bool = True
-    """False where it waits for others still, without a slot."""
+    """False if the attempt still waits for other calls, without a slot."""
 
 
 @fact
 class ResumeAttempt:
-    """Tell an attempt that it holds a slot again: steps that waited for one begin."""
+    """Tell an attempt that it holds a slot again, so that waiting steps begin."""
 
     task_id: str
     attempt: int
@@ -109,7 +109,7 @@ class ResumeAttempt:
 
 @fact
 class TellAnswer:
-    """Let an attempt go on that asked a person: the answer stands among the steps of its task."""
+    """Tell an attempt that its question was answered; the answer is among the steps of its task."""
 
     task_id: str
     attempt: int
@@ -118,12 +118,12 @@ class TellAnswer:
 
 @fact
 class TellSteer:
-    """Let an attempt know that a message waits for its next turn."""
+    """Tell an attempt that a message waits for its next turn."""
 
     task_id: str
     attempt: int
     now: bool
-    """A turn that cannot be joined is to be cut short."""
+    """Cut the present turn short."""
 
 
 @fact
@@ -139,7 +139,7 @@ class JoinResults:
 
 @fact
 class CheckOutputs:
-    """Look at outputs of a graph; built-in work on the resolved texts, whose verdict is its output."""
+    """Inspect outputs of a graph; built-in work on the resolved texts, whose output is the verdict."""
 
     task_id: str
     attempt: int
@@ -157,7 +157,7 @@ class ReadText:
 
 @fact
 class StartTimer:
-    """Report `TimerDue` at a moment."""
+    """Report `TimerDue` at `due_ms`, replacing an earlier timer of the same id."""
 
     timer_id: str
     due_ms: int
@@ -165,7 +165,7 @@ class StartTimer:
 
 @fact
 class CheckAgent:
-    """Look whether the code of an agent's generation is there."""
+    """Check that the code of an agent's generation can be loaded."""
 
     agent_id: str
     generation: int
@@ -174,16 +174,16 @@ class CheckAgent:
 
 @fact
 class RestartAgents:
-    """Make the runtimes of agents anew, with nothing left of what they held."""
+    """Discard the runtimes of restarted agents, with all their state."""
 
     agent_ids: list[str]
     specs: list[str]
-    """Content hashes that no other agent uses: what was prepared for them is dropped."""
+    """Content hashes of specs that no other agent uses."""
 
 
 @fact
 class DropRuntimes:
-    """Load code anew for the next attempts: there is another one behind the same references now."""
+    """Discard runtimes whose code has changed behind the same references."""
 
     specs: list[str]
     """Content hashes of the specs that refer to it."""
@@ -204,7 +204,7 @@ class Acknowledge:
 
 @fact
 class EndRun:
-    """Tell who waits for a run that it has its outcome."""
+    """Tell the waiters for a run that it has ended."""
 
     run_id: str
     seq: int

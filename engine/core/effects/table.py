@@ -1,4 +1,4 @@
-"""From events to effects: a pure table."""
+"""The table from events to effects."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
@@ -74,7 +74,7 @@ from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, Sw
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:
-    """Return what has to be done because of `event`, which `state` has just folded."""
+    """Return the effects of `event`, which `state` has just folded."""
     handler = _EFFECTS.get(type(event))
     return handler(state, event) if handler is not None else []
 
@@ -106,6 +106,7 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         inputs=all_inputs_of(state, task),
         steps=dict(task.steps),
         conversation=remembered_by(state, task),
+        # The spec itself: a swap in the same batch may drop it from the state before the attempt starts.
         blueprint=state.specs[agent.spec],
     )
 
@@ -115,7 +116,7 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> list[Effect]:
 
 
 def _as_told(takes: Takes) -> Literal["request", "previous", "context"]:
-    """Whose text is its own item gets it as a request of its own."""
+    """Map `own` to `request`: for the agent, an item of its own is a request like any other."""
     return "request" if takes == "own" else takes
 
 
@@ -128,7 +129,7 @@ def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> Answer
 
 
 def _answer(child: Task) -> CallAnswer:
-    """Return what became of a delegated task; one that its asker can do without has no output, and is no failure."""
+    """Return the outcome of a delegated task; an optional one that did not succeed counts as done without output."""
     if child.status is not TaskStatus.DONE and child.status is not TaskStatus.CANCELLED and lets_pass(child):
         return CallAnswer(task_id=child.id, ok=True, output=None, error=None)
     ok = child.status is TaskStatus.DONE
@@ -182,7 +183,7 @@ def _stop(
 
 
 def _grace_ms(state: State, attempt: Attempt) -> int | None:
-    """Return how long an attempt may go on to its next step, as its agent's supervisor says; None where none says."""
+    """Return the grace period set by the supervisors of an attempt's agent; None if none sets it."""
     agent = state.agents.get(attempt.agent_id or "")
     if agent is None:
         return None
@@ -191,7 +192,10 @@ def _grace_ms(state: State, attempt: Attempt) -> int | None:
 
 
 def _attempt_lost(state: State, event: AttemptLost) -> list[Effect]:
-    """Stop an abandoned attempt: it must not run beside the attempt that follows it."""
+    """Stop an abandoned attempt, so that it does not run beside its successor.
+
+    After a restart nothing runs any more, but an attempt may also be lost within an engine (an away agent).
+    """
     return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=True)]
 
 
@@ -295,7 +299,7 @@ def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack) -> list[E
 
 
 def _leave_generation(state: State, agent: Agent, mode: SwapMode) -> list[Effect]:
-    """Stop what a swap has asked to stop; what waits without a slot migrates when it has one."""
+    """Stop the attempts that a swap has asked to stop; parked ones migrate once they have a slot."""
     if mode == "abort":
         return _stop(state, _asked(state, [*agent.running, *agent.parked], "restart"), now=True)
     if mode == "migrate":
@@ -329,13 +333,14 @@ def _agents_restarted(state: State, event: AgentsRestarted) -> list[Effect]:
     agents = [state.agents[agent_id] for agent_id in event.agent_ids]
     at_work = [task_id for agent in agents for task_id in (*agent.running, *agent.parked)]
     kept = {one.spec for one in state.agents.values() if one.id not in event.agent_ids}
+    # Runtimes are shared by equal specs: one that another agent uses must keep its state.
     specs = dict.fromkeys(agent.spec for agent in agents if agent.spec not in kept)
     restart = RestartAgents(agent_ids=event.agent_ids, specs=list(specs))
     return [*_stop(state, at_work, now=True), restart, *map(_look_at, agents)]
 
 
 def restart_effects(state: State) -> list[Effect]:
-    """Return what a new engine has to do besides what its reconciling events ask for: look at agents, set timers."""
+    """Return the effects of a restart besides those of its events: check all agents, set all timers."""
     return _found(state, state.agents.values())
 
 

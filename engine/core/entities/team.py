@@ -13,13 +13,14 @@ from engine.core.spec import Aggregation
 from engine.core.values import Usage
 
 DURATIONS = 32
-"""How many of its last attempts an agent's median is taken from."""
+"""Number of last attempts whose median duration is used."""
 Ids: TypeAlias = OrderedDict[str, int]
-"""An ordered set of ids; the number is free for the owner's use. JSON does not see `move_to_end`: use `pop`."""
+"""An ordered set of ids; the values are free for the owner's use. To move an id to the end, pop and insert it: the
+encoder does not see `move_to_end`."""
 
 
 class AgentStatus(StrEnum):
-    """What an agent is doing."""
+    """The status of an agent."""
 
     IDLE = "idle"
     BUSY = "busy"
@@ -35,7 +36,7 @@ class Team:
 
     path: str
     folder: str
-    """Where its references are resolved and what its agents see as their folder."""
+    """Folder in which references are resolved, and in which agents work."""
     sha256: str
     seq: int
     """The event that carries its text."""
@@ -43,36 +44,36 @@ class Team:
 
 @entity
 class Declaration:
-    """How a program or a team file declared a member last, as far as it is different now."""
+    """The differences between a member and its last declaration by a program or team file."""
 
     spec: str | None = None
-    """Content hash of the spec that was declared, where the agent has another now."""
+    """Content hash of the declared spec, if the agent has another now."""
     settings: dict[str, str] = field(default_factory=dict)
-    """Digests of declared values, by name, of settings that have other values now."""
+    """Digests of declared settings that have other values now, by name."""
     parent_id: str | None = None
-    """The supervisor under which it was declared, where it stands under another now; empty of a root."""
+    """The declared supervisor, if it has another now; empty for a declared root."""
     removed: list[str] = field(default_factory=list)
-    """Names of members that were declared under it and have been removed since."""
+    """Names of declared members that were removed since."""
 
 
 @entity
 class Tuning:
-    """What a supervisor changed by itself last, and how its runs went before."""
+    """The last automatic change of a supervisor, and its figures before."""
 
     kind: Literal["parallel", "selection"]
     changed_ms: int
     mode: str
-    """Its strategy before."""
+    """Strategy before the change."""
     balance: Balance | None
-    """Its balance before."""
+    """Balance rule before the change."""
     success: float
-    """Share of its runs that were done, before."""
+    """Share of done runs before the change."""
     median_ms: float
-    """Of its runs, before."""
+    """Median duration of runs before the change."""
     is_on_trial: bool = True
-    """It is taken back when the runs after it went worse."""
+    """Whether it is reverted if later runs are worse."""
     given_up: list[str] = field(default_factory=list)
-    """Kinds of changes that were taken back, and are not tried again."""
+    """Kinds of changes that were reverted and are not tried again."""
 
 
 @entity
@@ -87,54 +88,54 @@ class Supervisor:
     aggregation: Aggregation = "concat"
     aggregator: str | None = None
     participants: list[str] | None = None
-    """Names of the members that take part, in order; None means all."""
+    """Names of the participating members, in order; None means all."""
     auto_discover: bool = False
     max_matches: int = 5
     default_agent: str | None = None
     max_parallel: int = 10
-    """How many attempts its own agents may run at once."""
+    """Limit on concurrent attempts of its own agents."""
     max_agents: int = 50
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
-    """What was set for it; what it inherits is looked up (`inherited`)."""
+    """Its own options; inherited ones are looked up (`queries.tree.inherited`)."""
     tuning: Tuning | None = None
-    """What it changed by itself last."""
+    """Its last automatic change."""
     members: list[str] = field(default_factory=list)
     """Ids of its agents and sub-supervisors, in declared order."""
     error: str | None = None
-    """Why it has failed and takes no requests, until an operator resumes it; only roots stay so."""
+    """Why it has failed; it takes no requests until an operator resumes it. Only roots stay failed."""
     restarts_ms: list[int] = field(default_factory=list)
-    """When it restarted agents within the period that is counted, the oldest first."""
+    """Times of restarts within the restart policy's period, oldest first."""
     paused: bool = False
     leaving: Literal["drain", "abort"] | None = None
-    """It gets nothing new, and goes when nothing of its work is open."""
+    """It gets no new work, and is removed once its last work has ended."""
     hand_overs: int = 0
-    """Groups of it that ended after an agent below it had worked."""
+    """Number of its ended groups in which an agent has worked."""
     hand_over_ms: int = 0
-    """Time that those groups took besides the work below: until the first attempt began, and after the last ended."""
+    """Coordination overhead of these groups: time until the first attempt began, and after the last one ended."""
     usage: Usage = field(default_factory=Usage)
-    """What was spent by everything under it."""
+    """Usage of its whole subtree."""
     begun: int = 0
-    """Attempts begun by everything under it."""
+    """Attempts begun in its whole subtree."""
     exhausted: str | None = None
-    """The budget that it has spent, in words; nothing under it starts until it has more."""
+    """The budget that is spent, in words; nothing below it starts until the budget is extended."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
     conversations: dict[str, Conversation] = field(default_factory=dict)
-    """What runs that were submitted to it remember, by name; the one that was last gone on with stands last."""
+    """Conversations of runs submitted to it, by name, in order of last use."""
     taken: Ids = field(default_factory=OrderedDict)
-    """Tasks that it has taken from a queue that several members share, and that no agent below it has begun yet."""
+    """Items that it has taken from a shared queue and that no agent below it has begun yet."""
 
 
 @entity
 class Probation:
-    """How a new generation does on its first tasks, after which it is trusted."""
+    """The trial of a new generation on its first tasks."""
 
     failures: int
-    """So many are too many: the agent goes back to the generation before."""
+    """Failures that cause a rollback."""
     tasks: int
-    """So many attempts are looked at."""
+    """Number of attempts that are counted."""
     mode: Literal["drain", "migrate", "abort"]
-    """What becomes of attempts at work when it goes back."""
+    """Swap mode of the rollback."""
     failed: int = 0
     ended: int = 0
 
@@ -149,49 +150,49 @@ class Agent:
     spec: str
     """Content hash of the spec of the current generation."""
     previous: str | None = None
-    """That of the generation before, which may still be at work."""
+    """Content hash of the spec of the previous generation, which may still be at work."""
     generation: int = 1
     drained: int = 1
-    """The last generation before which nothing is at work any more."""
+    """The last generation before which no attempt is at work any more."""
     proven: int = 1
-    """The last generation that has recorded a step or ended an attempt; one that cannot even begin is rolled back."""
+    """The last generation that has recorded a step or ended an attempt. One that never does is rolled back."""
     probation: Probation | None = None
-    """Of the current generation, while its first tasks are looked at."""
+    """Trial of the current generation, while it lasts."""
     idle_since_ms: int = 0
-    """When it was last at work, or came."""
+    """When it last worked, or was added."""
     max_concurrency: int = 1
-    """Attempts that it may run at once: those of one instance times its instances."""
+    """Limit on concurrent attempts, over all instances."""
     size: int = 1
-    """Instances; more than one of a pool alone."""
+    """Number of instances; 1 unless it is a pool."""
     idle_ms: int | None = None
-    """Of a pool: since when an instance that may go has had nothing to do."""
+    """For a pool: since when a removable instance has been idle."""
     paused: bool = False
     removing: Literal["drain", "requeue", "abort"] | None = None
     error: str | None = None
     """Why it cannot work, in words; None while it can."""
     away: bool = False
-    """Its code is bound to a program that this engine is not part of: it starts nothing, its work waits for that."""
+    """Its code is bound to a program that is not running here; its work waits for that program."""
     failures_in_a_row: int = 0
     circuit: Literal["closed", "open", "half_open"] = "closed"
-    """`open`: it keeps failing and gets nothing to do; `half_open`: one attempt is let through, to see."""
+    """`open`: it keeps failing and gets no work; `half_open`: one attempt is let through as a probe."""
     cool_s: float | None = None
-    """How long the circuit was opened for when it was opened last; None while it is closed."""
+    """Duration of the last opening of the circuit; None while it is closed."""
     probe: str | None = None
-    """The task whose attempt was let through and is at work."""
+    """The task whose attempt is the probe."""
     restarts: int = 0
-    """How often it was started anew."""
+    """Number of restarts."""
     running: dict[str, int] = field(default_factory=dict)
-    """Tasks that hold one of its slots, with the generation that runs each."""
+    """Tasks that hold one of its slots, each with its generation."""
     parked: dict[str, int] = field(default_factory=dict)
-    """Tasks whose attempt waits for its delegations and holds no slot, with the generation."""
+    """Tasks whose attempt is parked (waits without a slot), each with its generation."""
     stuck: int = 0
-    """Threads of ended attempts that have not returned; each still takes a slot."""
+    """Threads of ended attempts that have not returned; each still occupies a slot."""
     queues: list[str] = field(default_factory=list)
-    """Keys of the queues it takes tasks from."""
+    """Keys of the queues that it serves."""
     turn_seq: int | None = None
-    """The event since which it waits for its turn among free agents: it began something then, or became free."""
+    """The event since which it waits for its turn among free agents: it began an attempt then, or became free."""
     pace: int = 0
-    """What it was given where there was a choice, each attempt counting for less the larger its weight."""
+    """Its pass value in stride scheduling (`fold.slots`), advanced where there was a choice of agents."""
     created_seq: int = 0
     done: int = 0
     failed: int = 0
@@ -200,15 +201,15 @@ class Agent:
     begun: int = 0
     """Attempts begun."""
     exhausted: str | None = None
-    """The budget that it has spent, in words; it gets nothing to do until it has more."""
+    """The budget that is spent, in words; it gets no work until the budget is extended."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
     durations_ms: list[int] = field(default_factory=list)
     last_error: str | None = None
     insights: list[str] = field(default_factory=list)
-    """What it remembers, the oldest first."""
+    """Its insights, oldest first."""
     track_record: dict[str, TrackRecord] = field(default_factory=dict)
-    """What its attempts came to, by the category of the request; "" where it had none, or one too many."""
+    """Outcomes of its attempts by category of the request; "" for none, and for categories beyond the limit."""
 
     @property
     def draining(self) -> bool:
@@ -218,7 +219,7 @@ class Agent:
 
     @property
     def status(self) -> AgentStatus:
-        """What it is doing, in the one word that lists show."""
+        """Its status as lists show it."""
         if self.error is not None:
             return AgentStatus.ERROR
         if self.removing is not None or self.draining:
@@ -229,7 +230,7 @@ class Agent:
 
     @property
     def is_shut(self) -> bool:
-        """True while its circuit lets no new task through."""
+        """True while its circuit lets no new attempt through."""
         return self.circuit == "open" or (self.circuit == "half_open" and self.probe is not None)
 
     @property
@@ -264,17 +265,17 @@ class Agent:
 
 @entity
 class Queue:
-    """Tasks that are ready for one agent, or for any agent with one capability.
+    """A queue of ready tasks, for one agent or for any agent with a capability.
 
     Keys: `agent:<id>`, `able:<supervisor id>:<capability>`, `able:<supervisor id>+<levels below>:<capability>`, and
-    `back:<agent id>` for attempts that wait for a slot to go on with what their delegations answered.
+    `back:<agent id>` for attempts that wait for a slot to resume.
     """
 
     key: str
     supervisor_id: str
     agents: list[str] = field(default_factory=list)
-    """Who may take from it."""
+    """Agents that serve it."""
     ready: int = 0
-    """Tasks that stand in it."""
+    """Number of tasks in it."""
     pace: int = 0
-    """How far its agents have come in being given what is due to their weights: where the last one stood."""
+    """Virtual time of stride scheduling: the pass value of the agent that was chosen last."""

@@ -1,4 +1,4 @@
-"""Entities of work: runs, tasks, attempts, and what is remembered of finished runs."""
+"""Entities of work: runs, tasks, attempts, and summaries of finished runs."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -16,7 +16,7 @@ from engine.core.values import StoredValue, Usage
 
 
 class TaskStatus(StrEnum):
-    """Where a task stands."""
+    """The status of a task."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -30,11 +30,11 @@ class TaskStatus(StrEnum):
 
 
 ENDED = frozenset({TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED})
-"""A task in one of these has its outcome and never changes again, unless an operator retries it."""
+"""Final statuses; only an operator's retry reopens such a task."""
 
 
 class RunStatus(StrEnum):
-    """Where a run stands."""
+    """The status of a run."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -46,16 +46,16 @@ class RunStatus(StrEnum):
 
 
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
-"""What becomes of attempts at work on the generation before: they end on it, go on with the new one from their next
-step, or are stopped and begin again.
+"""Treatment of attempts on the previous generation: they end on it, continue on the new one from their next step, or
+are stopped and start over.
 """
 StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit", "crash"]
 """Why an attempt is asked to stop.
 
-`cancel`: the task ends with what it has. `requeue`: another agent, or another attempt, goes on with its finished steps.
-`crash`: likewise, because its agent is started anew.
-`preempt`: it goes back to its place in the queue. `migrate`: the same attempt goes on with the agent's new generation.
-`restart`: it begins again from its input, without its finished steps. `limit`: a deadline or a budget ended it.
+`cancel`: the task ends with its partial output. `requeue`: another agent or attempt continues from its finished steps.
+`crash`: likewise, because its agent restarts. `preempt`: it returns to its place in the queue. `migrate`: the same
+attempt continues on the agent's new generation. `restart`: it starts over from its input, without its finished steps.
+`limit`: a deadline or budget ended it.
 """
 
 
@@ -66,14 +66,14 @@ turn at a tool."""
 
 @entity
 class Utterance:
-    """A message that a model said or heard, as later runs of the conversation are told it."""
+    """A message of a model's conversation, kept for later runs."""
 
     role: Literal["user", "assistant", "tool", "summary"]
-    """`summary`: what was said before it, in short."""
+    """`summary` stands for everything before it."""
     content: StoredValue = None
-    """Of an assistant or a summary, the output of its step; of a tool, the result."""
+    """For an assistant or a summary, the output of its step; for a tool, the result."""
     call_id: str = ""
-    """Of a tool: the call that it answers."""
+    """For a tool: the call that it answers."""
 
 
 @entity
@@ -82,35 +82,35 @@ class Attempt:
 
     number: int
     agent_id: str | None
-    """None for built-in work that the engine does itself."""
+    """None for built-in work of the engine."""
     generation: int
     started_ms: int
     since_ms: int = 0
-    """From when on its time is not yet counted as spent; while it is parked, the time that is not, below 0."""
+    """Time of the last charge: time since then is not charged yet. While parked: minus the uncharged time."""
     parked: bool = False
-    """It waits, no step of it runs, and it holds no slot."""
+    """It waits without a slot, and no step of it runs."""
     parked_for: ParkedFor | None = None
-    """While it is parked: what it waits for, where that is not only what it delegated."""
+    """While parked: what it waits for; None if only for delegated work."""
     until_ms: int | None = None
-    """While it is parked: when that wait ends by itself; None where something has to happen."""
+    """While parked: when the wait ends by itself, if it does."""
     slot_seq: int = 0
-    """The event at which it took its slot last."""
+    """The event with which it last took a slot."""
     in_process: bool = False
-    """Its code runs in a process, which it holds while it holds a slot."""
+    """It holds a process slot while it holds a slot."""
     waits: dict[str, None] = field(default_factory=dict)
-    """Calls that it waits for and whose tasks are not all ended."""
+    """Open calls that it waits for."""
     owed: list[str] = field(default_factory=list)
-    """Calls that are answered, and wait for a slot to be told."""
+    """Answered calls of which it has not been told yet, for want of a slot."""
     wants_slot: bool = False
-    """While it is parked: a step of it is about to begin, and needs a slot before its delegations are answered."""
+    """While parked: a step is about to begin, and needs a slot before its calls are answered."""
     back_seq: int | None = None
-    """The event since which it waits for a slot to go on; None while it does not."""
+    """The event since which it waits for a slot to resume; None while it does not."""
     back_ms: int = 0
     """The time of that event."""
     spent: Usage | None = None
-    """Tokens and money that it has reported so far; None while it has reported none."""
+    """Tokens and money reported so far; None while there are none."""
     stopping: StopReason | None = None
-    """Why it was asked to stop at its next step, and so what becomes of its task; None while it was not."""
+    """Why it was asked to stop, which determines what happens to its task; None if it was not."""
 
 
 CallKind: TypeAlias = Literal["delegate", "map", "plan"]
@@ -119,13 +119,13 @@ CallKind: TypeAlias = Literal["delegate", "map", "plan"]
 
 @entity
 class Call:
-    """What an attempt asks of others: the tasks that it created."""
+    """A delegation of an attempt, with the tasks that it created."""
 
     key: str
     kind: CallKind
     children: list[str]
     open: int
-    """How many of them have not ended."""
+    """Number of tasks that have not ended."""
 
 
 @entity
@@ -135,119 +135,119 @@ class Task:
     id: str
     run_id: str
     parent_id: str | None
-    """The group of whose graph it is a node, or the task whose attempt asked for it."""
+    """The group whose node it is, or the task whose attempt delegated it."""
     supervisor_id: str
     kind: Literal["agent", "group", "join", "check"]
-    """Work of an agent; of a sub-supervisor with its own graph; of the engine, joining results or looking at them."""
+    """Work of an agent; of a supervisor with a graph of its own; built-in joining or checking of results."""
     title: str
     queue: str | None = None
     worker_id: str | None = None
-    """The agent or sub-supervisor that the plan gave it to; None when any able agent may take it."""
+    """The agent or supervisor that it was planned for; None if any able agent may take it."""
     join: Joining | None = None
     check: Check | None = None
-    """What a built-in node looks at; its verdict decides how the graph goes on."""
+    """The check of a built-in node, whose verdict decides how the graph continues."""
     role: str = ""
-    """What the strategy of its graph means it for, in that strategy's own words."""
+    """Its role in the graph, in the terms of the strategy."""
     sees: list[str] | None = None
-    """Tasks whose outputs it gets; None is everything before it."""
+    """Tasks whose outputs it gets; None means all predecessors."""
     need: int | None = None
-    """How many of those that it waits for have to be done; the rest are stopped then."""
+    """Number of predecessors that have to be done; the rest are stopped then."""
     tolerated: bool = False
-    """Its failure does not stop the graph: the strategy has another way."""
+    """Its failure does not fail the graph, because the strategy handles it."""
     passed_by: bool = False
-    """It was skipped because its branch was not taken, which does not skip what comes after other branches too."""
+    """Skipped because its branch was not taken; dependents that also follow another branch still run."""
     status: TaskStatus = TaskStatus.WAITING
     input: StoredValue = None
     takes: Takes = "request"
-    """Its text: the input of its graph; the output before it; the input and all outputs before it; its own input."""
+    """The source of its text: the input of the graph, the output before it, both with all outputs, or its own input."""
     after: Sequence[str] = ()
     """Tasks of the same graph that must end first."""
     before: Sequence[str] = ()
     """Tasks of the same graph that wait for this one."""
     blockers: int = 0
-    """How many of those have not ended."""
+    """Number of tasks in `after` that have not ended."""
     ready: bool = False
-    """It stands in its queue: it waits for a slot, and for nothing else."""
+    """It is in its queue: it waits only for a slot."""
     held_back: bool = False
-    """It would stand there if nothing of it were paused or out of budget."""
+    """It would be in its queue, were its run not paused or its budget not spent."""
     ready_seq: int | None = None
-    """The event that made it ready; kept where it goes back to its place."""
+    """The event that made it ready; kept when it returns to its old place."""
     ready_ms: int = 0
     """Since when it is ready."""
     priority: int = DEFAULT_PRIORITY
     """0 is the most urgent, 9 the least."""
     deadline_ms: int | None = None
-    """When it is ended if it has not ended by itself; never later than that of what it is part of."""
+    """The deadline in force, never later than that of its parent."""
     deadline_after_ms: int | None = None
-    """How long it was given, where it has a deadline of its own."""
+    """Duration of its own deadline, if it has one."""
     escalation_id: str | None = None
-    """The first question to a person that it waits for."""
+    """The question to a person that it waits for; the oldest if there are several."""
     preemptions: int = 0
-    """How often it was made to wait for a more urgent task."""
+    """Number of preemptions so far."""
     taking: str | None = None
-    """While it waits: the task at work that was asked to stop, so that this one has its slot."""
+    """While it waits: the task that is being preempted for it."""
     yields_to: str | None = None
-    """The more urgent task for which its last attempt was asked to stop."""
+    """The urgent task for which its last attempt was preempted."""
     optional: bool = False
-    """Where it does not come about, those that wait for it go on without it."""
+    """If it fails or is skipped, its dependents go on without it."""
     attempt: Attempt | None = None
     attempts: int = 0
     """Attempts begun so far."""
     begun: int = 0
-    """Attempts of agents begun so far, with those of everything below it."""
+    """Attempts of agents begun so far, including all descendants."""
     usage: Usage | None = None
-    """What was spent on it and on everything below it; None while nothing was."""
+    """Usage of it and its descendants; None while there is none."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
     retries: int = 0
-    """Those that the agent that failed on it last was given."""
+    """Retries on the agent that failed last."""
     failovers: int = 0
-    """How many other agents its failure policies gave it to."""
+    """Number of failovers by its failure policies."""
     failed_on: tuple[str, ...] = ()
-    """Agents that failed on it, the first one first, since its failure policies began."""
+    """Agents that failed on it since its failure policies started, in order."""
     came_from: str | None = None
-    """The queue by capability that it was in, once it was given to one agent of it, or a team has taken it."""
+    """The capability queue that it was in before one agent or a team got it."""
     tried_by_default: bool = False
-    """It is tried again because nobody answered a question about it."""
+    """It was retried by the default of an unanswered question, which is allowed once."""
     retry_at_ms: int | None = None
     agent_id: str | None = None
     """The last agent that worked on it."""
     steps: Mapping[str, StoredValue] = EMPTY
-    """Outputs of finished steps by their key, never run again."""
+    """Outputs of finished steps by key."""
     calling: Mapping[str, str] = EMPTY
-    """Tools that it has begun to call and must not call twice, by their step's key, while no end is recorded."""
+    """Started calls of tools that are not idempotent, without a recorded end: tool names by step key."""
     asks: Mapping[str, str] = EMPTY
-    """Questions of its attempts that a person has not answered: their ids by the keys of what asked."""
+    """Open questions of its attempts: ids by key."""
     steers: Mapping[str, str] = EMPTY
-    """Messages for its conversation that its next turn takes, by their ids."""
+    """Messages that its next turn will take, by id."""
     calls: Mapping[str, Call] = EMPTY
     children: Sequence[str] = ()
-    """Nodes of its graph (group) or tasks that it asked for."""
+    """Nodes of its graph, or tasks that it delegated."""
     open: int = 0
-    """How many of its children have not ended."""
+    """Number of children that have not ended."""
     mode: str | None = None
-    """Of a group: the strategy that its graph was made with."""
+    """For a group: the strategy of its graph."""
     settings: Mapping[str, JsonValue] = EMPTY
-    """Of a group: the settings of that strategy, with what was left open filled in."""
+    """For a group: the settings of that strategy, with defaults filled in."""
     called: Mapping[str, str] = EMPTY
-    """Of a group: members that were renamed since its graph was made, by the names that its settings have for them."""
+    """For a group: ids of members renamed since it was planned, by the names that its settings use."""
     begun_ms: int | None = None
-    """Of a group: when the first attempt below it began."""
+    """For a group: when the first attempt below it began."""
     outcome_id: str | None = None
-    """Of a group: the node whose output is its output."""
+    """For a group: the final node, whose output is its output."""
     cancelling: bool = False
-    """An operator, or a limit, stops it and all below it."""
+    """It is being stopped with all its descendants, by an operator or a limit."""
     cancelled_for: str | None = None
     """Why an operator stops it, in words."""
     exceeded: str | None = None
-    """The deadline or the budget that ended it and all below it, in words."""
+    """The deadline or budget that ended it with all its descendants, in words."""
     call_key: str | None = None
-    """The call that asked for it, of its parent or of `asked_by`."""
+    """Key of the call that created it, of its parent or of `asked_by`."""
     asked_by: str | None = None
-    """The task whose attempt asked for it, where a switch of the strategy has made it a node of a graph."""
+    """The task whose attempt delegated it, if a switch of strategy has made it a node of a graph."""
     output: StoredValue = None
     said: Sequence[Utterance] = ()
-    """What the model that did it said and heard after the request, where its run has a conversation."""
+    """Messages of its model after the request, if its run has a conversation."""
     error: str | None = None
     created_ms: int = 0
     started_ms: int | None = None
@@ -255,12 +255,12 @@ class Task:
 
     @property
     def ended(self) -> bool:
-        """True when it has its outcome."""
+        """True if it has its outcome."""
         return self.status in ENDED
 
     @property
     def asker_id(self) -> str | None:
-        """The task whose attempt asked for it; None for what was planned."""
+        """The task whose attempt delegated it; None for a planned node."""
         return None if self.call_key is None else self.asked_by or self.parent_id
 
 
@@ -275,61 +275,61 @@ class Run:
     root_id: str
     """The group task that stands for the whole request."""
     on_failure: list[FailurePolicy] = field(default_factory=list)
-    """What happens when a task of it fails, in place of what its agents' specs say; empty leaves it to them."""
+    """Failure policies of its tasks, in place of those of its agents; empty uses the agents' policies."""
     priority: int = DEFAULT_PRIORITY
-    """Of its tasks, where nothing else is said."""
+    """Default priority of its tasks."""
     deadline_ms: int | None = None
     deadline_after_ms: int | None = None
-    """How long it was given when that was set."""
+    """Duration of its deadline when it was set."""
     category: str | None = None
-    """The kind of work that it is, where that was said or found."""
+    """Its category, if given or found."""
     limits: Limits | None = None
-    """What it may spend; besides what its supervisor says of each run."""
+    """Its own budget, in addition to `run_limits` of its supervisor."""
     conversation: str | None = None
-    """The conversation of its supervisor that it belongs to."""
+    """Name of its conversation."""
     remembers: int = 0
-    """How many runs of that had ended when it was submitted; it sees the last of those."""
+    """Number of ended runs in the conversation when it was submitted; it sees the last of these."""
     after: list[str] = field(default_factory=list)
-    """Open runs that must be done before it begins."""
+    """Open runs that must be done before it starts."""
     before: list[str] = field(default_factory=list)
     """Open runs that wait for this one."""
     paused: bool = False
     suspended: bool = False
-    """Its engine ended and no other has taken it up."""
+    """Its engine has ended and no other has started."""
     cancelling: bool = False
     cancelled_for: str | None = None
     """Why an operator stops it, in words."""
     exceeded: str | None = None
     """The deadline or the budget that ends it, in words."""
     tasks: dict[str, None] = field(default_factory=dict)
-    """Every task of it, groups and joins included."""
+    """All its tasks, including groups and built-in nodes."""
     total: int = 0
-    """How many tasks of agents it has so far."""
+    """Number of tasks of agents so far."""
     ended: int = 0
-    """How many of those have ended."""
+    """Number of tasks of agents that have ended."""
     done: int = 0
     failed: int = 0
     running: int = 0
-    """Attempts at work, those that wait for delegations included."""
+    """Number of open attempts, including parked ones."""
     turns: dict[str, tuple[int, int, str]] = field(default_factory=dict)
-    """When it had its turn last, the event of that and the task, by priority and queue (`queries.queues.turn_key`)."""
+    """Time, event and task of its last turn, by priority and queue (`queries.queues.turn_key`)."""
     strategy: str = ""
     longest_ms: int = 0
-    """How long its longest attempt took so far."""
+    """Duration of its longest attempt so far."""
     usage: Usage = field(default_factory=Usage)
     begun: int = 0
     """Attempts of agents begun."""
     at_work: int = 0
-    """Attempts of agents that have begun and not ended."""
+    """Number of attempts of agents that hold a slot."""
     since_ms: int = 0
-    """The sum of the moments from when on their time is not yet counted as spent."""
+    """Sum of `Attempt.since_ms` over its attempts."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
     started_ms: int = 0
 
     @property
     def status(self) -> RunStatus:
-        """Where it stands; open runs only."""
+        """Its status while it is open."""
         if self.suspended:
             return RunStatus.SUSPENDED
         return RunStatus.PAUSED if self.paused else RunStatus.RUNNING
@@ -337,7 +337,7 @@ class Run:
 
 @entity
 class RunSummary:
-    """What is remembered of a finished run; the rest is in the journal."""
+    """The summary of a finished run; the rest is in the journal."""
 
     id: str
     supervisor_id: str
@@ -356,5 +356,5 @@ class RunSummary:
     seq: int
     """The event that ended it."""
     longest_ms: int = 0
-    """How long its longest attempt took."""
+    """Duration of its longest attempt."""
     conversation: str | None = None

@@ -1,8 +1,4 @@
-"""What a person writes about failure: policies in the order in which they apply, restarts, circuits.
-
-A chain such as `[Retry(3), Failover(), Escalate(after_s=30)]` is walked from the left: each policy is asked in turn,
-and one that has nothing left to give hands over to the next. A task whose chain is at its end has failed.
-"""
+"""Records of failure policies, restarts and circuits, as people write them. The rules are in `rules`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
@@ -45,7 +41,7 @@ class Retry(Policy):
     """Names of exception classes that are not."""
 
     def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right."""
+        """Normalize the values, and refuse invalid ones."""
         super().__post_init__()
         if self.cap_s < self.base_s:
             raise BadValue("retry", ("cap_s",), f"must be at least base_s, {self.base_s:g}, not {self.cap_s:g}")
@@ -86,24 +82,24 @@ def _ends_with_its_last(chain: Sequence[FailurePolicy]) -> None:
 
 
 Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Within(max_length=10), Also(_ends_with_its_last)]
-"""Policies in the order in which they are asked; nothing stands behind one that never hands over."""
+"""Policies in the order in which they apply; `Fail` and `Skip` must come last."""
 
 
 class Restart(Written):
-    """What a supervisor does when one of its agents crashes: OTP's words and meaning.
+    """What a supervisor does when an agent of it crashes, in the terms of OTP.
 
     Source: Erlang/OTP, "Supervisor Behaviour", Design Principles.
     """
 
     strategy: Literal["one_for_one", "one_for_all", "rest_for_one"] = "one_for_one"
-    """Who is started anew: the one that crashed, all of them, or it and those declared after it."""
+    """Which members restart: the crashed one, all, or the crashed one and those declared after it."""
     intensity: Annotated[int, Within(ge=0, le=1000)] = 3
     """How many restarts within `period_s` are allowed; one more, and the supervisor itself fails."""
     period_s: UpToADay = 60.0
 
 
 class Circuit(Written):
-    """When an agent that keeps failing gets nothing to do for a while.
+    """When an agent that keeps failing gets no work for a while.
 
     Source: M. Nygard, "Release It!", 2007, the circuit breaker.
     """

@@ -1,11 +1,8 @@
-"""What each failure policy says after a failure, how long a circuit stays open, and who is restarted after a crash.
+"""Rules of failure policies, circuits and restarts.
 
-A failure policy is one function, `(its record, Failures) -> Verdict | None`; None is "nothing left to give". It is
-pure: what it may know is in `Failures`, draws and times included.
-
-A chain is walked from the left each time: the first policy that has something left to give decides. All that a walk
-depends on is what was given so far (`Task.retries`, `Task.failovers`, `Task.failed_on`), so a chain needs no place of
-its own in the state, and every chain ends.
+A policy is a pure function `(record, Failures) -> Verdict | None`; None means that it has nothing left to give. A chain
+is walked from the left after each failure, and the first verdict counts. The walk depends only on `Task.retries`,
+`Task.failovers` and `Task.failed_on`, so the state needs no position in the chain, and every chain ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,52 +15,52 @@ from engine.core.state import Agent, State, Task
 from engine.core.validation.bounds import DAY_S
 
 OF_MODELS: Sequence[FailurePolicy] = (Retry(3),)
-"""The default chain of an agent that a model plays: calls of models fail often, and soon work again."""
+"""Default chain of model agents: calls of models fail often, and usually succeed when repeated."""
 LONGEST = 10
-"""How many times `cool_s` a circuit stays open at most."""
+"""Limit on the time a circuit stays open, as a multiple of `cool_s`."""
 
 
 @fact
 class Failures:
-    """What is known of a task whose attempt has failed."""
+    """The facts about a failed attempt that policies may use."""
 
     error: str
-    """What the last attempt said, in one line."""
+    """Error of the last attempt, in one line."""
     error_types: Sequence[str] = ()
-    """Names of its class and the bases of that."""
+    """Names of its class and base classes."""
     retryable: bool | None = None
-    """What the exception itself said of being tried again; None where it said nothing."""
+    """Whether the exception declared itself worth a retry; None if it did not say."""
     retry_after_s: float | None = None
-    """How long it asked to be left alone, in seconds."""
+    """Delay that the exception asked for, in seconds."""
     retries: int = 0
-    """Retries on the agent that failed last, without those that retry policies further left have given."""
+    """Retries on the last agent, without those of retry policies further left."""
     failovers: int = 0
-    """How many other agents it was given to."""
+    """Number of failovers so far."""
     others: Sequence[str] = ()
-    """Agents that could take it and have not failed on it, the best first."""
+    """Stand-ins that have not failed on the task, best first."""
     asked: bool = False
-    """A question about it was answered `retry` by default already."""
+    """A question about it was already answered `retry` by default."""
     jitter: float = 0.0
     """A draw from [0, 1)."""
 
 
 @fact
 class TryAgain:
-    """The same agent again, after a while."""
+    """Retry on the same agent after a delay."""
 
     delay_ms: int
 
 
 @fact
 class GiveTo:
-    """Another agent."""
+    """Fail over to another agent."""
 
     agent_id: str
 
 
 @fact
 class AskPerson:
-    """A person says what is to become of it."""
+    """Ask a person."""
 
     after_ms: int | None
     default: Literal["reject", "retry", "skip"] | None
@@ -74,26 +71,26 @@ class GiveUp:
     """The task has failed."""
 
     optional: bool = False
-    """Those who wait for it go on without its output."""
+    """Dependents go on without its output."""
     whole: bool = False
-    """What it is part of fails with it, at once."""
+    """The graph or call that it is part of fails at once."""
 
 
 Verdict: TypeAlias = TryAgain | GiveTo | AskPerson | GiveUp
 
 
 def retry(policy: Retry, failures: Failures) -> TryAgain | None:
-    """Try again while there are retries left and the error is worth one; never before the time that it asked for."""
+    """Retry while retries are left and the error is worth one, never before the delay that it asked for."""
     if failures.retries >= policy.retries or not is_worth_it(policy, failures):
         return None
     delay_s = backoff_s(failures.retries + 2, base_s=policy.base_s, cap_s=policy.cap_s, jitter=failures.jitter)
-    asked_s = min(failures.retry_after_s or 0.0, DAY_S)  # whatever an exception asks for
-    # Rounded up where it was asked for: a millisecond too early is too early.
+    asked_s = min(failures.retry_after_s or 0.0, DAY_S)  # an exception comes from user code and may ask for anything
+    # The requested delay is rounded up: a provider may reject a call that comes a millisecond too early.
     return TryAgain(delay_ms=max(int(delay_s * 1000), -int(-asked_s * 1000 // 1)))
 
 
 def failover(policy: Failover, failures: Failures) -> GiveTo | None:
-    """Give the task to the best of the other agents that have not failed on it."""
+    """Fail over to the best stand-in."""
     if not failures.others or (policy.agents is not None and failures.failovers >= policy.agents):
         return None
     return GiveTo(agent_id=failures.others[0])
@@ -118,7 +115,7 @@ AFTER: dict[type, Callable[[Any, Failures], Verdict | None]] = {
 
 
 def is_worth_it(policy: Retry, failures: Failures) -> bool:
-    """Return whether a retry is worth it: what the policy names goes before what the exception says of itself."""
+    """Return whether an error is worth a retry; the names in the policy come before the exception's own word."""
     if any(name in policy.never_on for name in failures.error_types):
         return False
     if any(name in policy.on for name in failures.error_types):
@@ -151,11 +148,11 @@ def backoff_s(attempt: int, *, base_s: float, cap_s: float, jitter: float) -> fl
 
 
 def cool_s(policy: Circuit, before_s: float | None) -> float:
-    """Return how long a circuit is opened for, in seconds.
+    """Return how long to open a circuit, in seconds.
 
     Args:
-        policy: What was set.
-        before_s: How long it was opened for the last time, where it has not been closed since.
+        policy: The circuit policy.
+        before_s: Time of the last opening, if it has not been closed since.
     """
     if before_s is None:
         return policy.cool_s
@@ -163,12 +160,12 @@ def cool_s(policy: Circuit, before_s: float | None) -> float:
 
 
 def affected(policy: Restart, members: Sequence[str], crashed: str) -> list[str]:
-    """Return the members of a supervisor that are started anew when one of them crashes.
+    """Return the members of a supervisor that restart when one of them crashes.
 
     Args:
-        policy: What was set.
-        members: All of them, in declared order.
-        crashed: The one that did.
+        policy: The restart policy.
+        members: All members, in declared order.
+        crashed: The crashed member.
 
     Source: Erlang/OTP, "Supervisor Behaviour", Design Principles.
     """
@@ -180,13 +177,13 @@ def affected(policy: Restart, members: Sequence[str], crashed: str) -> list[str]
 
 
 def is_too_often(policy: Restart, restarts_ms: Sequence[int], now_ms: int) -> bool:
-    """Return whether one more restart would be more than `intensity` within `period_s`."""
+    """Return whether another restart would exceed `intensity` within `period_s`."""
     since = now_ms - round(policy.period_s * 1000)
     return sum(at_ms > since for at_ms in restarts_ms) >= policy.intensity
 
 
 def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
-    """Return the policies of an agent: those of its spec, else those of the nearest supervisor that has any."""
+    """Return the failure policies of an agent: of its spec, else of the nearest supervisor that sets any."""
     spec = state.spec_of(agent)
     otherwise = OF_MODELS if spec.is_played_by_model else ()
     supervisor = state.supervisors[agent.supervisor_id]
@@ -195,10 +192,11 @@ def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
 
 
 def chain_of(state: State, task: Task) -> Sequence[FailurePolicy]:
-    """Return the policies of a task: those of its run, else those of the first agent that failed on it."""
+    """Return the failure policies of a task: of its run, else of the first agent that failed on it."""
     run = state.runs[task.run_id]
     if run.on_failure:
         return run.on_failure
+    # The first agent that failed: after a failover the chain must stay the same, or it would start over.
     for agent_id in (*task.failed_on, task.agent_id or "", task.worker_id or ""):
         if agent_id in state.agents:
             return chain_of_agent(state, state.agents[agent_id])
@@ -206,17 +204,17 @@ def chain_of(state: State, task: Task) -> Sequence[FailurePolicy]:
 
 
 def is_optional(chain: Sequence[FailurePolicy]) -> bool:
-    """Return True when a task with this chain is one that others can do without."""
+    """Return whether a task with this chain is optional."""
     return any(isinstance(policy, Skip) for policy in chain)
 
 
 def walk(chain: Sequence[FailurePolicy], failures: Failures, *, after: int = -1) -> tuple[int, Verdict]:
-    """Return what is next for a task, and the place of the policy that says so; at the end of the chain it fails.
+    """Return the verdict on a failed task, and the place of the policy that gave it.
 
     Args:
-        chain: Its policies.
-        failures: What is known of it.
-        after: Only policies behind this place are asked; -1 asks all.
+        chain: The policies of the task.
+        failures: The facts about the failure.
+        after: Ask only policies behind this place; -1 asks all.
     """
     for place, policy in enumerate(chain):
         if place > after:
@@ -224,5 +222,6 @@ def walk(chain: Sequence[FailurePolicy], failures: Failures, *, after: int = -1)
             if verdict is not None:
                 return place, verdict
         if isinstance(policy, Retry):
+            # Retries are counted in one number: what this policy has given is subtracted for those further right.
             failures = changed(failures, retries=max(0, failures.retries - policy.retries))
     return len(chain), GiveUp()

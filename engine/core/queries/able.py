@@ -1,7 +1,7 @@
-"""Who is able to work: present, not in error, with budget left, behind no open circuit, and not about to leave.
+"""Which agents are able: present, not in error, with budget left, behind no open circuit, and not leaving.
 
-The one rule for choosing an agent for work. A pause does not count: an operator made it and will end it, so work may
-wait for an agent that is paused; likewise for one whose code is in a program that is not running.
+Work is only placed with able agents. Paused and away agents are able: an operator will end the pause, or start the
+program with the code, so their work waits.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,7 +12,7 @@ from engine.core.state import Agent, State, Supervisor
 
 
 def why_not_able(state: State, agent: Agent) -> str | None:
-    """Return why no work can be chosen for an agent now, in words that follow its name; None where it can."""
+    """Return why an agent is not able, in words that follow its name; None if it is."""
     if agent.removing is not None:
         return "is being removed"
     if agent.error is not None:
@@ -26,14 +26,14 @@ def why_not_able(state: State, agent: Agent) -> str | None:
 
 
 def is_able(state: State, agent: Agent) -> bool:
-    """Return True for an agent that work can be chosen for."""
+    """Return whether an agent is able."""
     if agent.removing is not None or agent.error is not None or agent.exhausted is not None or agent.is_shut:
         return False
     return why_team_is_not_able(state, state.supervisors[agent.supervisor_id]) is None
 
 
 def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:
-    """Return the error, or the spent budget, of a supervisor or one above it; None where all of them may go on."""
+    """Return the error or spent budget of a supervisor or of one above it, if any."""
     for one in above_of(state, supervisor):
         if one.error is not None or one.exhausted is not None:
             return one.error or one.exhausted
@@ -41,20 +41,20 @@ def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:
 
 
 def has_anybody_able(state: State, supervisor: Supervisor) -> bool:
-    """Return True for a team with an able member: a team can do what its members can do."""
+    """Return whether a team has an able agent."""
     return any(is_able(state, agent) for agent in agents_of(state, supervisor.id))
 
 
 AWAY = "its code is in a program that is not running; run that program again"
-"""What is said of an agent that is away, after its name."""
+"""Why an away agent does not work, in words that follow its name."""
 
 
 def bound_elsewhere(state: State, here: Collection[str] = ()) -> Iterator[Agent]:
-    """Yield the agents that call what is bound to a program.
+    """Yield the agents that use callables bound to a program.
 
     Args:
-        state: Where the agents are.
-        here: References of the program that asks: what they stand for is there.
+        state: The state.
+        here: References bound to the calling program, whose agents are left out.
     """
     for agent in state.agents.values():
         spec = state.spec_of(agent)

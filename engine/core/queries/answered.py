@@ -1,10 +1,10 @@
-"""Who answered in a step of a model."""
+"""The model of a recorded model step."""
 
 from engine.core.events import StepRecorded
 
 
 def model_of(event: StepRecorded) -> str | None:
-    """Return the model that answered, as the team calls it; None of any other step."""
+    """Return the model of a step by the team's name for it; None for other steps."""
     if event.what != "model":
         return None
     for said in (event.input, event.output):

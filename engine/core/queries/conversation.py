@@ -1,10 +1,10 @@
-"""What an attempt is told of the runs before its own."""
+"""The part of a conversation that an attempt sees."""
 
 from engine.core.state import EXCHANGES, Exchange, Run, State, Task
 
 
 def remembered_by(state: State, task: Task) -> list[Exchange]:
-    """Return the exchanges that a task sees, the oldest first: those before the request."""
+    """Return the exchanges that a task sees, oldest first."""
     run = state.runs[task.run_id]
     if run.conversation is None or not run.remembers or not speaks_in(state, task):
         return []

@@ -1,4 +1,4 @@
-"""Who takes part in a request, in which strategy, and why."""
+"""Chooses the participants, the strategy and the category of a request."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,12 +19,12 @@ from engine.core.strategies.settings import strings
 
 SYNTHESIS = "parallel_then_synthesis"
 _NAMING = ("aggregator", "validator", "author", "critics", "first", "then", "over", "lead")
-"""Settings that name members; those take part whatever their category."""
+"""Settings that name members; these participate whatever their category."""
 
 
 @fact
 class Cast:
-    """Who takes part, in order, and why."""
+    """The participants of a request in order, with the reason for the choice."""
 
     members: list[str]
     aggregator: str | None
@@ -35,7 +35,7 @@ class Cast:
 
 
 def wants_text(supervisor: Supervisor, category: str | None) -> bool:
-    """Return True when it takes the words of a request to say who takes part."""
+    """Return True if the choice of participants depends on the words of the request."""
     if supervisor.auto_discover or (supervisor.options.strategies and category is None):
         return True
     modes = {supervisor.mode, *supervisor.options.strategies.values()}
@@ -45,18 +45,18 @@ def wants_text(supervisor: Supervisor, category: str | None) -> bool:
 def cast_for(
     state: State, supervisor: Supervisor, text: str, category: str | None = None, *, before: Sequence[str] = ()
 ) -> Cast:
-    """Return who takes part in a request to `supervisor`, and how.
+    """Return the participants of a request to `supervisor`, and the strategy.
 
     Args:
         state: The team.
-        supervisor: Who coordinates.
-        text: The request; may be empty where `wants_text` says so.
-        category: The kind of work, if it was given.
-        before: Members that worked on the request before in the same conversation; they get what no member matches.
+        supervisor: The supervisor.
+        text: The request; may be empty unless `wants_text`.
+        category: The category, if it was given.
+        before: Members that worked in earlier runs of the conversation; they get requests that no member matches.
 
     Raises:
-        NoAgentMatches: If agents are to be discovered and nobody matches.
-        Refused: If nobody is there at all, or who has to be there is not.
+        NoAgentMatches: If agents have to be discovered and none matches.
+        Refused: If there is no member, or a named member is missing.
     """
     able = members_in(state, supervisor)
     _must_be_somebody(supervisor, able)
@@ -95,7 +95,7 @@ def _must_be_somebody(supervisor: Supervisor, able: Sequence[str]) -> None:
 
 
 def members_in(state: State, supervisor: Supervisor) -> list[str]:
-    """Return ids of the members that may be given work, in declared order."""
+    """Return the ids of members that may get work, in declared order."""
     return [
         one
         for one in supervisor.members
@@ -108,10 +108,7 @@ def members_in(state: State, supervisor: Supervisor) -> list[str]:
 
 
 def names_in(state: State, supervisor: Supervisor, group: Task) -> dict[str, str]:
-    """Return the names of the members of a supervisor, by id, as a graph of it has them.
-
-    A renamed member has its former name here, because the settings of the graph use that.
-    """
+    """Return the names of members by id as a graph knows them: with former names, which its settings use."""
     before = {member_id: name for name, member_id in group.called.items()}
     names = {one: before.get(one) or member_name(state, one) for one in supervisor.members}
     return {one: name for one, name in names.items() if group.called.get(name, one) == one}
@@ -121,10 +118,10 @@ def aggregator_of(
     state: State, supervisor: Supervisor, *, mode: str | None = None, settings: Mapping[str, JsonValue] | None = None,
     able: Sequence[str] | None = None,
 ) -> str | None:  # fmt: skip
-    """Return the id of the agent that makes a synthesis, or None where results are joined without one.
+    """Return the id of the agent that makes the synthesis; None if results are joined without one.
 
     Raises:
-        Refused: If there has to be one and it is not there.
+        Refused: If one is required and missing.
     """
     mode = mode or supervisor.mode
     if mode != SYNTHESIS and (supervisor.aggregation != "synthesis" or mode != "parallel"):
@@ -150,7 +147,7 @@ def _speaks_of_combining(state: State, able: Sequence[str]) -> str | None:
 
 
 def _reached(state: State, able: Sequence[str]) -> dict[str, str]:
-    """Return the agents that members bring, each with its member: a team is able to do what its members can do."""
+    """Return all agents below the members, with the member of each: a team can do what its agents can do."""
     found: dict[str, str] = {}
     for member_id in able:
         if member_id in state.agents:
@@ -176,9 +173,9 @@ def _discovered(
 def _who_takes_the_rest(
     state: State, supervisor: Supervisor, able: list[str], text: str, before: Sequence[str], near: Sequence[str]
 ) -> tuple[list[str], str]:
-    """Return who takes an unmatched request: the default agent, else those who worked on the request before.
+    """Return the members that get an unmatched request: the default agent, else those that worked on it before.
 
-    Like a lead, the default agent need not be one of the participants.
+    Like a lead, the default agent need not be a participant.
     """
     for member_id in members_in(state, supervisor):
         if member_name(state, member_id) == supervisor.default_agent:
@@ -198,7 +195,7 @@ def _lead(
     text: str,
     before: Sequence[str],
 ) -> tuple[list[str], str]:
-    """Return who gets the whole request."""
+    """Return the lead, which gets the whole request."""
     named = supervisor.options.lead or settings.get("lead")
     if named is not None:
         return [lead_of(state, supervisor, str(named))], f"{named} leads"
@@ -213,10 +210,10 @@ def _lead(
 
 
 def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
-    """Return the id of the member that leads.
+    """Return the id of the lead.
 
     Raises:
-        Refused: If it is not there.
+        Refused: If there is no member of that name.
     """
     names = {member_name(state, one): one for one in members_in(state, supervisor)}
     if name not in names:
@@ -244,16 +241,16 @@ def _category(
 
 
 def _named_category(supervisor: Supervisor, said: str) -> str | None:
-    """Return the key of the strategy for a given category, also if it is another form of the same word."""
+    """Return the key of a category among the strategies, also if it is another form of the same word."""
     wanted = category_stem(said)
     return next((key for key in supervisor.options.strategies if key == said or category_stem(key) == wanted), None)
 
 
 def check_category(supervisor: Supervisor, said: str | None) -> None:
-    """Pass where a request may be said to be of a category.
+    """Check that a request may name a category.
 
     Raises:
-        Refused: If the supervisor that gets it has no strategy for that; those below may have none.
+        Refused: If the receiving supervisor has no strategy for it (those below it need none).
     """
     known = supervisor.options.strategies
     if said is None or _named_category(supervisor, said) is not None:
@@ -266,7 +263,7 @@ def check_category(supervisor: Supervisor, said: str | None) -> None:
 def _of_category(
     state: State, able: list[str], category: str, settings: Mapping[str, JsonValue]
 ) -> tuple[list[str], str]:
-    """Return who of the members belongs to a category, with those that the settings name; all where nobody does."""
+    """Return the members of a category and those that settings name; all members if the category has none."""
     stems = frozenset(category_stem(category).split())
     claims = {member for one, member in _reached(state, able).items() if _claims(state, state.agents[one], stems)}
     claiming = [one for one in able if one in claims]

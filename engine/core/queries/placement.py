@@ -1,8 +1,7 @@
-"""Where work goes that is asked for by a name or a capability, which queues an agent serves, and who can stand in.
+"""Placement of delegated work: the search for an agent or queue, the queues that an agent serves, and stand-ins.
 
-The rings around the asker's supervisor are searched, the nearest first; in each a name counts before a capability.
-The first ring with an able agent takes the work. If there is none anywhere, the work waits in the first ring that has
-a suitable agent, and `waiting` says for what. See docs/semantics/execution.md.
+Rings around the asker's supervisor are searched, nearest first; in each, a name comes before a capability. The first
+ring with an able agent takes the work, otherwise the first with a suitable one. See docs/semantics/execution.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +30,7 @@ from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 @fact
 class Place:
-    """Where work goes."""
+    """The place of a task: a queue, or a member."""
 
     kind: str
     """`agent` or `group`."""
@@ -39,30 +38,31 @@ class Place:
     worker_id: str | None
     supervisor_id: str
     made: QueueMade | None = None
-    """The queue, where it did not exist yet."""
+    """The event that makes the queue, or adds agents to it, if necessary."""
     waits: bool = False
-    """No agent is able to do it now; it waits for one that will be."""
+    """No agent is able now; the task waits until one is."""
 
 
 def capability_of(queue: Queue) -> str:
-    """Return what a queue by capability is for."""
+    """Return the capability of a capability queue."""
     return queue.key.split(":", 2)[2]
 
 
 def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | None) -> Place:
-    """Return where work for `target`, the name of a member or a capability, goes.
+    """Return the place for work for `target`, the name of a member or a capability.
 
     Args:
-        state: The state of the moment.
+        state: The state.
         home: The supervisor at which the search begins.
-        target: The capability that is asked for; for a few members of whom any will do, that of their queue.
-        asker: The agent that asks, which is asked by its name only; None for the graph of `home`.
+        target: A name, a capability, or the capability of a queue for several named members.
+        asker: The delegating agent, which is found by its name only; None for a graph of `home`.
 
     Raises:
-        NoAgentMatches: If nobody has that name or that capability.
+        NoAgentMatches: If no member has that name or capability.
     """
     waits: Place | None = None
     for ring in rings(state, home):
+        # The nearest ring with a suitable agent is only remembered: a farther ring with an able agent still wins.
         for must_be_able in (True, False) if waits is None else (True,):
             found = _in_ring(state, ring, asker, target, must_be_able=must_be_able)
             if found is not None and must_be_able:
@@ -98,7 +98,7 @@ def _in_ring(state: State, ring: Ring, asker: Agent | None, target: str, *, must
 
 
 def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, list[str]]:
-    """Return the teams whose agents answer best: those that name the capability, where any does."""
+    """Return the teams with agents that have the capability as a specialty, if there are any; else all."""
     naming = {
         team: agents
         for team, agents in found.items()
@@ -108,7 +108,7 @@ def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, l
 
 
 def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_be_able: bool) -> Iterator[str]:
-    # A lead that asks fifty members in one turn comes here for each: one pass over them, and no generator in between.
+    # Hot: a lead that delegates to fifty members in one turn calls this for each. One pass, without nested generators.
     agents, has_teams = state.agents, False
     for member_id in supervisor.members:
         agent = agents.get(member_id)
@@ -122,7 +122,7 @@ def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_b
 
 
 def _by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
-    """Return the place of the one member of a name, or the queue of those that are equally near."""
+    """Return the place of the only member with a name, or the queue shared by several equally near ones."""
     agent = state.agents.get(named[0])
     if len(named) > 1 or target.startswith(FEW):
         agents = [one for member_id in named for one in takers(state, member_id)]
@@ -134,7 +134,7 @@ def _by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
 
 
 def _shared(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
-    """Return a queue by capability as a place, and its making where it does not know all of these agents."""
+    """Return a capability queue as a place, with the event that adds agents that it does not have yet."""
     known = state.queues[key].agents if key in state.queues else []
     made = None
     if any(one not in known for one in agents):
@@ -148,14 +148,16 @@ def _is_team_able(state: State, team: Supervisor) -> bool:
 
 
 def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent | None) -> list[str]:
-    """Return the members of a supervisor that answer best to a capability, of those that are able if any is."""
+    """Return the members of a supervisor that match a capability best, among the able ones if there are any."""
     known = state.queues.get(able_queue(supervisor.id, capability))
+    # The existing queue is the answer as long as one of its agents is able; comparing words again would be slow.
     if known is not None and any(_may_be_asked(state, agent_id, but) for agent_id in known.agents):
         return known.agents
     fits: dict[Fit, list[Agent]] = {}
     for agent in agents_in(state, supervisor):
         fit = fit_of(state, agent, capability) if agent is not but and agent.removing is None else None
         if fit is not None:
+            # A name that equals the capability counts like a specialty here; names were handled before.
             fits.setdefault(max(fit, Fit.SPECIALTY), []).append(agent)
     best = next((fit for fit in sorted(fits) if any(is_able(state, one) for one in fits[fit])), min(fits, default=None))
     return [] if best is None else [agent.id for agent in fits[best]]
@@ -168,7 +170,7 @@ def _may_be_asked(state: State, agent_id: str, asker: Agent | None) -> bool:
 def able_queues_for(
     state: State, supervisor_id: str, spec: AgentSpec, name: str, *, but: Agent | None = None
 ) -> list[str]:
-    """Return the queues by capability of a supervisor that an agent of `spec` takes tasks from, once `but` is gone."""
+    """Return the capability queues that an agent of `spec` under a supervisor serves, once agent `but` is gone."""
     candidate = candidate_from(spec, "", name)
     found: list[str] = []
     for key, queue in state.queues.items():
@@ -188,13 +190,14 @@ def able_queues_for(
             for agent_id in queue.agents
             if but is None or agent_id != but.id
         )
+        # An agent that only suits a capability by its description stays out while another has it as a specialty.
         if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
             found.append(key)
     return found
 
 
 def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
-    """Return whether agents of a supervisor may serve a queue by capability: of its own, or of teams as near as it."""
+    """Return whether agents of a supervisor may serve a capability queue: its own, or a shared one at its level."""
     if not queue.key.startswith("able:"):
         return False
     _, _, depth = queue.key.split(":", 2)[1].partition("+")
@@ -203,12 +206,12 @@ def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
 
 
 def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
-    """When the last agent that serves a capability stops, let agents that match it less well take over.
+    """Return the events by which weaker matches take over queues of which `agent` is the last.
 
     Args:
-        state: The state before it stops.
-        agent: Who stops.
-        served: The queues by capability that it goes on to serve.
+        state: The state before the agent stops serving them.
+        agent: The agent.
+        served: Capability queues that it goes on serving.
     """
     supervisor = state.supervisors[agent.supervisor_id]
     prefix = able_queue(supervisor.id, "")
@@ -224,16 +227,16 @@ def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event
 
 
 def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[Agent]:
-    """Yield the agents that can take over a task, the best first.
+    """Yield the agents that can take over a task, best first.
 
-    They can do what the task asks for: where it was for one agent, they share a specialty with that one. They are able
-    to work, have not failed on it, and did not ask for it. The nearest to who asked for it come first (`rings`), among
-    equally near ones the one that is not paused and has the least to do.
+    They have the capability of the task, or share a specialty with the agent that it was for; they are able, have not
+    failed on the task, and have not delegated it. The nearest come first (`rings`), then those that are not paused,
+    then those with the least work.
 
     Args:
-        state: The state of the moment.
-        task: Whose it is may be on its way out.
-        or_waits: If none is able, yield those that it could wait for.
+        state: The state.
+        task: The task; its agent may be leaving.
+        or_waits: If no agent is able, yield those that may become able.
     """
     nobody = True
     for agent in _others(state, task):
@@ -258,13 +261,13 @@ def _others(state: State, task: Task) -> Iterator[Agent]:
 
 
 def asker_of(state: State, task: Task) -> str | None:
-    """Return the id of the agent whose attempt asked for a task; None for what was planned."""
+    """Return the id of the agent that delegated a task; None for a planned node."""
     asker = state.tasks.get(task.asker_id or "")
     return None if asker is None else asker.agent_id
 
 
 def home_of(state: State, task: Task) -> Supervisor:
-    """Return the supervisor at which the search begins: the asker's, or the one whose graph the task is part of."""
+    """Return the supervisor at which a search begins: that of the asker, or the one that planned the task."""
     asker = state.agents.get(asker_of(state, task) or "")
     parent = state.tasks.get(task.parent_id or "")
     planner = None if parent is None else parent.worker_id
@@ -273,10 +276,7 @@ def home_of(state: State, task: Task) -> Supervisor:
 
 
 def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
-    """Return the target of a task: the capability that it asks for, or the member that it was for.
-
-    What was for a few members who all leave is for those who share a specialty with one of them.
-    """
+    """Return a predicate for agents that can do a task: by its capability, or a specialty shared with its agent."""
     home = task.came_from or task.queue or ""
     known: list[str] = []
     if home.startswith("able:"):

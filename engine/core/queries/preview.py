@@ -1,4 +1,4 @@
-"""What a command would do, before it is given: decided by the code that decides it, on a state that stays as it is."""
+"""Previews of commands, made by the code that decides them, without changing the state."""
 
 from engine.core.decide import carry_out as preview
 from engine.core.decide.loading import plan_of
@@ -13,36 +13,36 @@ __all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview"
 
 @fact
 class AttemptPreview:
-    """What would become of one attempt at work."""
+    """The effect of a swap on one attempt at work."""
 
     task_id: str
     title: str
     attempt: int
     generation: int
     steps: int
-    """How many of its steps are finished."""
+    """Number of finished steps."""
     waits: bool
-    """It waits for others, and holds no slot."""
+    """It is parked."""
     becomes: str
-    """In words."""
+    """What the swap does with it, in words."""
 
 
 @fact
 class SwapPreview:
-    """What a swap would do, before it is done."""
+    """The effects of a swap."""
 
     agent_id: str
     mode: SwapMode
     attempts: list[AttemptPreview]
-    """Those that are at work, the one that began first coming first."""
+    """The attempts at work, oldest first."""
     waiting: int
-    """Tasks that are ready for it and would begin on the new generation."""
+    """Ready tasks that would begin on the new generation."""
     refusals: list[str]
-    """Why it cannot be swapped now, if it cannot."""
+    """Why it cannot be swapped now, if so."""
 
 
 def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
-    """Return what a swap of an agent would do now.
+    """Return the effects of a swap of an agent now.
 
     Raises:
         Refused: If there is no such agent, or no such mode.

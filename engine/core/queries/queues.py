@@ -1,4 +1,4 @@
-"""Queues by their keys (`Queue` says which there are), and who takes work that is for any of a few named members."""
+"""Keys of queues (see `Queue`), and work shared by several named members."""
 
 from collections.abc import Iterator
 
@@ -9,51 +9,52 @@ from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
 def own_queue(agent_id: str) -> str:
-    """Return the key of the queue of tasks for one agent."""
+    """Return the key of the queue of one agent."""
     return f"agent:{agent_id}"
 
 
 def back_queue(agent_id: str) -> str:
-    """Return the key of the queue of attempts that wait for a slot to go on."""
+    """Return the key of the queue of attempts that wait to resume on an agent."""
     return f"back:{agent_id}"
 
 
 def able_queue(supervisor_id: str, capability: str) -> str:
-    """Return the key of the queue of tasks for any agent of a supervisor with a capability."""
+    """Return the key of the capability queue of one supervisor."""
     return f"able:{supervisor_id}:{capability}"
 
 
 def shared_queue(supervisor_id: str, depth: int, capability: str) -> str:
-    """Return the key of the queue of tasks for agents with a capability in all teams so many levels below."""
+    """Return the key of the capability queue shared by all teams `depth` levels below a supervisor."""
     return f"able:{supervisor_id}+{depth}:{capability}"
 
 
 def is_shared(key: str) -> bool:
-    """Return True for the key of a queue that several teams take from."""
+    """Return True for the key of a queue shared by several teams."""
     return key.startswith("able:") and "+" in key.split(":", 2)[1]
 
 
 def turn_key(priority: int, queue: str) -> str:
-    """Return the key under which a run remembers its last turn in a queue (`Run.turns`)."""
+    """Return the key of a run's last turn in a queue and priority level (`Run.turns`)."""
     return f"{priority} {queue}"
 
 
 FEW = "any of\N{NO-BREAK SPACE}"
-"""Prefix of the capability that stands for a set of named members; a capability that is asked for never has it."""
+"""Prefix of the capability that stands for a set of named members. No delegation can ask for it: its blanks are
+normalized, and the no-break space with them."""
 
 
 def is_of_few(key: str) -> bool:
-    """Return True for the key of a queue of work for a few members."""
+    """Return True for the key of a queue shared by several named members."""
     return key.startswith("able:") and key.split(":", 2)[2].startswith(FEW)
 
 
 def few_of(capability: str) -> list[str]:
-    """Return the names of the members for whom such a capability stands; of any other, itself."""
+    """Return the member names in such a capability; any other capability is returned as it is."""
     return capability.removeprefix(FEW).split(", ") if capability.startswith(FEW) else [capability]
 
 
 def is_one_of_few(state: State, queue: Queue, supervisor_id: str, name: str) -> bool:
-    """Return True for an agent of a supervisor that is one of a few members, or stands below a team that is."""
+    """Return whether an agent of a supervisor is one of the named members of a queue, or below a team that is."""
     owner, plus, levels = queue.key.split(":", 2)[1].partition("+")
     path = list(above_of(state, state.supervisors[supervisor_id]))
     depth = next((place for place, one in enumerate(path) if one.id == owner), -1) - int(levels or 0)
@@ -63,14 +64,14 @@ def is_one_of_few(state: State, queue: Queue, supervisor_id: str, name: str) -> 
 
 
 def takers(state: State, member_id: str) -> list[str]:
-    """Return the ids of the agents that take work for a member."""
+    """Return the ids of the agents that take work on behalf of a member."""
     return [agent.id for agent in agents_of(state, member_id) if agent.removing is None or agent.id == member_id]
 
 
 def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
-    """Return the team for which an agent takes work of a few members; None where it is such a member itself.
+    """Return the team on behalf of which an agent takes an item; None if the agent itself is a named member.
 
-    The members stand under supervisors that are as many levels below that of the queue as its key says.
+    The named members are direct members of supervisors at the level that the key gives.
     """
     path: list[Supervisor] = []
     for above in above_of(state, state.supervisors[agent.supervisor_id]):
@@ -82,10 +83,10 @@ def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
 
 
 def not_begun(state: State, team: Supervisor) -> Iterator[Task]:
-    """Yield what a team has taken of work that is shared, and may not begin with as long as a person lets it wait.
+    """Yield items that a team has taken but cannot begin, because it or a team between it and the queue is stopped.
 
-    That is while it, or a team above it that does not share the work, is paused or asked about its budget. What is
-    being cancelled stays, and what has an outcome in part.
+    Stopped means paused, or waiting for a person's answer about its budget. Items that are being cancelled or have
+    partial outcomes stay.
     """
     above = list(above_of(state, team))
     for task in (state.tasks[task_id] for task_id in team.taken):
@@ -101,7 +102,7 @@ def _may_go_back(state: State, task: Task) -> bool:
 
 
 def others_could_do(state: State, task: Task) -> Task | None:
-    """Return the item that a task is part of, of which its team has not begun anything and others are able to do it."""
+    """Return the not yet begun item that contains a task, if other agents of the shared queue are able to do it."""
     for one in above_of(state, task):
         team, queue = state.supervisors.get(one.worker_id or ""), state.queues.get(one.came_from or "")
         if team is None or queue is None or one.id not in team.taken or not _may_go_back(state, one):
@@ -112,7 +113,7 @@ def others_could_do(state: State, task: Task) -> Task | None:
 
 
 def returned(state: State, item: Task, at_ms: int) -> ItemReturned:
-    """Return the event by which a team gives back an item that it has taken, with all that it had planned for it."""
+    """Return the event by which a team gives back an item, dropping the graph that it had planned for it."""
     return ItemReturned(
         at_ms=at_ms,
         run_id=item.run_id,

@@ -1,7 +1,7 @@
-"""Compares what agents claim to be able to do with a name, a capability or the text of a request.
+"""Matches agents with a name, a capability or the text of a request.
 
-The words of a team are indexed once, by the hashes of its specs, until an agent joins, leaves or is swapped; how the
-agents perform is read from the current state.
+The words of a set of agents are indexed once and cached by the hashes of their specs; performance figures are read from
+the present state.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ from engine.core.state import Agent, State
 
 
 class Fit(IntEnum):
-    """How well an agent matches a request; of several, the best matches do the work."""
+    """How well an agent matches a target; smaller is better."""
 
     NAME = 0
-    """It is asked by its name."""
+    """The target is its name."""
     SPECIALTY = 1
-    """The capability is one of its specialties."""
+    """The target is one of its specialties."""
     CLAIM = 2
-    """Something that it claims holds all words of the capability."""
+    """One of its claims contains all words of the target."""
 
 
 def fit_of(state: State, agent: Agent, target: str) -> Fit | None:
-    """Return how well an agent answers to a name or a capability; None where it does not."""
+    """Return how well an agent matches a name or capability; None if it does not."""
     if agent.name == target:
         return Fit.NAME
     candidate = candidate_of(state, agent)
@@ -39,7 +39,7 @@ def fit_of(state: State, agent: Agent, target: str) -> Fit | None:
 
 
 def candidate_of(state: State, agent: Agent) -> Candidate:
-    """Return what the choice of agents looks at."""
+    """Return an agent as a candidate for matching."""
     return candidate_from(
         state.spec_of(agent),
         agent.id,
@@ -52,14 +52,14 @@ def candidate_of(state: State, agent: Agent) -> Candidate:
 
 
 def tool_name(tool: object) -> str:
-    """Return what a tool is called: its reference, or the name of a callable."""
+    """Return the name of a tool: its reference, or the name of a callable."""
     return tool if isinstance(tool, str) else str(getattr(tool, "__name__", type(tool).__name__))
 
 
 def candidate_from(
     spec: AgentSpec, agent_id: str, name: str, *, done: int = 0, failed: int = 0, load: int = 0, age: int = 0
 ) -> Candidate:
-    """Return what the choice of agents looks at, for a spec that may have no agent yet."""
+    """Return a spec as a candidate for matching; it may have no agent yet."""
     return Candidate(
         id=agent_id,
         name=name,
@@ -74,12 +74,15 @@ def candidate_from(
     )
 
 
-CREWS = 8
-"""Crews whose words are remembered."""
+CACHED_INDEXES = 8
+"""Number of cached indexes."""
 
 
-class _Crew:
-    """Who is in it, as a key; the specs are those that its hashes name."""
+class _Key:
+    """Cache key of an index: the agents and their spec hashes, hashed once.
+
+    `specs` serves only to build the index; it is dropped then, because the key outlives the state.
+    """
 
     __slots__ = ("hash", "members", "specs")
 
@@ -92,29 +95,27 @@ class _Crew:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Crew) and self.members == other.members
+        return isinstance(other, _Key) and self.members == other.members
 
 
 def index_of(state: State, agents: Sequence[Agent]) -> CapabilityIndex:
-    """Return the index of `agents`, in which equals go in the order of how they do now."""
-    crew = _Crew(tuple([(agent.id, agent.name, agent.spec) for agent in agents]), state.specs)
-    return _words_of(crew).ranked_by(partial(_rank, state))
+    """Return the index of `agents`, with ties broken by their present performance."""
+    key = _Key(tuple([(agent.id, agent.name, agent.spec) for agent in agents]), state.specs)
+    return _index_of(key).ranked_by(partial(_rank, state))
 
 
 def chosen_for(state: State, agents: Sequence[Agent], text: str, limit: int) -> Choice:
-    """Return who of `agents` a request needs; those who cannot work now only for what nobody else claims."""
+    """Return the agents that a request needs; those unable to work now only for words that no other agent claims."""
     able = [agent for agent in agents if can_begin(state, agent)]
     first = index_of(state, able) if len(able) < len(agents) else None
     return choose(text, index_of(state, agents), limit=limit, first=first)
 
 
 def can_begin(state: State, agent: Agent) -> bool:
-    """Return whether an agent is able, and the budgets that pay for its next attempt allow one.
-
-    Only that attempt finds the budget spent.
-    """
+    """Return whether an agent is able and its budgets allow another attempt."""
     if not is_able(state, agent):
         return False
+    # `is_able` does not know this yet: a budget of attempts is declared exhausted only when the next one would begin.
     if not is_limited(state, None, None, agent):
         return True
     paying = touched(state, None, None, agent)
@@ -127,8 +128,8 @@ def _rank(state: State, agent_id: str) -> Rank:
     return rank_of(agent.id, agent.name, agent.done, agent.failed, load, agent.created_seq)
 
 
-@lru_cache(maxsize=CREWS)
-def _words_of(crew: _Crew) -> CapabilityIndex:
-    specs, crew.specs = crew.specs, None  # the key outlives the state that it was made from
+@lru_cache(maxsize=CACHED_INDEXES)
+def _index_of(key: _Key) -> CapabilityIndex:
+    specs, key.specs = key.specs, None
     assert specs is not None
-    return CapabilityIndex(candidate_from(specs[spec], agent_id, name) for agent_id, name, spec in crew.members)
+    return CapabilityIndex(candidate_from(specs[spec], agent_id, name) for agent_id, name, spec in key.members)

@@ -1,8 +1,7 @@
-"""What a target names: the one parser for commands, the command line, the dashboard and Python.
+"""Resolves targets, for commands, the command line, the dashboard and Python.
 
-`@a3` is always an id. A path names by place: `team/scout` is a member of `team`, `/chief` a supervisor on top. A bare
-word is a name or an id, whichever exists; a word that is the name of one object and the id of another is refused. So a
-target never names another object than the one whose name or id it is, and `@` with its id names every object.
+`@a3` is always an id. `team/scout` is a member of `team`, `/chief` a root. A bare word is a name or an id, whichever
+exists; a word that is the name of one object and the id of another is refused.
 """
 
 from collections import Counter
@@ -29,7 +28,7 @@ Work: TypeAlias = Run | Task | RunSummary
 
 
 def at(an_id: str) -> str:
-    """Return the target that names the object with this id, whatever other objects are called."""
+    """Return the unambiguous target of an id."""
     return f"@{an_id}"
 
 
@@ -124,7 +123,7 @@ def member_name(state: State, member_id: str) -> str:
 
 
 def member_with(state: State, member_id: str) -> Member:
-    """Return the agent or the supervisor with an id, which is there."""
+    """Return the agent or supervisor with an id, which must exist."""
     return state.agents.get(member_id) or state.supervisors[member_id]
 
 
@@ -140,7 +139,7 @@ def find_spec(state: State, name: str) -> AgentSpec:
 
 
 def words(state: State) -> dict[str, str]:
-    """Return for each member, by its id, the shortest target that names it and nothing else."""
+    """Return the shortest unambiguous target of each member, by its id."""
     names = Counter(one.name for one in _members(state))
     paths = Counter(_path(state, one) for one in _members(state))
     ids = {*state.agents, *state.supervisors, *state.runs, *state.tasks, *(run.id for run in state.finished)}
@@ -157,12 +156,12 @@ def words(state: State) -> dict[str, str]:
 
 
 def word_for(state: State, member_id: str) -> str:
-    """Return the shortest target that names a member and nothing else; of one that has left its id."""
+    """Return the shortest unambiguous target of a member; its id if it has been removed."""
     return words(state).get(member_id, at(member_id))
 
 
 def _members_meant(state: State, target: str, under: Supervisor | None = None) -> list[Member]:
-    """Return every member whose id or name `target` is."""
+    """Return all members whose id, name or path equals `target`."""
     an_id = target.removeprefix("@")
     same = state.agents.get(an_id) or state.supervisors.get(an_id)
     found = [same] if same is not None and _is_under(same, under) else []
@@ -176,7 +175,7 @@ def _members_meant(state: State, target: str, under: Supervisor | None = None) -
 
 
 def _only(state: State, target: str, meant: Sequence[Member | Work], *kinds: type) -> Member | Work | None:
-    """Return the one of these kinds; refuse where there are several, or where `target` is an id and a name."""
+    """Return the only object of these kinds; refuse if there are several, or if `target` is also an id."""
     fitting = [one for one in meant if isinstance(one, kinds)]
     if len(fitting) > 1 or (len(meant) > 1 and any(one.id == target for one in meant)):
         raise AmbiguousName(target, [_both_ways(state, target, one) for one in meant])
@@ -184,7 +183,7 @@ def _only(state: State, target: str, meant: Sequence[Member | Work], *kinds: typ
 
 
 def _both_ways(state: State, target: str, one: Member | Work) -> str:
-    """Return how to name an object without doubt, and what it is called otherwise."""
+    """Return an unambiguous target of an object, with another description of it."""
     if not isinstance(one, Agent | Supervisor):
         return at(one.id)
     word = word_for(state, one.id)
@@ -221,7 +220,7 @@ def _upwards(state: State, one: Member) -> Iterator[str]:
 
 
 def _path(state: State, one: Member) -> str:
-    """Return `supervisor/name`, or `/name` for one on top."""
+    """Return `supervisor/name`, or `/name` for a root."""
     name, above = islice(_upwards(state, one), 2)
     return f"{above}/{name}"
 

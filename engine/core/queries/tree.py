@@ -1,7 +1,7 @@
-"""Trees of supervisors and of tasks: what stands above and below, what is inherited, and the order of a search.
+"""Walks over the trees of supervisors and tasks: ancestors, descendants, inherited options, search rings.
 
-Work is looked for in rings, the nearest first: a supervisor itself; then what is below it, level by level; then the
-supervisor above it, and what is below that, level by level; and so on, to the root.
+Rings, nearest first: the supervisor itself; the levels below it; its parent; the levels below that; and so on up to the
+root.
 """
 
 from collections.abc import Iterator
@@ -19,26 +19,26 @@ SHALLOW = 3
 
 @fact
 class Level:
-    """All supervisors that are equally deep."""
+    """All supervisors at one depth."""
 
     depth: int
-    """1 is that of the roots."""
+    """1 for the roots."""
     supervisors: int
     agents: int
-    """Agents directly under one of them."""
+    """Agents directly under these supervisors."""
     hand_overs: int
-    """Groups of them that have ended."""
+    """Number of their groups that have ended."""
     mean_ms: float | None
-    """What one of those took besides the work below it, in milliseconds; None while there was none."""
+    """Mean coordination overhead of these groups, in milliseconds; None without any."""
 
 
 def depth_of(state: State, supervisor: Supervisor) -> int:
-    """Return how deep a supervisor stands: 1 of a root."""
+    """Return the depth of a supervisor; 1 for a root."""
     return sum(1 for _ in above_of(state, supervisor))
 
 
 def above_of(state: State, one: Node) -> Iterator[Node]:
-    """Yield a supervisor, or a task, and everything above it up to the root."""
+    """Yield a supervisor or task and its ancestors, up to the root."""
     kin: dict[str, Any] = state.supervisors if type(one) is Supervisor else state.tasks
     while True:
         yield one
@@ -48,7 +48,7 @@ def above_of(state: State, one: Node) -> Iterator[Node]:
 
 
 def below_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
-    """Yield a supervisor and every one below it, each before those under it."""
+    """Yield a supervisor and its descendants, parents first."""
     yield supervisor
     for member_id in supervisor.members:
         if member_id in state.supervisors:
@@ -56,7 +56,7 @@ def below_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
 
 
 def agents_of(state: State, member_id: str) -> list[Agent]:
-    """Return an agent itself, or every agent of a supervisor and of those below it, as members stand in order."""
+    """Return an agent itself, or all agents in the subtree of a supervisor, in the order of members."""
     if member_id in state.agents:
         return [state.agents[member_id]]
     members = state.supervisors[member_id].members
@@ -64,24 +64,24 @@ def agents_of(state: State, member_id: str) -> list[Agent]:
 
 
 def parent_of(state: State, member: Agent | Supervisor) -> Supervisor | None:
-    """Return the supervisor that a member stands under; None of a root."""
+    """Return the supervisor of a member; None for a root."""
     parent_id = member.supervisor_id if isinstance(member, Agent) else member.parent_id
     return None if parent_id is None else state.supervisors[parent_id]
 
 
 def height_of(state: State, supervisor: Supervisor) -> int:
-    """Return how many levels a supervisor and what is under it are."""
+    """Return the number of levels of a supervisor's subtree, itself included."""
     below = (state.supervisors[one] for one in supervisor.members if one in state.supervisors)
     return 1 + max((height_of(state, one) for one in below), default=0)
 
 
 def mean_ms_of(supervisor: Supervisor) -> float | None:
-    """Return what a hand-over through one supervisor took besides the work below it; None while there was none."""
+    """Return the mean coordination overhead of a supervisor, in milliseconds; None without a measurement."""
     return supervisor.hand_over_ms / supervisor.hand_overs if supervisor.hand_overs else None
 
 
 def levels(state: State) -> list[Level]:
-    """Return the levels of a team, the roots' first."""
+    """Return the levels of a team, from the roots down."""
     found: list[Level] = []
     front = state.roots
     while front:
@@ -102,11 +102,11 @@ def levels(state: State) -> list[Level]:
 
 
 def warning_of(state: State, depth: int) -> str | None:
-    """Return what is said of a team that goes so deep; None where that is shallow.
+    """Return the warning about a depth; None if it is at most `SHALLOW`.
 
     Args:
-        state: Where hand-overs were measured.
-        depth: Levels that the team has, or will have.
+        state: The state, with measured overheads.
+        depth: Number of levels that the team has or will have.
     """
     if depth <= SHALLOW:
         return None
@@ -118,13 +118,13 @@ def warning_of(state: State, depth: int) -> str | None:
 
 
 def inherited(state: State, supervisor: Supervisor, name: str, otherwise: Any) -> Any:
-    """Return an option of the nearest supervisor, itself first, for which it was set.
+    """Return an option of a supervisor, or of the nearest ancestor that sets it.
 
     Args:
-        state: Where they stand.
-        supervisor: Whose option it is.
+        state: The state.
+        supervisor: The supervisor.
         name: A field of `SupervisorOptions`.
-        otherwise: What it is where nobody set it.
+        otherwise: The value if no supervisor sets it.
     """
     for above in above_of(state, supervisor):
         value = getattr(above.options, name)
@@ -135,17 +135,17 @@ def inherited(state: State, supervisor: Supervisor, name: str, otherwise: Any) -
 
 @fact
 class Ring:
-    """Supervisors that are equally near to the one that is searched from."""
+    """Supervisors at the same distance from the start of a search."""
 
     anchor_id: str
-    """The supervisor that they are, or that they stand below."""
+    """The supervisor itself, or the ancestor of all of them."""
     depth: int
-    """How many levels below it; 0 is itself."""
+    """Levels below the anchor; 0 is the anchor itself."""
     supervisors: list[Supervisor]
 
 
 def rings(state: State, supervisor: Supervisor) -> Iterator[Ring]:
-    """Yield the rings around a supervisor, the nearest first; each supervisor that may be given work stands in one."""
+    """Yield the rings around a supervisor, nearest first; each supervisor that may get work is in exactly one."""
     seen: set[str] = set()
     for anchor in above_of(state, supervisor):
         front, depth = [anchor], 0
@@ -158,7 +158,7 @@ def rings(state: State, supervisor: Supervisor) -> Iterator[Ring]:
 
 
 def teams_in(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
-    """Yield the supervisors among the members of one that it may give work to."""
+    """Yield the member supervisors that may get work from a supervisor."""
     for member_id in supervisor.members:
         below = state.supervisors.get(member_id)
         if below is not None and gets_work_from(below, supervisor):
@@ -174,27 +174,27 @@ def agents_in(state: State, supervisor: Supervisor) -> Iterator[Agent]:
 
 
 def gets_work_from(below: Supervisor, above: Supervisor) -> bool:
-    """Return True while `below` may be given work by the one above it: what leaves gets nothing new from who stays."""
+    """Return whether `below` may get work from `above`: a leaving supervisor gets none from one that stays."""
     return below.leaving is None or above.leaving is not None
 
 
 def cause_of(state: State, task: Task) -> Task | Run:
-    """Return the nearest of a task and its parents that is being stopped; its run if none of them is."""
+    """Return the nearest of a task and its ancestors that is being cancelled; the run if none is."""
     return next((one for one in above_of(state, task) if one.cancelling), state.runs[task.run_id])
 
 
 def is_cancelled(state: State, task: Task) -> bool:
-    """Return True when `task`, or anything that it is part of, is being cancelled."""
+    """Return True if `task`, an ancestor or its run is being cancelled."""
     return cause_of(state, task).cancelling
 
 
 def why_cancelled(state: State, task: Task) -> str:
-    """Return for what a task is cancelled, in the words of who did it."""
+    """Return the reason for which a task is cancelled, as the operator gave it."""
     return cause_of(state, task).cancelled_for or "cancelled"
 
 
 def below(state: State, task: Task) -> list[Task]:
-    """Return `task` and every task under it."""
+    """Return `task` and its descendants."""
     found = [task]
     for one in found:
         found += [state.tasks[child] for child in one.children]
@@ -202,16 +202,18 @@ def below(state: State, task: Task) -> list[Task]:
 
 
 def halted(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
-    """Return which tasks end when a run or a task is ended, and which are at work and have to stop."""
+    """Return which tasks end at once when a run or task is ended, and which are at work and have to stop first."""
     open_ones = [task for task in tasks_of(state, subject) if not task.ended]
     ended = [
         task.id
         for task in open_ones
+        # A running group ends with its last node (`check_group`), not here: nodes at work may still give partial
+        # output.
         if task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
     ]
     return ended, [task.id for task in open_ones if task.attempt is not None]
 
 
 def tasks_of(state: State, subject: Run | Task) -> list[Task]:
-    """Return every task of a run, or a task and every one under it."""
+    """Return all tasks of a run, or a task and its descendants."""
     return [state.tasks[one] for one in subject.tasks] if isinstance(subject, Run) else below(state, subject)

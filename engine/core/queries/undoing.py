@@ -1,7 +1,7 @@
-"""What takes a command back: one inverse for each command that has one, made from the state before it.
+"""Inverses of commands, made from the state before the command.
 
-Whether an inverse still means what it meant is told by `left_by`: what it would change is as the command left it.
-An inverse names objects by their ids, so that a name that was reused meanwhile does not mislead it.
+An inverse is valid while `left_by` returns the same values as right after the command. It names objects by id, because
+a name may be reused meanwhile.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def left_by(state: State, inverse: Command) -> JsonValue:
 
 
 def as_json(inverse: Command | None) -> JsonValue:
-    """Return an inverse as it stands in the journal."""
+    """Return an inverse as JSON for the journal."""
     return None if inverse is None else _json(inverse)
 
 
@@ -82,7 +82,7 @@ def _pause(state: State, command: Pause) -> Resume:
 
 
 def _resume(state: State, command: Resume) -> Pause | None:
-    """What was in error as well, or instead, is not broken again."""
+    """Return None if the command also cleared an error or a circuit, which cannot be restored."""
     found = find_any(state, command.target)
     if not isinstance(found, Run | Agent | Supervisor) or not found.paused:
         return None
@@ -92,7 +92,7 @@ def _resume(state: State, command: Resume) -> Pause | None:
 
 
 def _priority(state: State, command: SetPriority) -> SetPriority | None:
-    """What has several priorities cannot get them back by one command."""
+    """Return None if the tasks had several priorities, which one command cannot restore."""
     found = find_work(state, command.target)
     if isinstance(found, RunSummary):
         return None
@@ -108,7 +108,7 @@ def _deadline(state: State, command: SetDeadline) -> SetDeadline:
 
 
 def _due_ms(state: State, found: Run | Task | RunSummary) -> int | None:
-    """Return the moment of the deadline of its own that work has."""
+    """Return the due time of an object's own deadline."""
     whole = state.runs.get(found.run_id) if isinstance(found, Task) and found.parent_id is None else found
     timer = None if whole is None else state.timers.get(timer_id("deadline", whole.id))
     return None if timer is None else timer.due_ms
@@ -148,7 +148,7 @@ def _capabilities(state: State, command: ChangeCapabilities) -> ChangeCapabiliti
 
 
 def _undo(state: State, command: Undo) -> Command | None:
-    """What takes an undo back does again what was undone."""
+    """Return the inverse of the undo, which repeats the original command."""
     command_id = command.command_id or next(reversed(state.undoable), "")
     found = state.undoable.get(command_id)
     return None if found is None else inverse_of(state, as_command(found.inverse))
@@ -168,7 +168,7 @@ INVERSES: dict[type, Callable[[State, Any], Command | None]] = {
     ChangeCapabilities: _capabilities,
     Undo: _undo,
 }
-"""What makes the inverse of a command, by its class."""
+"""The function that makes the inverse, by class of command."""
 
 
 def _generations(state: State, inverse: RollbackAgents) -> JsonValue:

@@ -1,7 +1,7 @@
-"""Why a task does not go on: one answer, with the numbers that it stands on and a plain sentence.
+"""Why a task is waiting: one reason, with numbers and a sentence.
 
-Pure: the state in, a `Wait` out; a moment to come is told as that, and the view counts down to it. Make one `Waits`
-for each state: it looks through each queue and its agents once, however many tasks are asked about.
+Make one `Waits` for each state: it inspects each queue and its agents once, however many tasks are asked about. A due
+time is returned as such, so that a view can count down to it.
 """
 
 from collections.abc import Sequence
@@ -53,37 +53,37 @@ WAITS_FOR: dict[ParkedFor, str] = {
 
 @fact
 class Wait:
-    """What a task waits for."""
+    """The reason why a task waits."""
 
     why: Why
     words: str
-    """One short sentence; a moment is left to `until_ms`."""
+    """One short sentence, without the due time (`until_ms`)."""
     ids: tuple[str, ...] = ()
-    """Tasks, runs, agents, supervisors or questions that it waits for; not the delegated tasks."""
+    """Tasks, runs, agents, supervisors or questions that it waits for, without delegated tasks."""
     until_ms: int | None = None
     """When it goes on by itself, if that is known; UTC milliseconds."""
     ahead: int | None = None
-    """How many tasks begin before it in its queue."""
+    """Number of tasks before it in its queue."""
     preempted: bool = False
-    """It has made way for a more urgent task."""
+    """It was preempted by a more urgent task."""
 
 
 @fact
 class _Place:
-    """Where a task stands in its queue."""
+    """The place of a task in its queue."""
 
     ahead: int
     first: int
-    """The most urgent priority of those before it."""
+    """Most urgent priority of the tasks before it."""
     last: int
-    """The least urgent one."""
+    """Least urgent priority of the tasks before it."""
 
 
 class Waits:
-    """What the tasks of one state wait for.
+    """The reasons why tasks of one state wait.
 
     Args:
-        state: Is not to change while this is in use.
+        state: The state; it must not change while this is in use.
     """
 
     def __init__(self, state: State) -> None:
@@ -92,7 +92,7 @@ class Waits:
         self._closed: dict[str, Wait | None] = {}
 
     def why(self, task: Task) -> Wait | None:
-        """Return what `task` waits for, or None where it does not wait."""
+        """Return why `task` waits; None if it does not."""
         status = task.status
         if status is TaskStatus.IN_DOUBT:
             ids = () if task.escalation_id is None else (task.escalation_id,)
@@ -104,12 +104,13 @@ class Waits:
         return self._held_up(task, self._state.runs[task.run_id]) or self._in_queue(task)
 
     def ahead(self, queue: Queue, task_id: str) -> int | None:
-        """Return how many tasks begin before one in its queue; None where it does not stand there."""
+        """Return how many tasks are before a task in its queue; None if it is not in it."""
         place = self._place(queue, task_id)
         return None if place is None else place.ahead
 
     def _held_up(self, task: Task, run: Run) -> Wait | None:
-        """Return what keeps a task from being ready."""
+        """Return why a task is not ready."""
+        # First: without an engine, no answer and no timer takes effect.
         if run.suspended:
             return Wait(why="engine", words="its run is suspended: no engine")
         if task.escalation_id is not None:
@@ -131,7 +132,7 @@ class Waits:
         return Wait(why="tasks", words=words, ids=tuple(one.id for one in awaited))
 
     def _in_queue(self, task: Task) -> Wait | None:
-        """Return what keeps a ready task from being begun."""
+        """Return why a ready task has not begun."""
         queue = self._state.queues.get(task.queue or "")
         if queue is None:
             return None
@@ -191,7 +192,7 @@ def _at_work(task: Task) -> Wait | None:
 
 
 def _closed(state: State, queue: Queue) -> Wait | None:
-    """Return why nothing begins out of a queue, whichever task is first in it; None where it is only its turn."""
+    """Return why no task of a queue can begin; None if a task only has to wait for its turn."""
     agents = [state.agents[agent_id] for agent_id in queue.agents]
     supervisor = state.supervisors[queue.supervisor_id]
     if not agents:
@@ -213,7 +214,7 @@ def _closed(state: State, queue: Queue) -> Wait | None:
 
 
 def _no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
-    """Return which limit on processes is reached; None where an agent waits for nothing else than its own slot."""
+    """Return the limit on processes that stops a queue; None if an agent lacks only a slot of its own."""
     schedule = Schedule.of(state)
     able = [agent for agent in agents if _refuses(state, agent) is None]
     if not able or not all(agent.has_room and schedule.lacks_process(state, agent) for agent in able):
@@ -230,7 +231,7 @@ def _no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
 
 
 def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
-    """Return why none of the teams that share a queue may begin anything; None where one may, once an agent is free."""
+    """Return why no team of a shared queue may begin anything; None if one may, once an agent is free."""
     first: Wait | None = None
     for agent in agents:
         team = state.supervisors[agent.supervisor_id]
@@ -246,7 +247,7 @@ def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -
 
 
 def _nobody_works(state: State, agents: Sequence[Agent]) -> Wait | None:
-    """Return why none of some agents takes tasks at all; None where one does or will."""
+    """Return why none of the agents takes tasks; None if at least one does once it is free."""
     first: Wait | None = None
     for agent in agents:
         refusal = _refuses(state, agent)
@@ -279,7 +280,7 @@ def _refuses(state: State, agent: Agent) -> Wait | None:
 
 
 def _full(state: State, above: Sequence[Supervisor]) -> Wait | None:
-    """Return which supervisor has no slot, where an agent would have one."""
+    """Return the supervisor without a free slot, if there is one."""
     own, slots = above[0], Schedule.of(state).slots
     running = slots[own.id].running
     if running >= own.max_parallel:
@@ -308,7 +309,7 @@ def _turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
 
 
 def _named(names: Sequence[str], kind: str = "") -> str:
-    """Name the first, and how many more: `parse`, `run r3 and 2 more`."""
+    """Return the first name and the number of the others: `parse`, `run r3 and 2 more`."""
     more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
     return f"{kind} {names[0]}{more}".strip()
 

@@ -1,4 +1,4 @@
-"""Whom a lead may give work to: the members of its supervisor that could begin now."""
+"""The workers of a lead: the members of its supervisor that may get work now."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ class Worker:
     description: str
     specialties: tuple[str, ...] = ()
     record: TrackRecord | None = None
-    """What came of its work in one category, where that was asked for and there was any."""
+    """Its track record in the requested category, if there is any."""
 
 
 def leads(state: State, task: Task) -> bool:
@@ -27,13 +27,13 @@ def leads(state: State, task: Task) -> bool:
 
 
 def workers_of(state: State, supervisor: Supervisor, *, lead_id: str, category: str | None = None) -> list[Worker]:
-    """Return the workers under a lead, in the order of the members: nobody who is paused, leaves, or cannot work.
+    """Return the workers of a lead in the order of members, without those that are paused, leaving or unable.
 
     Args:
         state: The team.
-        supervisor: Whose members they are.
-        lead_id: Who leads, and is none of them.
-        category: Of which their track records are wanted; None is of none.
+        supervisor: The supervisor of the lead.
+        lead_id: The lead, which is left out.
+        category: Category of the track records to include; None includes none.
     """
     return [
         _worker(state, member, category)
@@ -43,7 +43,7 @@ def workers_of(state: State, supervisor: Supervisor, *, lead_id: str, category: 
 
 
 def why_no_worker(state: State, supervisor: Supervisor, name: str, *, lead_id: str) -> str | None:
-    """Return why nothing can be given to a member of that name; None where it can."""
+    """Return why a member of that name may not get work; None if it may."""
     found = [member for member in _members(state, supervisor, lead_id) if member.name == name]
     if not found:
         return f"there is no worker {name!r}"
@@ -52,7 +52,7 @@ def why_no_worker(state: State, supervisor: Supervisor, name: str, *, lead_id: s
 
 
 def why_not_asked(state: State, member: Agent | Supervisor) -> str | None:
-    """Return why a lead may not give work to a member now, in words that follow its name; None where it may."""
+    """Return why a member may not get work from a lead now, in words that follow its name; None if it may."""
     if member.paused:
         return "is paused"
     if isinstance(member, Agent):

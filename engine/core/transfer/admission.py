@@ -1,9 +1,8 @@
-"""Decides whether an imported state is accepted: it is put into an empty team and checked against all invariants.
+"""Decides whether an imported state is accepted.
 
-What a document may hold is checked first: nothing that is worked out from the rest, ids that name something, numbers
-within bounds. Then the trial: an engine takes the state up, and `legality` holds. A state that `fold` can reach passes,
-and all work of an accepted one can be cancelled; law tests hold both. For an archive that was edited by hand, one line
-names the first fault. See docs/reference/archive.md.
+First the document is checked: no derived fields, valid ids, numbers within bounds. Then a trial engine takes up the
+state, and all invariants of `legality` must hold. Laws ensure that every state that `fold` can reach passes, and that
+all work of an accepted state can be cancelled. See docs/reference/archive.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,25 +35,25 @@ from engine.core.values import Usage
 
 _LARGEST = 2**53
 _LAST_MS = 253_402_300_799_000
-"""The end of the year 9999: no clock shows a later time."""
+"""The end of the year 9999, beyond which `datetime` cannot go."""
 _LONGEST_MS = 31_536_000_000 * 10
-"""Ten years: the longest that a timer may lie ahead."""
+"""Ten years: the largest delay of a timer."""
 _OPEN = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.SUSPENDED})
 
 
 class Inadmissible(ValueError):
-    """A state document contradicts itself, or could not be carried on."""
+    """A state document contradicts itself, or an engine could not continue it."""
 
 
 def check(state: State, texts: int) -> None:
-    """Return when nothing that a state says is impossible by itself; whether all of it fits is for `try_out`.
+    """Check the values of a state document one by one; `try_out` checks that they fit together.
 
     Args:
-        state: What was read.
-        texts: How many texts come with it.
+        state: The state of the document.
+        texts: Number of texts beside it.
 
     Raises:
-        Inadmissible: If something is; the message names the first thing that is wrong.
+        Inadmissible: If a value is impossible; the message names the first fault.
     """
     tables = {kind: Table.of(state, kind) for kind in (*FIELDS, "specs")}
     for faults in (
@@ -72,17 +71,17 @@ def check(state: State, texts: int) -> None:
 
 
 def try_out(state: State) -> None:
-    """Return when an engine can carry on a state that was checked.
+    """Check that an engine can continue a state that has passed `check`.
 
     Args:
-        state: The state; used up.
+        state: The state; it is modified.
 
     Raises:
-        Inadmissible: If it may not come in; the message names the first thing that is wrong.
+        Inadmissible: If it is not accepted; the message names the first fault.
     """
     try:
         fault = next(_tried(state), None)
-    except Exception as error:  # nothing about the state can be relied on: whatever it breaks is its fault
+    except Exception as error:  # the document is untrusted: any exception of the trial is a fault of the document
         raise Inadmissible(f"it cannot be carried on ({type(error).__name__}: {str(error)[:80]!a})") from error
     if fault is not None:
         raise Inadmissible(fault)
@@ -101,7 +100,7 @@ def _of_form(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
 
 
 def _values(tables: Mapping[str, Table]) -> Iterator[str]:
-    """Refuse values that nest more deeply than every JSON parser can read."""
+    """Report values that nest too deeply for some JSON parsers."""
     for kind, table in tables.items():
         for name in open_fields(table.kind):
             for value in filter(None, table.columns[name]):
@@ -146,7 +145,7 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
 
 
 def _unbounded(kind: Any, name: str, values: Iterable[int | None]) -> Iterator[str]:
-    """Name a count or a time that nothing can have."""
+    """Report a count or time out of bounds."""
     said = list(filter(None, values))
     if said and not (min(said) > 0 and max(said) < (_LAST_MS if name.endswith("_ms") else _LARGEST)):
         yield f"{kind.__name__} with a number that cannot be, {name}"
@@ -157,7 +156,7 @@ def _find_numbers(cls: Any) -> list[str]:
 
 
 _numbers_in: Callable[[Any], list[str]] = cache(_find_numbers)
-"""From a class of entities to the names of its fields that hold a count or a time."""
+"""Names of the fields of an entity class that hold a count or a time."""
 
 
 def _usage(usage: Usage) -> Iterator[str]:
@@ -178,7 +177,7 @@ def _specs(state: State) -> Iterator[str]:
 
 
 def _guards(state: State) -> Iterator[str]:
-    """Refuse patterns that no command would take, wherever a graph keeps them to look at outputs."""
+    """Report patterns in stored checks that no command would accept (for example, ones with exponential run time)."""
     try:
         for task in state.tasks.values():
             for values in (task.settings, task.check.args if task.check is not None else None):
@@ -206,12 +205,14 @@ def _finished(state: State) -> Iterator[str]:
 
 
 def _tried(imported: State) -> Iterator[str]:
-    """Let an engine take up the state; yield what is wrong before and after."""
+    """Let a trial engine take up the state; yield faults before and after."""
+    # Before the import: walks up a tree with a cycle would never end.
     yield from _said(faults_of(imported, LAWS_OF_TREES))
     trial, now = State(at_ms=imported.at_ms), DecisionContext(now_ms=imported.at_ms, jitter=0.0)
     began = EngineBegan(pid=0, token=0, version="")
     step(trial, began, now)
     fold_import(trial, imported, paused=True)
+    # The second start decides the follow-ups of the import, which `fold_import` alone does not.
     step(trial, began, now)
     yield from _said(faults_of(trial, LAWS_AT_REST))
 

@@ -1,8 +1,8 @@
-"""The state document of an archive: which parts of the state it holds, where texts stand in it, and its hash.
+"""The state document of an archive: its fields, the places of texts, and its hash.
 
-The document is the state as `codec` writes it, and at rest: nothing runs in it. At their defaults, and so left out, are
-what belongs to one file and one engine (`seq`, the engine, command outcomes, the team file, trust) and every index that
-follows from the rest. A `TextRef` in it is `{"seq": 0, "path": "texts.N"}`: line N of the texts beside it.
+The document is the state as `codec` writes it, at rest. Everything that belongs to one file or engine (`seq`, command
+outcomes, the team file, trust) and every derived index is at its default, and thus left out. A `TextRef` in it is
+`{"seq": 0, "path": "texts.N"}`: line N of the texts beside it.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ OF_ONE_FILE = (
     "parts",
     "grants",
 )
-"""Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
+"""Fields of the state that do not apply to another file. Trust is among them: an archive must not bring its own."""
 DERIVED = {
     "supervisors": ("taken", "restarts_ms"),
     "agents": (
@@ -48,18 +48,18 @@ DERIVED = {
         "begun_ms",
     ),
 }  # fmt: skip
-"""What is built anew on import, by the kind of entity."""
+"""Fields that an import derives, by kind of entity."""
 INDEXES = ("pools", "leaving", "limited")
-"""Fields of the state that follow from its entities, and are built anew on import."""
+"""Fields of the state that an import derives."""
 KINDS = (
     "specs", "registry", "supervisors", "agents", "queues", "runs", "tasks", "timers", "escalations", "ledgers",
     "insights",
 )  # fmt: skip
-"""Fields of the state that map ids and names to what there is."""
+"""Fields of the state that map ids or names to entities."""
 
 
 def not_derived(state: State) -> None:
-    """Put everything at its default that a document does not hold."""
+    """Reset everything that a document does not contain to its default."""
     for name in (*OF_ONE_FILE, *INDEXES):
         setattr(state, name, default_of(State, name))
     for kind, derived in DERIVED.items():
@@ -69,7 +69,7 @@ def not_derived(state: State) -> None:
 
 
 def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
-    """Yield every reference to a text, in a fixed order: what holds it, under which name or key, and the reference."""
+    """Yield every reference to a text with its holder and field or key, in a fixed order."""
     for run in state.runs.values():
         yield from _places_in(run, "request")
     for task in state.tasks.values():
@@ -106,7 +106,7 @@ def text_refs(state: State) -> list[TextRef]:
 
 
 def point_to(ref: Any, seq: int, number: int) -> None:
-    """Let a reference that was decoded a moment ago, and that nobody else has, be to another text.
+    """Redirect a reference, in place; it must have been decoded for the caller.
 
     Args:
         ref: The reference.
@@ -118,18 +118,18 @@ def point_to(ref: Any, seq: int, number: int) -> None:
 
 
 def number_of(ref: TextRef) -> int:
-    """Return which text of a document a reference is to."""
+    """Return the number of the text that a reference of a document names."""
     return int(ref.path.removeprefix("texts."))
 
 
 def references_in(state: State) -> list[str]:
-    """Return everything outside that agents and settings refer to, sorted: code, addresses, programs."""
+    """Return all code, addresses and programs that agents and settings refer to, sorted."""
     found = {name for spec in state.specs.values() for name in references_of(spec)}
     return sorted(found.union(one for each in state.supervisors.values() for one in references_set(each.options)))
 
 
 def bound_in(state: State) -> list[str]:
-    """Return what agents call that has no importable name, and so works in the process that made it alone."""
+    """Return the references to bound callables, which work only in the process that bound them."""
     return sorted(name for name in _code_of(state) if name.startswith(BOUND))
 
 
@@ -140,15 +140,15 @@ def _code_of(state: State) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A state as an archive carries it."""
+    """A state in the form of an archive."""
 
     state: State
     body: bytes
     sha256: str
-    """Of the state in canonical form, with its texts; 64 hex digits, the same after a round trip through an archive.
+    """SHA-256 of the canonical form, 64 hex digits; a round trip through an archive does not change it.
 
-    The canonical form is the document without the clock and every pause: the same work at another time, or in a pause,
-    is the same state. Then come the texts, each as a line of JSON, in the order in which the document refers to them.
+    The canonical form is the document without times and pauses, so that equal work at another time has the same hash,
+    followed by the texts as lines of JSON, in the order in which the document refers to them.
     """
 
 
@@ -159,14 +159,14 @@ _CANONICAL: dict[str, dict[str, Any]] = {
     "timers": {"due_ms": 0},
     "escalations": {"asked_ms": 0, "due_ms": None},
 }
-"""What entities of a kind have in canonical form."""
+"""Values of the canonical form, by kind of entity."""
 
 
 def write_document(state: State, texts: list[JsonValue]) -> Document:
-    """Return the document of a state that `exporting.make_document` has made one of."""
+    """Encode a state prepared by `exporting.make_document`."""
     encode = msgspec.json.Encoder().encode
     large = {kind: msgspec.Raw(encode(there)) for kind in ("specs", "tasks") if (there := getattr(state, kind))}
-    state_of_bytes = changed(state, **large)  # each of these is encoded once for both
+    state_of_bytes = changed(state, **large)  # the two largest fields are encoded once, for document and hash
     canonical = {
         kind: {key: changed(entity, **values) for key, entity in getattr(state, kind).items()}
         for kind, values in _CANONICAL.items()
@@ -177,19 +177,19 @@ def write_document(state: State, texts: list[JsonValue]) -> Document:
 
 
 def read_document(body: bytes, texts: list[JsonValue]) -> Document:
-    """Return the document in untrusted JSON.
+    """Decode an untrusted document.
 
-    What is written again as the same bytes holds no key twice and no number beyond measure; how deep its values nest is
-    for `admission` to look at. All else is read a second time, by readers that look at every key and number.
+    A document that is written again as the same bytes has no duplicate keys and no oversized numbers. Any other is read
+    a second time by the strict, slower readers. `admission` checks the depth of nesting.
 
     Raises:
-        NotStrict: If it is not JSON that every parser reads alike.
-        ValidationError: If it is no state.
+        NotStrict: If it is not strict JSON.
+        ValidationError: If it is not a state.
     """
     try:
         document = write_document(decode_state(body), texts)
         if document.body == body:
             return document
-    except (ValueError, RecursionError):  # the readers after this one report the fault more precisely
+    except (ValueError, RecursionError):  # the strict readers report the fault more precisely
         pass
     return write_document(decode_strictly(body), texts)

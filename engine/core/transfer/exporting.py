@@ -1,8 +1,8 @@
-"""From a state to its document: at rest, with its texts; of all there is, or of one supervisor and what is under it.
+"""Makes the state document of an archive, of a whole team or of one supervisor's subtree.
 
-A part can stand by itself: one supervisor with everything under it, and the runs submitted there. What such a run has
-asked of others is not part of it: a call for them is forgotten, so that the attempt makes it again where it goes on; a
-node of a graph that is for them is cancelled, and what depends on it goes on without it.
+A part contains the subtree and the runs submitted to it. Work that such a run has given to members outside is cut off:
+a delegation is forgotten, so that the attempt repeats it after the import; a node of a graph is cancelled, and its
+dependents go on without it.
 """
 
 from collections.abc import Callable
@@ -25,21 +25,21 @@ from engine.core.transfer.document import not_derived, text_places
 from engine.core.values import TextRef, Usage
 
 OWN = frozenset({"lead", "settings", "strategies", "limits", "max_total", "processes"})
-"""Options that a supervisor does not take from the one above it."""
+"""Options that supervisors do not inherit."""
 
 
 def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only: str | None = None) -> list[JsonValue]:
-    """Turn a state into one that `encode_state` writes as a document, and return the texts that it refers to.
+    """Turn a state into a document for `encode_state`, and return the texts that it refers to.
 
-    What is at work is as it would be after the engine was lost: attempts begin again, their finished steps are kept.
+    Attempts at work are treated as after the loss of the engine: finished steps are kept, the rest is repeated.
 
     Args:
-        state: Any state that stands between two messages; used up.
-        resolve: Returns what a reference stands for.
-        only: A supervisor, of which alone it is to be with everything under it; None is all there is.
+        state: A state between two messages; it is modified.
+        resolve: Returns the value of a reference.
+        only: Id of the supervisor whose subtree to export; None exports everything.
 
     Raises:
-        Refused: If that supervisor is being removed, and nothing of it is left once its work has stopped.
+        Refused: If that supervisor is being removed and would be gone once its work has stopped.
     """
     paused = {run.id for run in state.runs.values() if run.paused}
     if only is not None:
@@ -53,7 +53,7 @@ def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only
     for holder, name, ref in text_places(state):
         place = lines.get((ref.seq, ref.path))
         if place is None:
-            # By content: what an import brought in parts may stand in the journal twice.
+            # By content: an import in parts may have left the same text in the journal twice.
             text = resolve(ref)
             place = places.setdefault(msgspec.json.encode(text), len(texts))
             lines[ref.seq, ref.path] = place
@@ -68,7 +68,7 @@ def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only
 
 
 def rest(state: State) -> None:
-    """Lose every attempt, and begin nothing anew."""
+    """End every attempt, without starting others: the runs are paused first."""
     now = DecisionContext(now_ms=state.at_ms, jitter=0.0)
     fold(state, [RunPaused(at_ms=now.now_ms, run_id=run.id) for run in state.runs.values() if not run.paused])
     step(state, EngineBegan(pid=0, token=0, version=""), now)
@@ -76,7 +76,7 @@ def rest(state: State) -> None:
 
 
 def _lose_begun(state: State) -> None:
-    """Lose the engine's own work, such as joins: it goes on in a pause, and begins anew elsewhere."""
+    """End built-in work, which a pause does not stop; the importing engine starts it again."""
     lost: list[Event] = [
         AttemptLost(at_ms=state.at_ms, run_id=task.run_id, task_id=task.id, attempt=task.attempt.number, agent_id=None)
         for task in state.tasks.values()
@@ -86,22 +86,22 @@ def _lose_begun(state: State) -> None:
 
 
 def _is_for_the_engine(task: Task) -> bool:
-    """Tell whether a task is at work, or one that an engine would begin at once: a graph to plan, results to join."""
+    """Return whether a task is at work, or would be started by an engine at once (planning, joins)."""
     return task.attempt is not None or (
         task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers
     )
 
 
 def _tidy(state: State, paused: set[str]) -> None:
-    """Put everything at its default that is of this file, of this engine, or built anew where it comes in."""
+    """Reset everything that belongs to this file or engine, or that an import derives."""
     used = {key for agent in state.agents.values() for key in (agent.spec, agent.previous)}
     used.update(state.registry.values())
     for key in state.specs.keys() - used:
         del state.specs[key]
     for run in state.runs.values():
-        run.paused = run.id in paused  # at rest every run is; the document says which were
+        run.paused = run.id in paused  # `rest` has paused all of them
     for task in state.tasks.values():
-        # The engine's own work begins anew wherever it is: how often it has begun says nothing.
+        # Built-in work starts over after an import, so its count of attempts means nothing there.
         if task.kind in ("join", "check") and task.ended_ms is None:
             task.attempts, task.started_ms = 0, None
     for timer in list(state.timers.values()):
@@ -113,14 +113,11 @@ def _tidy(state: State, paused: set[str]) -> None:
     not_derived(state)
 
 
-# A part of a state
-
-
 def cut_out(part: State, supervisor_id: str) -> None:
-    """Leave nothing in a state but what stands under a supervisor, its only root; at rest, its runs paused.
+    """Reduce a state to the subtree of a supervisor, which becomes its only root.
 
     Raises:
-        Refused: If it is being removed, and nothing of it is left once its work has stopped.
+        Refused: If it is being removed and would be gone once its work has stopped.
     """
     root = part.supervisors[supervisor_id]
     options = {name: inherited(part, root, name, None) for name in OPTIONS if name not in OWN}
@@ -130,16 +127,17 @@ def cut_out(part: State, supervisor_id: str) -> None:
     if supervisor_id not in part.supervisors:
         raise Refused(f"supervisor {root.name!r} is being removed: nothing of it would be in the archive")
     _keep(part, ids)
-    # A root has no parent to inherit from, so inherited settings become its own.
+    # The new root has no parent to inherit from, so inherited options become its own.
     root = part.supervisors[supervisor_id]
     root.options = changed(root.options, **{name: value for name, value in options.items() if value is not None})
     root.parent_id = None
 
 
 def _cut(part: State, ids: set[str]) -> None:
-    """End what runs of the part have asked of others, and forget the calls."""
+    """Cancel the work that runs of the part have given to members outside, and forget those calls."""
     calls: dict[tuple[str, str], None] = {}
     now = DecisionContext(now_ms=part.at_ms, jitter=0.0)
+    # One at a time: cancelling a task may cancel others or start follow-ups that create new ones.
     while (task := next((one for one in part.tasks.values() if _is_cut(part, one, ids)), None)) is not None:
         ends = [task]
         if task.call_key is not None and task.asker_id is not None:
@@ -159,14 +157,14 @@ def _cut(part: State, ids: set[str]) -> None:
 
 
 def _open_beside(part: State, task: Task) -> list[Task]:
-    """Return what else of a call has not ended: of a plan, some may be for who is in the part."""
+    """Return the other open tasks of a call; tasks of a plan may also be for members of the part."""
     call = part.tasks[task.asker_id or ""].calls.get(task.call_key or "")
     beside = (part.tasks[one] for one in (call.children if call is not None else ()) if one != task.id)
     return [one for one in beside if not one.ended and one.asked_by is None]
 
 
 def _is_cut(part: State, task: Task, ids: set[str]) -> bool:
-    """Tell whether a task of a run of the part is open, for others, and not being ended with what it is part of."""
+    """Return whether an open task of the part's runs is for a member outside, and is not being cancelled yet."""
     if task.ended or part.runs[task.run_id].supervisor_id not in ids or task.cancelling:
         return False
     if task.kind == "group":
@@ -176,10 +174,10 @@ def _is_cut(part: State, task: Task, ids: set[str]) -> bool:
 
 
 def _forget_call(part: State, task: Task, key: str) -> None:
-    """Forget that an attempt asked, so that it asks again."""
+    """Forget a call, so that the next attempt makes it again."""
     call, task.calls = task.calls.get(key), drop(task.calls, key)
     for child in (part.tasks[child_id] for child_id in (call.children if call is not None else ())):
-        if child.asked_by is not None:  # it is a node of the graph by now
+        if child.asked_by is not None:  # a switch of strategy has made it a node of the graph
             child.call_key, child.asked_by = None, None
             continue
         task.children = [one for one in task.children if one != child.id] or ()
@@ -187,7 +185,7 @@ def _forget_call(part: State, task: Task, key: str) -> None:
 
 
 def _forget(part: State, task: Task) -> None:
-    """Take a task that has ended, with all below it, out of its run."""
+    """Remove an ended task and its descendants from its run."""
     for child_id in task.children:
         _forget(part, part.tasks[child_id])
     del part.tasks[task.id]
@@ -201,7 +199,7 @@ def _forget(part: State, task: Task) -> None:
 
 
 def _keep(part: State, ids: set[str]) -> None:
-    """Drop everything that is not of these supervisors."""
+    """Drop everything that does not belong to these supervisors."""
     for gone in [one for one in part.supervisors if one not in ids]:
         del part.supervisors[gone]
     for agent in [one for one in part.agents.values() if one.supervisor_id not in ids]:
@@ -238,7 +236,7 @@ def _keep(part: State, ids: set[str]) -> None:
 
 
 def _count(part: State) -> None:
-    """Let the totals be those of what is in it."""
+    """Recompute the totals from what is left."""
     runs: list[Run | RunSummary] = [*part.runs.values(), *part.finished]
     part.tasks_total = sum(run.total for run in part.runs.values()) + sum(run.tasks for run in part.finished)
     part.tasks_done = sum(run.done for run in runs)

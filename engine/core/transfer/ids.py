@@ -1,4 +1,4 @@
-"""The table of id fields in a state, by kind of entity: for renumbering ids and for checking them."""
+"""The table of id fields by kind of entity, for renumbering and checking ids."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,9 +14,9 @@ from engine.core.transfer.table import Table
 NewId: TypeAlias = Callable[[str], str]
 ID = re.compile(r"[a-z][1-9][0-9]{0,14}")
 LETTERS = {"s": "supervisors", "a": "agents", "r": "runs", "t": "tasks", "e": "escalations", "m": "insights"}
-"""The first letter of the ids of each kind of entity."""
+"""Kinds of entities by the first letter of their ids."""
 MINTED = frozenset({*LETTERS, "n", "g"})
-"""Letters of all ids: those of messages to work under way stand in its tasks, and those of grants stay at home."""
+"""Letters of all ids; those of messages (`n`) are in tasks, and those of grants (`g`) are never exported."""
 
 
 def _one(value: str, new_id: NewId) -> str:
@@ -53,7 +53,7 @@ def _queue(key: str, new_id: NewId) -> str:
 
 
 def _owner(key: str) -> tuple[str, str, str]:
-    """Return the id in the key of a queue, and what stands before and after it."""
+    """Split the key of a queue into the part before its id, the id, and the part after it."""
     kind, owner, *capability = key.split(":", 2)
     owner, plus, depth = owner.partition("+")
     if plus and (kind != "able" or not depth.isdecimal()):
@@ -100,16 +100,16 @@ def _exchanges(values: Iterable[dict[str, Conversation]]) -> Iterator[Any]:
 
 @fact
 class Ids:
-    """How ids stand in a field."""
+    """How a field contains ids."""
 
     of: str
-    """Letters of what they may name."""
+    """Letters of the kinds that they may name."""
     each: Callable[[Any, NewId], Any] = _one
-    """Returns the field's value with every id in it put through a function."""
+    """Returns the value of the field with a function applied to every id."""
     found: Callable[[Iterable[Any]], Iterable[str]] = _said
-    """Returns the ids in many values of the field; None holds none."""
+    """Returns the ids in many values of the field."""
     gone: bool = False
-    """What they name may be there no more, or never have been."""
+    """The named object may not exist."""
 
 
 def _list_of(letters: str, *, gone: bool = False) -> Ids:
@@ -177,13 +177,13 @@ FIELDS: dict[str, dict[str, Ids]] = {
     "insights": {"id": Ids(of="m"), "agent_id": Ids(of="a")},
     "finished": {"id": Ids(of="r", gone=True), "supervisor_id": Ids(of="s", gone=True)},
 }
-"""Where ids stand, by the kind of entity; a test holds this against the fields of the state."""
+"""All id fields by kind of entity; a test compares this with the fields of the state."""
 _KEYS: dict[str, Callable[[Any, NewId], Any]] = {"queues": _queue, "timers": _timer}
-"""How the keys are made of entities whose id is not one letter and a number."""
+"""Functions for the keys of kinds whose key is not a plain id."""
 
 
 def rename(state: State, new_id: NewId) -> None:
-    """Put every id in a state, or in a part of one, through `new_id`; nobody else may have its entities."""
+    """Apply `new_id` to every id in a state, or in a part of one, in place."""
     for kind, named in FIELDS.items():
         there = getattr(state, kind)
         for entity in there.values() if isinstance(there, dict) else there:
@@ -197,7 +197,7 @@ def rename(state: State, new_id: NewId) -> None:
 
 
 def wrong_ids(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
-    """Yield what is wrong with the ids of a state: entities under other ids than theirs, ids that name nothing."""
+    """Yield faults of ids: entities under a wrong key, ids of objects that do not exist."""
     known = {letter: {} for letter in MINTED} | {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
     for kind, named in FIELDS.items():
         there, columns = getattr(state, kind), tables[kind].columns

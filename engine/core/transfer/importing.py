@@ -1,7 +1,7 @@
-"""Taking in a state where ids and names are in use already: both are made anew.
+"""Renumbers the ids and names of an imported state, so that they do not collide with those in use.
 
-Functions of a state, or of a part of one, that was decoded for them alone. What the event does to the team is in
-`fold.importing`; whether a document may come in is checked before, in `admission`, so nothing is checked here.
+The functions modify the state, which must have been decoded for them. Nothing is checked here: `admission` has done so.
+The import itself is in `fold.importing`.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ _LONGEST_NAME = 64
 
 
 def compact(state: State) -> None:
-    """Let the ids of each letter count from 1, in the order in which they stand in a document."""
+    """Renumber the ids of each letter from 1, in document order."""
     given: dict[str, str] = {}
     count: Counter[str] = Counter()
 
@@ -35,12 +35,12 @@ def compact(state: State) -> None:
 
 
 def raise_ids(part: State, above: Mapping[str, int], *, taken: Collection[str]) -> None:
-    """Give the entities of a document, or of a part of one, ids that were never given where they are taken in.
+    """Raise the ids of a document, or of a part of one, above those in use at the destination.
 
     Args:
-        part: Any of its entities.
-        above: How much each id is raised by, by its letter; empty leaves everything as it is.
-        taken: Names of root supervisors that are in use; a root with one of them gets a number.
+        part: The document, or a part of its entities.
+        above: Offset by letter of the id; empty changes nothing.
+        taken: Names of existing roots; an imported root with the same name gets a number.
     """
     if not above:
         return
@@ -51,7 +51,7 @@ def raise_ids(part: State, above: Mapping[str, int], *, taken: Collection[str]) 
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return `name`, with the first number behind it that makes it none of those in use."""
+    """Return `name`, with the smallest suffix that makes it unused."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -62,7 +62,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def state_from(document: Raw, seq: int) -> State:
-    """Return the state of a document, its texts being those that event `seq` carries.
+    """Decode the state of a document whose texts event `seq` carries.
 
     Raises:
         ValueError: If it is not a state document.
@@ -74,8 +74,8 @@ def part_from(part: Raw, texts: Sequence[tuple[int, int]]) -> State:
     """Return the entities of a part of a document.
 
     Args:
-        part: What is left of the document when all but some entities are taken out.
-        texts: Where the texts are: the number of the first that an event carries, and that event's seq, in order.
+        part: A document that contains only some of the entities.
+        texts: For each event that carries texts: the number of its first text, and its seq, in order.
 
     Raises:
         ValueError: If it is not part of a state document.

@@ -1,4 +1,4 @@
-"""A state as of a moment in the past, and one recorded step of it with another result."""
+"""States of the past for a fork: folded to a consistent point, and with the output of a step changed."""
 
 from collections.abc import Collection, Iterable
 
@@ -15,14 +15,14 @@ from engine.core.values import StoredValue
 
 
 def go_to_rest(state: State, events: Iterable[Event]) -> None:
-    """Fold events until the state stands between two messages, where an engine can go on from it.
+    """Fold events until the state is between two messages, where an engine can continue.
 
-    A moment is named by an event, and the decisions that follow from that event come after it in the journal. Without
-    them the work would stand still: no engine decides them again.
+    The follow-ups of an event are decided after it in the journal. A state without their events would be stuck, because
+    follow-ups are not journaled and no engine would decide them again.
 
     Args:
-        state: As of the event before the one that was named.
-        events: The one that was named, and those of the same millisecond after it.
+        state: The state before the chosen event.
+        events: The chosen event, and those of the same millisecond after it.
     """
     pending: list[FollowUp] = []
     for event in events:
@@ -33,27 +33,27 @@ def go_to_rest(state: State, events: Iterable[Event]) -> None:
 
 
 def _is_owed(state: State, pending: list[FollowUp]) -> bool:
-    """Tell whether something is still to be decided because of what has happened."""
+    """Return whether follow-ups of the folded events are still undecided."""
     now = DecisionContext(now_ms=state.at_ms, jitter=0.0)
     Schedule.of(state)
     try:
         return any(decide(state, followup, now) for followup in pending) or next(faults_of(state), None) is not None
-    except (LookupError, AssertionError):  # what it is about has gone
+    except (LookupError, AssertionError):  # a later event of the message has removed what a follow-up is about
         return True
 
 
 def change_step(state: State, task_id: str, key: str, output: StoredValue, *, later: Collection[str]) -> None:
-    """Give a recorded step another output, and drop what came after it in its task.
+    """Change the output of a recorded step, and drop later steps of its task.
 
     Args:
         state: A state in which the step is recorded.
-        task_id: Whose step.
-        key: Which.
-        output: What it is to have come to.
+        task_id: Task of the step.
+        key: Key of the step.
+        output: Its new output.
         later: Keys of steps that were recorded after it.
 
     Raises:
-        Refused: If its task cannot go on from there.
+        Refused: If the task has ended, or the step is not recorded.
     """
     task = state.tasks.get(task_id)
     if task is None or task.ended:

@@ -1,4 +1,4 @@
-"""All entities of a kind as a table: checks of a document look at one field of every entity, and do so by column."""
+"""Entities of one kind as a table, so that checks of a document can run over columns, which is fast."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from engine.core.state import State
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Entities of one class."""
+    """The entities of one class, by column."""
 
     kind: Any
     """Their class."""
@@ -31,7 +31,7 @@ class Table:
         return Table(kind, entities, dict(zip(names(kind), columns, strict=True)))
 
     def others_than_default(self, derived: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
-        """Yield those of some fields that are not at their default everywhere, with the entities where they are not."""
+        """Yield the given fields that differ from their default, with the entities that do."""
         for name in derived:
             usual, column = default_of(self.kind, name), self.columns[name]
             if column.count(usual) < len(column):
@@ -45,7 +45,7 @@ def _class_of(kind: str) -> Any:
 
 
 def default_of(record: type, name: str) -> Any:
-    """Return what a field of a record holds where nothing is said."""
+    """Return the default of a field of a record."""
     default, make = _defaults(record)[name]
     return default if make is msgspec.NODEFAULT else make()
 

@@ -1,7 +1,7 @@
 """The calls of one turn: made concurrently, each with one recorded outcome.
 
-Rule: the key of a call is its name and arguments, and what is recorded under it is its result, whatever could answer it
-now: tools, workers and their names may have changed since.
+A call is keyed by name and arguments, and a recorded result counts even if tools, workers or their names have changed
+since.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -32,9 +32,9 @@ class Calls:
     Args:
         work: The attempt.
         options: Of its agent.
-        kit: The tools of its agent.
-        own: Those of the engine that it may use.
-        workers: Whom it may give work to; None where it does not lead.
+        kit: The tools of the agent.
+        own: Built-in tools that it may use.
+        workers: Its workers; None if it does not lead.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Calls:
     ) -> None:
         self._work = work
         self._own = {options.name_of(tool.name): tool for tool in own}
-        # The engine's own tools stay beside the agent's: where two have a name, the engine's is meant.
+        # Built-in tools win over the agent's tools of the same name.
         self._tools: dict[str, Tool] = {}
         self._take({} if kit is None else kit.functions)
         self._kit = kit
@@ -60,7 +60,7 @@ class Calls:
         """Refresh the list of available tools.
 
         Raises:
-            EngineError: If a server of tools is not there; one line.
+            EngineError: If a server of tools cannot be reached; one line.
         """
         if self._kit is not None and self._kit.has_servers:
             self._take(await self._kit.tools(self._work))

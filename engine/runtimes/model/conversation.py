@@ -1,8 +1,7 @@
-"""The messages of one attempt so far, and the key of its next turn.
+"""The messages of one attempt, and the key of its next turn.
 
-The key is a hash of every message so far, chained, so that a long conversation is not hashed anew each turn. What the
-model is told besides (its instructions, the workers, its tools, which model it is) is not part of it: that is built
-anew each turn, and an answer that was given stays one.
+The key is a chained hash of all messages, so that a long conversation is not hashed again each turn. Instructions,
+workers, tools and the model are not part of it: they may change, and a recorded answer stays valid.
 """
 
 import hashlib
@@ -20,9 +19,9 @@ class Conversation:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.task = Message(role="user")
-        """What the task asks for."""
+        """The message with the task."""
         self._said: list[Said | None] = []
-        """Where each message stands in the journal; None before the task."""
+        """The place of each message in the journal; None for messages before the task."""
         self._digest = ""
 
     @property
@@ -32,9 +31,9 @@ class Conversation:
 
     @property
     def said(self) -> list[Said]:
-        """What was said after the task, as later runs are to be told it: a bounded number of messages, the last ones.
+        """The last messages after the task, for later runs of the conversation.
 
-        They begin with an answer, so that no result stands without its call.
+        They begin with an answer, because providers refuse a tool result without its call.
         """
         said = [one for one in self._said if one is not None]
         if len(said) <= UTTERANCES:
@@ -44,18 +43,18 @@ class Conversation:
         return [Said(role="user", text="(What came before this is left out here.)"), *last[first:]]
 
     def begin(self, text: str) -> None:
-        """Begin with the messages of earlier runs and the task's own text."""
+        """Add the task's text after the messages of earlier runs."""
         self._said = [None] * len(self._said)
         self.task = Message(role="user", text=text)
         self._add(self.task, self.task, None)
 
     def user(self, text: str) -> None:
-        """Add what the model is asked."""
+        """Add a message for the model."""
         message = Message(role="user", text=text)
         self._add(message, message, Said(role="user", text=text))
 
     def answered(self, answer: ModelAnswer, key: str = "") -> None:
-        """Add what the model said, and the key of the step that has it."""
+        """Add an answer of the model, with the key of its step."""
         message = Message(
             role="assistant",
             text=answer.text,
@@ -70,21 +69,21 @@ class Conversation:
 
         Args:
             call_id: The call.
-            text: What the model is shown.
-            whole: What the result is, which does not depend on how much of it is shown.
-            key: Of the step or the call that has the result; empty where none has.
+            text: The result as shown to the model, possibly cut.
+            whole: The whole result, for the hash: so `result_chars` may change without changing keys.
+            key: Key of the step or call with the result; empty if there is none.
         """
         message = Message(role="tool", text=text, call_id=call_id)
         said = Said(role="tool", key=key, call_id=call_id, text="" if key else text)
         self._add(message, message if whole == text else msgspec.structs.replace(message, text=whole), said)
 
     def summed_up(self, summary: str, *, kept: int, key: str = "") -> None:
-        """Go on from a summary of what was said before, and the last messages as they are.
+        """Replace all but the last messages by a summary.
 
         Args:
-            summary: Its text.
-            kept: How many of the last messages.
-            key: Of the step that has it.
+            summary: Text of the summary.
+            kept: Number of last messages to keep.
+            key: Key of the step with the summary.
         """
         first = len(self.messages) - kept
         last = list(zip(self.messages[first:], self._said[first:], strict=True))
@@ -103,15 +102,15 @@ class Conversation:
 
     @property
     def characters(self) -> int:
-        """How long all of it is, calls included."""
+        """Total length of all messages, calls included."""
         return sum(length_of(message) for message in self.messages)
 
 
 def in_short(summary: str) -> str:
-    """Return the message with the summary of what came before."""
+    """Return the text of the message with a summary."""
     return f"What was said so far, in short:\n\n{summary}"
 
 
 def length_of(message: Message) -> int:
-    """Return how many characters a message has, its calls included."""
+    """Return the length of a message, its calls included."""
     return len(message.text) + sum(len(call.name) + len(str(call.arguments)) for call in message.calls)

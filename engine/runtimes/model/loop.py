@@ -1,7 +1,7 @@
-"""The loop of a model agent: the model answers, its calls are made, their results go back to it, until it is done.
+"""The loop of a model agent: ask the model, make its calls, return the results, until it gives its final answer.
 
-Rule: everything that was asked or called is a recorded step, and what is recorded is not done again: an attempt that
-goes on walks through the same turns and comes to where the one before it was cut off.
+Answers and calls are recorded steps and never repeated: a later attempt walks through the same turns from the journal,
+up to the point where the earlier one was cut off.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 SAME = 3
-"""Equal turns in a row that count as a loop."""
+"""Identical turns in a row that count as a loop."""
 
 
 class Loop:
@@ -37,8 +37,8 @@ class Loop:
     Args:
         work: The attempt.
         options: Of its agent.
-        turns: Who answers.
-        calls: Who makes what it calls.
+        turns: Gets answers of models.
+        calls: Makes the calls of an answer.
     """
 
     def __init__(self, work: Work, options: ModelOptions, turns: Turns, calls: Calls) -> None:
@@ -50,11 +50,11 @@ class Loop:
         self._compaction = Compaction(work, turns, self._said, options.compact_at)
         self._besides = ""
         self._hears = True
-        """Whether this is the task's own conversation, which people can steer."""
+        """Whether this is the task's own conversation, which takes messages of people."""
         self._heard: Counter[int] = Counter()
-        """How often each turn has taken what people said: at its beginning, and where it was cut short for them."""
+        """How often each turn has taken messages: at its beginning, and when it was cut short for them."""
         self._asking: anyio.CancelScope | None = None
-        """Cancel scope of the request under way."""
+        """Cancel scope of the present request."""
         self._past: list[tuple[object, object]] = []
         self._asked_again = False
         self._unreported: Callable[[], StepFinished] | None = None
@@ -64,10 +64,10 @@ class Loop:
 
         Args:
             text: The request; None means the task's own text, after the conversation that it is part of.
-            besides: What the model is told besides its instructions.
+            besides: Text in addition to the instructions.
 
         Raises:
-            ModelStopped: If it comes to none by itself.
+            ModelStopped: If the model does not come to an output.
             ModelError: If no model answers.
         """
         self._besides, self._hears = besides, text is None
@@ -83,12 +83,12 @@ class Loop:
                         self._work.says(self._said.said)
                     return output
         finally:
-            if not self._work.over:  # an answer that was paid for is kept, wherever it is stopped
+            if not self._work.over:  # an answer that was paid for must not be lost if the attempt stops here
                 self._report()
         raise TurnLimit(self._options.turns)
 
     async def _turn(self, turn: int) -> tuple[bool, JsonValue]:
-        """Return whether a turn was the last, with the output."""
+        """Run a turn; return whether it was the last, and the output."""
         answer, key = await self._answer(turn)
         self._said.answered(answer, key)
         if answer.finish == "length":
@@ -104,7 +104,7 @@ class Loop:
         return False, None
 
     async def _hear_earlier(self) -> None:
-        """Begin with the earlier runs of the conversation."""
+        """Add the messages of earlier runs of the conversation."""
         for place, one in enumerate(await self._work.heard()):
             content = one.content
             if one.role == "tool":
@@ -126,7 +126,7 @@ class Loop:
         shorter, is_short, key = await self._keys(name)
         if (recorded := await self._turns.recorded(key)) is not None:
             return recorded, key
-        # Only now: what is said after a crash must not come before answers that were given.
+        # Only now, when no answer is recorded: a message sent after a crash must not come before recorded answers.
         if await self._hear_people(turn):
             shorter, is_short, key = await self._keys(name)
         while True:
@@ -169,7 +169,7 @@ class Loop:
         return None
 
     async def _keys(self, name: str) -> tuple[str, bool, str]:
-        """Return the key of the compaction that the next turn may begin with, whether it was made, and the turn's."""
+        """Return the key of a compaction before the turn, whether it is recorded, and the key of the turn after it."""
         shorter = self._work.key("compact", self._said.digest)
         is_short = await self._compaction.recorded(shorter)
         return shorter, is_short, self._work.key(name, self._said.digest)
@@ -193,16 +193,16 @@ class Loop:
         return self._work.key(name, self._said.digest)
 
     def _told(self) -> tuple[Message, Sequence[ToolSchema]]:
-        """Return what the model is told besides the conversation, as of this moment."""
+        """Return system message and tool schemas, built anew for each turn, because team and tools may change."""
         workers = None if self._calls.workers is None else self._calls.workers.now
         system = Message(role="system", text=system_text(self._work.spec, self._options, workers, self._besides))
         return system, self._calls.schemas()
 
     async def _keep(self, answer: ModelAnswer, step: Callable[[], StepFinished]) -> None:
-        """Journal an answer: before anything is done because of it, or in the same batch with what it asks of others.
+        """Journal an answer before its calls are made, or together with its delegations if it has no other calls.
 
-        A report wakes the engine's loop, and a delegation one turn of the event loop later misses its batch;
-        so the answer is reported when the first of its calls is made.
+        A report wakes the engine's loop at once, so a delegation one iteration later would be in the next batch, which
+        costs another commit. Therefore the answer is reported only when the first delegation is made.
         """
         if all(self._calls.asks_others(call) for call in answer.calls):
             self._unreported = step
@@ -210,7 +210,7 @@ class Loop:
             await self._work.record(step())
 
     def _report(self) -> None:
-        """Report an answer that was not reported yet."""
+        """Report a pending answer."""
         if self._unreported is not None:
             step, self._unreported = self._unreported, None
             self._work.record_soon(step())
@@ -228,7 +228,7 @@ class Loop:
         """Detect a loop.
 
         Raises:
-            Looping: If the same was called with the same results before, and before that.
+            Looping: If the last `SAME` turns had the same calls with the same results.
         """
         values = [outcome.value for outcome in outcomes]
         self._past.append(([(call.name, call.arguments, call.invalid) for call in calls], values))
@@ -237,10 +237,10 @@ class Loop:
             raise Looping([call.name for call in calls])
 
     def _end(self, answer: ModelAnswer) -> tuple[bool, JsonValue]:
-        """Return whether an answer without calls is the end, and the output; else it is asked for once again.
+        """Handle an answer without calls: return whether it is final, and the output; otherwise ask once more.
 
         Raises:
-            ModelStopped: If it cannot be.
+            ModelStopped: If it is unusable for the second time.
         """
         self._report()
         if answer.finish == "refusal":

@@ -31,7 +31,7 @@ class TeamOptions(ModelOptions):
     """Options of a `MultiAgent`."""
 
     team: Annotated[list[MemberName], Field(min_length=1, max_length=100)]
-    """Names of the members that it is made of, in their order."""
+    """Names of its members, in order."""
     mode: Literal["sequential", "parallel"] = "sequential"
     """One after the other, each with the results before it; or all at once."""
 
@@ -40,26 +40,26 @@ class TalkOptions(ModelOptions):
     """Options of a `ConversationAgent`."""
 
     speakers: Annotated[list[MemberName], Field(min_length=2, max_length=100)]
-    """Names of the members who speak, in their order."""
+    """Names of the speaking members, in order."""
     moderator: MemberName | None = None
-    """The member who says who speaks next and when it is over; else its own model does, else they take turns."""
+    """The member that chooses the next speaker and the end; otherwise its own model, otherwise they take turns."""
     end: Annotated[str, Field(min_length=1, max_length=100)] = "END"
     """The word with which a speaker ends the conversation."""
 
 
 class MemberFailed(ModelStopped):
-    """A member of a team that is one agent did not come to a result."""
+    """A member of a `MultiAgent` or `ConversationAgent` failed."""
 
 
 class BadModerator(ModelStopped):
-    """The moderator of a conversation said something else than who speaks next."""
+    """The moderator of a conversation did not name the next speaker."""
 
 
 async def given_to(work: Work, member: str, text: str) -> JsonValue:
-    """Return what a member answers.
+    """Delegate to a member and return its output.
 
     Raises:
-        MemberFailed: If it does not.
+        MemberFailed: If the member fails.
     """
     try:
         (answer,) = await work.ask("delegate", work.key(f"delegate:{member}", text), member, [text])
@@ -76,7 +76,7 @@ Says: TypeAlias = Callable[[str, JsonValue], Awaitable[JsonValue]]
 
 
 async def run_team(work: Work, options: TeamOptions, says: Says | None) -> JsonValue:
-    """Return what the members of a `MultiAgent` come to; in the words of its own model, where it has one."""
+    """Run a `MultiAgent`; if it has a model of its own, that one makes the final answer."""
     request = as_text(await work.value())
     listening, results = _Listening(work), list[TaskInput]()
     if options.mode == "parallel":
@@ -101,7 +101,7 @@ async def _all(work: Work, names: Sequence[str], request: str) -> list[TaskInput
     async def run(place: int, name: str) -> None:
         try:
             found[place] = await given_to(work, name, request)
-        except (MemberFailed, AttemptInterrupted) as error:  # the others come to their ends first
+        except (MemberFailed, AttemptInterrupted) as error:  # raised later: in the group it would cancel the others
             raised.append(error)
 
     async with anyio.create_task_group() as group:
@@ -113,11 +113,11 @@ async def _all(work: Work, names: Sequence[str], request: str) -> list[TaskInput
 
 
 async def run_talk(work: Work, options: TalkOptions, says: Says | None) -> JsonValue:
-    """Let the members of a `ConversationAgent` speak in turn, and return what was said, or its moderator's last words.
+    """Run a `ConversationAgent`, and return the transcript, or the final words of its moderator.
 
     Raises:
-        BadModerator: If the moderator says something else than who speaks next.
-        MemberFailed: If one of them fails.
+        BadModerator: If the moderator does not name the next speaker.
+        MemberFailed: If a member fails.
     """
     talk, listening = _Talk(work, options, says), _Listening(work)
     text = as_text(await work.value())
@@ -142,16 +142,16 @@ async def run_talk(work: Work, options: TalkOptions, says: Says | None) -> JsonV
 
 
 _OVER = "nobody"
-"""Who speaks next when it is over."""
+"""The "next speaker" that ends the conversation."""
 
 
 class _Talk:
-    """How those who speak in turn, and who moderates, are asked.
+    """The questions to speakers and to the moderator.
 
     Args:
         work: The attempt.
         options: Of its agent.
-        says: Lets its own model answer, which moderates where no member does.
+        says: Asks its own model, which moderates if no member does.
     """
 
     def __init__(self, work: Work, options: TalkOptions, says: Says | None) -> None:
@@ -161,11 +161,11 @@ class _Talk:
         self.is_moderated = says is not None or options.moderator is not None
 
     def asked(self, transcript: str, name: str) -> str:
-        """Return what a speaker is asked."""
+        """Return the text for a speaker."""
         return f"{transcript}\n\nYou are {name}. Speak now; say {self._options.end} where it is all said."
 
     def was_next(self, transcript: str, *, name: str | None, over: bool = False) -> bool:
-        """Tell whether an earlier attempt went on from a transcript: by a speaker; None is by who moderates."""
+        """Return whether an earlier attempt continued a transcript: with a speaker, or (None) with the moderator."""
         if name is not None:
             return _was_asked(self._work, name, self.asked(transcript, name))
         question = self._question(transcript, over=over)[0]
@@ -202,18 +202,18 @@ class _Talk:
 
 
 class _Listening:
-    """What people say to a team that is one agent: it is heard before the next member is asked, or its own model."""
+    """Messages of people to a composed agent: taken before the next member or its own model is asked."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
         self._turn = 0
 
     async def added_to(self, text: str, was_given: Callable[[str], bool]) -> str:
-        """Return a text with what people have said since the last turn.
+        """Return a text with the messages since the last turn.
 
         Args:
-            text: What the next one is told.
-            was_given: Whether an earlier attempt has told it without: what is said after a crash comes later.
+            text: The text for the next member.
+            was_given: Whether an earlier attempt has sent this text; then messages sent after a crash come later.
         """
         self._turn += 1
         if not self._work.is_recorded(steers_key(self._turn)) and was_given(text):
@@ -223,12 +223,12 @@ class _Listening:
 
 
 def _was_asked(work: Work, member: str, text: str, *, results: Sequence[TaskInput] = ()) -> bool:
-    """Tell whether an earlier attempt has asked a member, with results before it."""
+    """Return whether an earlier attempt has asked a member the same, with the same results before it."""
     return work.was_asked(work.next_key(f"delegate:{member}", in_context(text, [*results])))
 
 
 def _was_said(work: Work, text: str) -> bool:
-    """Tell whether the agent's own model has answered a text."""
+    """Return whether the agent's own model has answered a text in an earlier attempt."""
     said = Conversation()
     said.begin(text)
     return work.is_recorded(work.next_key("turn:1", said.digest))

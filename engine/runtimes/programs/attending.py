@@ -1,7 +1,7 @@
-"""One program at work on an attempt: attended until it has exited, stopped when the attempt is, and what its exit says.
+"""Attends the program of an attempt until it has exited, stops it with the attempt, and interprets its exit.
 
-Stopped at its next step (cancel) it is asked three times, each time more firmly; stopped now (abort, time limit, end of
-the engine) it has a fifth of a second to clean up. All waits are on the engine's clock.
+At `cancel` it gets three escalating signals; at a stop now (abort, time limit, end of the engine) it has 0.2 s to clean
+up. All waits are on the engine's clock.
 """
 
 import json
@@ -23,7 +23,7 @@ Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_000
-"""How much of its standard error is kept, to say why it failed."""
+"""Bytes of standard error that are kept, for the error message."""
 ASKED = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 """Escalation of signals with the wait after each, in seconds; less in sum than the grace period of 5 s."""
 CLEANS_UP_S = 0.2
@@ -35,17 +35,17 @@ SHOWN_EVERY_S = 2.0
 
 
 class ProgramFailed(EngineError):
-    """A program said by its exit status that it has failed."""
+    """A program exited with a status other than 0."""
 
 
 class Attended:
-    """A program while it runs.
+    """A running program of an attempt.
 
     Args:
         work: The attempt.
-        program: What was started for it.
-        name: What it is called in errors.
-        threads: For looking at what it uses.
+        program: Its program.
+        name: Name of the program for errors.
+        threads: Threads for reading its resource usage.
     """
 
     def __init__(self, work: Work, program: Program, name: str, threads: Threads) -> None:
@@ -59,9 +59,9 @@ class Attended:
         self.bytes_read = 0
         """Bytes of output read so far; updated by the reader."""
         self.is_stopped = False
-        """It was asked to stop; what it made by then is partial."""
+        """It was asked to stop, so its output is partial."""
         self._is_finished = False
-        """It has delivered its result; from here on a signal that ends it was sent by us."""
+        """It has delivered its result; if it is still running then, we end it, and the signal is no failure."""
 
     async def attend(
         self,
@@ -70,17 +70,17 @@ class Attended:
         *,
         before: Talk,
     ) -> None:
-        """Return once it has exited well, and all that it wrote is read.
+        """Wait until it has exited successfully and all its output is read.
 
         Args:
             read: Reads its standard output to the end; an error of it stops the program, and is raised here.
             say: Writes to its standard input.
-            before: Awaited before it gets a signal where the attempt is asked to stop.
+            before: Awaited before the first signal if the attempt is asked to stop.
 
         Raises:
             ProgramFailed: If its exit status is not 0.
-            ProcessDied: If a signal ended it that was not ours.
-            AttemptInterrupted: If it was stopped because the attempt is.
+            ProcessDied: If a signal ended it that we have not sent.
+            AttemptInterrupted: If it was stopped with the attempt.
         """
         program = self._program
         try:
@@ -164,7 +164,7 @@ class Attended:
             used = await self._threads.run(partial(footprint, pid))
             said = {} if used is None else asdict(used)
             self._work.show("process", json.dumps({"pid": pid, **said}))
-            await anyio.sleep(SHOWN_EVERY_S)  # of the computer's time: so fast does it compute
+            await anyio.sleep(SHOWN_EVERY_S)  # real time, not the engine's clock: resource usage is real as well
 
     async def _drain(self) -> None:
         """Wait until both pipes have been read to the end, or were silent for a while."""
@@ -178,7 +178,7 @@ class Attended:
 
 
 def signal_name(number: int) -> str:
-    """Return what a signal is called."""
+    """Return the name of a signal."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -1,7 +1,7 @@
-"""Runtime `process`: an agent that is a program.
+"""Runtime `process`: agents that are programs.
 
-It gets the task on standard input or as its last argument; what it writes is the output, and its exit status the
-outcome. asyncio starts it and reads its pipes: a thread for each pipe would cost more and stop no sooner.
+The task is passed on standard input or as the last argument; standard output is the output, and the exit status the
+outcome. asyncio reads the pipes: a thread for each pipe would cost more and stop no sooner.
 See docs/reference/programs.md.
 """
 
@@ -29,22 +29,22 @@ from engine.runtimes.work import Work
 
 
 class OutputTooLong(EngineError):
-    """A program wrote more than its agent may."""
+    """A program wrote more than `output_bytes`."""
 
     retryable = False
 
 
 def process_runtime(spec: AgentSpec, code: Code) -> Runtime:
-    """Make the runtime of a spec whose options name a program.
+    """Create the runtime of a spec whose options name a program.
 
     Raises:
-        Unusable: If the options are not right; the message names the place.
+        Unusable: If the options are invalid; the message names the place.
     """
     return ProcessRuntime(spec, code, options_of(spec, ProcessOptions))
 
 
 class ProcessRuntime:
-    """Run a program for each attempt."""
+    """Runs a program for each attempt."""
 
     def __init__(self, spec: AgentSpec, code: Code, options: ProcessOptions) -> None:
         self._code = code
@@ -53,11 +53,11 @@ class ProcessRuntime:
         self._name = Path(options.argv[0]).name
 
     async def check(self) -> None:
-        """Look whether the program may be executed, and is there."""
+        """Check that the program is trusted and exists."""
         await looked_up(self._code, self._options, self._reference, self._code.folder)
 
     async def execute(self, work: Work) -> JsonValue:
-        """Run the program; one that must not run twice as a tool that is called once."""
+        """Run the program; with `once`, like a tool that is not idempotent."""
         return await (once(work, self._name, partial(self._run, work)) if self._options.once else self._run(work))
 
     async def _run(self, work: Work) -> JsonValue:
@@ -69,7 +69,7 @@ class ProcessRuntime:
         return place.with_note(output)
 
     async def _written(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
-        """Return what the program writes."""
+        """Run a program with plain text output, and return the output."""
         options, text = self._options, as_text(await work.value())
         argv = [*options.argv, text] if options.input == "argument" else options.argv
         said = text.encode(errors="replace") if options.input == "stdin" else b""
@@ -80,7 +80,7 @@ class ProcessRuntime:
         return talk.output
 
     async def _spoken(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
-        """Return what the program says that its output is."""
+        """Run a program with the JSON Lines protocol, and return its result."""
         options = self._options
         program = await self._code.programs.start(options.argv, env=env, cwd=cwd, line_bytes=options.output_bytes)
         attended = Attended(work, program, self._name, self._code.threads)
@@ -99,7 +99,7 @@ async def _feed(program: Program, said: bytes) -> None:
 
 
 class _Text:
-    """What a program writes, as text."""
+    """The text output of a program."""
 
     def __init__(self, work: Work, program: Program, attended: Attended, most_bytes: int) -> None:
         self._work = work
@@ -110,14 +110,14 @@ class _Text:
 
     @property
     def output(self) -> str:
-        """All of it, without the line ends at its end."""
+        """The whole output, without trailing line ends."""
         return "".join(self._parts).rstrip("\r\n")
 
     async def read(self) -> None:
-        """Read and show it as it comes.
+        """Read and show the output as it comes.
 
         Raises:
-            OutputTooLong: If there is more than there may be.
+            OutputTooLong: If it exceeds the limit.
         """
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while chunk := await self._program.stdout.read(CHUNK_BYTES):

@@ -1,4 +1,4 @@
-"""Checks before a program is started: it is trusted, it exists, and its variables are set."""
+"""Checks before a program is started: trust, existence, environment variables."""
 
 from functools import partial
 from pathlib import Path
@@ -10,16 +10,16 @@ from engine.runtimes.programs.worktree import repository_of
 
 
 async def looked_up(code: Code, options: ProgramOptions, reference: str, folder: Path) -> tuple[dict[str, str], Path]:
-    """Return the environment and the folder of a program, which may be executed and is there.
+    """Check a program, and return its environment and working folder.
 
     Args:
-        code: Where trust is asked for.
-        options: What the program is started with.
-        reference: What of it has to be trusted.
-        folder: What its `cwd` is in.
+        code: Decides on trust.
+        options: Options of the program.
+        reference: Its reference, which has to be trusted.
+        folder: Folder to which its `cwd` is relative.
 
     Raises:
-        Unusable: If it may not be executed, or is not there; one line.
+        Unusable: If it is not trusted or does not exist; one line.
     """
     await code.locate(reference)
     env, cwd = environment(options.env), folder / options.cwd

@@ -1,4 +1,4 @@
-"""Programs that an agent has us run: each allowed by a person, in the agent's folder, and ended with its session."""
+"""Terminals: programs that an ACP agent asks us to run, each permitted by a person, ended with the session."""
 
 import itertools
 from asyncio import StreamReader
@@ -14,17 +14,17 @@ from engine.runtimes.programs.attending import CHUNK_BYTES, signal_name
 from engine.runtimes.programs.watched import Program, Watched
 
 MOST_BYTES = 1_000_000
-"""How much output of one is kept, from its end, where the agent does not say less."""
+"""Limit on kept output, from the end; the agent may ask for less."""
 MOST_TERMINALS = 20
 
 
 class NoTerminal(EngineError):
-    """A terminal is not there, or there are too many."""
+    """A terminal does not exist, or there are too many."""
 
 
 @dataclass(slots=True)
 class Terminal:
-    """One program."""
+    """One terminal."""
 
     program: Program
     most_bytes: int
@@ -34,7 +34,7 @@ class Terminal:
     drained: anyio.Event = field(default_factory=anyio.Event)
 
     def add(self, chunk: bytes) -> None:
-        """Keep more output, and forget what is too much at its beginning."""
+        """Append output, dropping the beginning beyond the limit."""
         whole = self.output + chunk
         self.truncated = self.truncated or len(whole) > self.most_bytes
         self.output = whole[-self.most_bytes :] if self.most_bytes else b""
@@ -53,8 +53,8 @@ class Terminals:
 
     Args:
         programs: Starts them.
-        env: What they get besides what the agent says.
-        group: Reads what they write.
+        env: Environment variables, to which the agent's are added.
+        group: Task group for reading their output.
     """
 
     def __init__(self, programs: Watched, env: Mapping[str, str], group: TaskGroup) -> None:
@@ -67,7 +67,7 @@ class Terminals:
     async def create(
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most_bytes: int | None
     ) -> str:  # fmt: skip
-        """Start a program, and return what it is called.
+        """Start a program, and return the name of its terminal.
 
         Raises:
             NoTerminal: If there are too many.
@@ -95,7 +95,7 @@ class Terminals:
         return self._terminals[name]
 
     async def exited(self, name: str) -> tuple[int | None, str | None]:
-        """Return how a program has exited, once it has and what it wrote is read."""
+        """Wait until a program has exited and its output is read; return its exit status."""
         terminal = self.at(name)
         await terminal.program.exited.wait()
         with anyio.move_on_after(1.0):  # a process that left the group may hold its pipes

@@ -1,14 +1,13 @@
-"""Child programs that never outlive the engine: those that agents are, and servers of tools.
+"""Child programs that never outlive the engine: agents that are programs, and servers of tools.
 
-Rule: every program of others that the engine starts is started here. It leads a session and a process group of its
-own, and the group is killed when the program ends, when its user lets go of it, and when the engine dies in whichever
-way. For the last there is one watcher for all programs of an engine: a shell of 0.3 MB that reads which groups there
-are from a pipe and kills them at the end of it, which the system brings about when the engine is gone. A program waits
-for a line before it begins, and the line is sent after the watcher was told, so that none begins unwatched (1 ms).
-What leaves its session (`setsid`) escapes. See docs/reference/programs.md.
+Every external program is started here, in a session and process group of its own. The group is killed when the program
+ends, when its user releases it, and when the engine dies. For the last case one watcher serves all programs: a shell
+(0.3 MB) that reads the groups from a pipe, and kills them at its end, which the system signals when the engine is gone.
+A program waits for a line before it begins, sent after the watcher knows its group, so none runs unwatched (1 ms). A
+program that leaves its session (`setsid`) escapes. See docs/reference/programs.md.
 
-The exit is taken from the protocol, not from `Process.wait`: before Python 3.12.5 that also waits for every process
-that holds the pipes.
+Exits are taken from the protocol, not from `Process.wait`, which before Python 3.12.5 also waits for every process that
+holds the pipes.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ from engine.errors import EngineError
 GONE_S = 5.0
 """How long to wait for a killed program to exit."""
 LINE_BYTES = 1_000_000
-"""How much of a line, or of what is not read yet, is kept in memory by default."""
+"""Default limit on a line, and on unread output in memory."""
 
 GATE = 'read -r _ && exec "$@"'
 """Waits for a line on standard input, then becomes the program; without a line, the engine is gone."""
@@ -54,15 +53,15 @@ class NotStarted(EngineError):
 
 
 class Program:
-    """A program at work."""
+    """A running program."""
 
     def __init__(self, spawned: "_Spawned") -> None:
         protocol = spawned.protocol
         self._transport = spawned.transport
         self.exited = protocol.exited
-        """Set once it has exited, and its group is killed; what is in its pipes can still be read."""
+        """Set once it has exited and its group is killed; its pipes can still be read."""
         self.pid = self._transport.get_pid()
-        """Its process, and its group."""
+        """Id of its process and of its group."""
         assert protocol.stdout is not None
         assert protocol.stderr is not None
         self.stdin = spawned.stdin
@@ -109,16 +108,16 @@ class Watched:
     async def start(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, line_bytes: int = LINE_BYTES
     ) -> Program:
-        """Start a program, with pipes for its standard input, output and error.
+        """Start a program with pipes for standard input, output and error.
 
         Args:
-            argv: The program, looked for in PATH of `env`, and its arguments; no shell reads them.
-            env: All that its environment holds.
-            cwd: Where it works.
+            argv: The program, searched in PATH of `env`, and its arguments, which no shell interprets.
+            env: Its whole environment.
+            cwd: Its working folder.
             line_bytes: Longest line that `readline` of its streams returns.
 
         Raises:
-            NotStarted: If it cannot be.
+            NotStarted: If it cannot be started.
         """
         with anyio.CancelScope(shield=True):  # a half-started program would be orphaned
             async with self._starting:
@@ -129,7 +128,7 @@ class Watched:
                 self._programs[program.pid] = program
                 self._tell(f"+ {program.pid}\n")
                 spawned.protocol.on_exit = self._exited
-                if program.exited.is_set():  # killed by another process before it began
+                if program.exited.is_set():  # it exited before `on_exit` was set, so nobody has told the watcher
                     self._exited(program.pid)
         program.stdin.write(b"\n")
         return program
@@ -150,7 +149,7 @@ class Watched:
             self._watcher = None
 
     async def _watch(self) -> None:
-        """Have a watcher; one that was killed is replaced."""
+        """Start the watcher, or replace one that was killed and tell it all running groups."""
         if self._watcher is not None:
             if not self._watcher.protocol.exited.is_set():
                 return
@@ -162,7 +161,7 @@ class Watched:
             self._tell(f"+ {pid}\n")
 
     def _tell(self, line: str) -> None:
-        # A write into a pipe with room is done before it returns, and the pipe outlives us.
+        # A write into a pipe with room completes before it returns, and its data outlives this process.
         if self._watcher is not None and not self._watcher.protocol.exited.is_set():
             self._watcher.stdin.write(line.encode())
 
@@ -181,7 +180,7 @@ class _Protocol(SubprocessStreamProtocol):
         self._pid = transport.get_pid()
 
     def process_exited(self) -> None:
-        # Now, while the number of the group cannot have been given to another one yet.
+        # At once, while the id of the group cannot have been reused.
         _kill(self._pid, signal.SIGKILL)
         super().process_exited()
         self.exited.set()
@@ -207,7 +206,7 @@ class _Spawned:
 
 
 async def _spawned(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, limit: int) -> _Spawned:
-    # Starting blocks the loop until /bin/sh is executed, 1 ms whichever program it is for: that one is found later.
+    # Blocks the loop for 1 ms until /bin/sh is executed, whatever the program: the shell looks that up itself.
     # Before Python 3.12 asyncio gives a socket for standard input, which cannot be opened by its name (/dev/stdin).
     loop = asyncio.get_running_loop()
     read_end, write_end = os.pipe()
