@@ -15,7 +15,7 @@ from engine.core.records import JsonValue
 class Part(BaseModel):
     """A part of a script; unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=False)
+    model_config = ConfigDict(extra="forbid", strict=False, defer_build=True)
 
 
 def _expression(value: str) -> str:

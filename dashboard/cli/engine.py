@@ -19,12 +19,12 @@ from engine.core.commands import LoadTeam, Winner
 from engine.core.records import changed
 from engine.core.state import State
 from engine.folding import folded
-from engine.teamfile import TeamFile, read_team
-from engine.teamfile.code import TeamCode
 from store import Durability
 
 if TYPE_CHECKING:
     from dashboard.cli.engine_process import EngineOptions
+    from engine.teamfile import TeamFile
+    from engine.teamfile.code import TeamCode
 
 
 @click.command("engine")
@@ -89,9 +89,14 @@ def engine(
 
         hand_over(ctx, GRACE_S if grace is None else grace)
         return DONE
-    file = None if team is None else read_team(team)
+    file = code = None
+    if team is not None:
+        from engine.teamfile import read_team  # with pydantic and yaml, which an engine needs for nothing else
+        from engine.teamfile.code import TeamCode
+
+        file = read_team(team)
+        code = TeamCode(file)
     db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
-    code = None if file is None else TeamCode(file)
     if code is not None:
         ensure_trusted(code, allowed=trusting)
     if file is None and ready_fd is None and not standby and not db.exists():
@@ -135,7 +140,7 @@ def _check_options(
 
 
 def _load_of(
-    ctx: click.Context, db: Path, file: TeamFile, code: TeamCode, state: State | None, *, prune: bool, keep: bool,
+    ctx: click.Context, db: Path, file: "TeamFile", code: "TeamCode", state: State | None, *, prune: bool, keep: bool,
     on_conflict: Winner,
 ) -> LoadTeam:  # fmt: skip
     """Return the command that loads the team file; what it changes in a team that exists is confirmed first."""

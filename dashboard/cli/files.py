@@ -18,7 +18,6 @@ from dashboard.cli.trust import allow, trust_list
 from engine.models.providers import key_missing, keys_found
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
-from engine.teamfile.prices import unpriced
 
 TEMPLATES = ("functions", "research", "code-review", "coding-agents")
 """Templates of teams; each is a folder of this package."""
@@ -148,6 +147,8 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         file = read_team(team)
     except TeamFileError as error:
         return _faulty(ctx, team, error)
+    from engine.teamfile.prices import unpriced  # with anyio, which a file with faults does not need
+
     if faults := unpriced(file):
         return _faulty(ctx, team, TeamFileError(team, faults), file)
     code = TeamCode(file)

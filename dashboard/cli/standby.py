@@ -24,6 +24,7 @@ from engine.folding import events_of, folded_from, pages
 from engine.host import Host
 from engine.host.trusting import Trusting
 from engine.references import Origin, resolve
+from engine.runtimes.catalogue import load_all
 from engine.trust import TrustError, TrustList
 from store import Reader, StoreError
 from store.opening import open_store
@@ -128,6 +129,7 @@ class Readiness:
 
 async def rehearse() -> None:
     """Run an engine in memory for a moment, so that all modules are loaded before it has to take over."""
+    load_all()
     logging.disable(logging.INFO)
     try:
         async with open_store(":memory:") as store, anyio.create_task_group() as group:

@@ -7,21 +7,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dashboard.cli.database import data_folder
 from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, say
 from dashboard.cli.sending import Sending, state_of
-from dashboard.specfile import SpecFile
 from dashboard.views.amounts import counted
 from engine.core.code import is_imported
 from engine.core.state import State
 from engine.core.transfer.document import references_in
 from engine.folding import folded
-from engine.teamfile import read_team
-from engine.teamfile.code import TeamCode
 from engine.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_trust
+
+if TYPE_CHECKING:
+    from dashboard.specfile import SpecFile
+    from engine.teamfile.code import TeamCode
 
 
 @click.command("trust")
@@ -44,6 +46,9 @@ def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool)
     elif team.suffix == ".db":
         _allow_database(ctx, team)
     else:
+        from engine.teamfile import read_team  # with pydantic: an engine, which trusts what it has, does without it
+        from engine.teamfile.code import TeamCode
+
         file = read_team(team)
         code = TeamCode(file)
         allow(code)
@@ -56,13 +61,13 @@ def trust_list() -> TrustList:
     return TrustList(data_folder() / FILE)
 
 
-def allow(code: TeamCode) -> None:
+def allow(code: "TeamCode") -> None:
     """Put a team file on the list, with the code that it runs now."""
     file, at_ms = code.team, time.time_ns() // 1_000_000
     trust_list().allow(file.path, file.sha256, references=file.references, at_ms=at_ms, files=code.files)
 
 
-def ensure_trusted(code: TeamCode, *, allowed: bool) -> None:
+def ensure_trusted(code: "TeamCode", *, allowed: bool) -> None:
     """Return once a team file may run its code: `--trust` allowed it, it is on the list, or the person says so.
 
     Raises:
@@ -82,7 +87,7 @@ def ensure_trusted(code: TeamCode, *, allowed: bool) -> None:
         _ask(code, error.changed)
 
 
-def _ask(code: TeamCode, changed: list[str]) -> None:
+def _ask(code: "TeamCode", changed: list[str]) -> None:
     file = code.team
     why = f"has changed since you trusted it ({', '.join(changed)})" if changed else "is new here"
     what = "runs this code" if all(map(is_imported, file.references)) else "runs or reaches this"
@@ -132,7 +137,7 @@ def _counted(references: list[str], files: list[str]) -> str:
     return "; ".join([*functions, *(others if outside else [])])
 
 
-def ensure_granted(sending: Sending, file: SpecFile, *, trust: bool) -> None:
+def ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
     """Return once all the code that a file names is allowed; else exit 3."""
     allow_code(file.references, state_of(sending), db=sending.path, path=file.path, sha256=file.sha256, trust=trust)
 

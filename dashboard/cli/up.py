@@ -6,13 +6,12 @@ What an edited file would change is shown before it is done, with who is no long
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from msgspec import to_builtins
 
 from dashboard.cli.database import team_database, team_fields
-from dashboard.cli.files import check_code
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Settings, emit, fail, is_interactive, say
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
 from dashboard.cli.sending import perform
@@ -28,11 +27,13 @@ from engine.core.records import changed
 from engine.core.state import State
 from engine.core.team_plan import Change, sentence
 from engine.folding import folded
-from engine.teamfile import TeamFile, read_team
-from engine.teamfile.code import TeamCode
 from engine.trust import UntrustedFile
 from engine.version import program_build
 from store import MissingFile, NotOurFile
+
+if TYPE_CHECKING:
+    from engine.teamfile import TeamFile
+    from engine.teamfile.code import TeamCode
 
 LOADED_WITHIN_S = 60.0
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,6 +105,9 @@ def up(
     shown and asked about first, also where only the code that it runs was edited: that is a new generation of its
     agents, in a fresh engine process that the one at work hands over to.
     """
+    from engine.teamfile import read_team  # with pydantic: the engine, which shares the functions below, does without
+    from engine.teamfile.code import TeamCode
+
     file = read_team(team)
     db = team_database(ctx, file)
     code = TeamCode(file)
@@ -117,6 +121,8 @@ def up(
         return DONE
     _ensure_trusted(ctx, db, code, plan, allowed=trusting)
     if not known:
+        from dashboard.cli.files import check_code
+
         check_code(file)
         command = confirmed(ctx, db, command, plan, prune=prune, keep=keep)
     launched = launch(db, command, code.digests)
@@ -129,7 +135,7 @@ def up(
     return open_dashboard(db, debug=settings.debug)
 
 
-def _ensure_trusted(ctx: click.Context, db: Path, code: TeamCode, plan: list[Change], *, allowed: bool) -> None:
+def _ensure_trusted(ctx: click.Context, db: Path, code: "TeamCode", plan: list[Change], *, allowed: bool) -> None:
     """Return once the file may run its code; if that code changed, first list the agents that get a new generation."""
     try:
         ensure_trusted(code, allowed=allowed)
@@ -215,7 +221,7 @@ def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> N
         fail("other_team", f"{db} holds the team of another file, {state.team.path}", hint)
 
 
-def _said(file: TeamFile, launched: Launched) -> list[str]:
+def _said(file: "TeamFile", launched: Launched) -> list[str]:
     """Return what happened, how to look, and how to stop."""
     what = "is up" if launched.started else "was up already"
     lines = [f"{file.name} {what}: engine {launched.pid} on {launched.db}"]

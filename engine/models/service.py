@@ -13,7 +13,6 @@ from engine.models.link import CallFailed, Link
 from engine.models.providers import Provider, provider_named
 from engine.models.rate_limits import RateLimits, Turn
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
-from engine.models.scripted import answer, scripted_usage
 
 FIRST_TOKENS = 256
 """How many tokens the first answer of a model is expected to have."""
@@ -46,6 +45,8 @@ class ModelService:
             ModelError: If there is no whole answer.
         """
         if request.model.replies:
+            from engine.models.scripted import answer  # with pydantic, 60 ms that models of providers do not need
+
             return await answer(request, on_chunk, sleep)
         try:
             await self._may_be_reached(request)
@@ -81,6 +82,8 @@ class ModelService:
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
         """Return about what a request costs; with `characters_out` one whose answer was cut off there."""
         if request.model.replies and characters_out is None:
+            from engine.models.scripted import scripted_usage
+
             return scripted_usage(request)
         tokens_out = self._expected(request) if characters_out is None else tokens_of(characters_out)
         return usage_at(self._price(request.model), tokens_in=tokens_in(request), tokens_out=tokens_out)

@@ -1,30 +1,39 @@
-"""The table of runtimes by agent type."""
+"""The table of runtimes by agent type; each is imported when its first agent is made."""
 
 import difflib
 from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from engine.core.spec import MODEL_TYPES
 from engine.errors import UnknownRuntime
-from engine.runtimes.base import Factory
-from engine.runtimes.function import function_runtime
-from engine.runtimes.model.runtime import model_runtime
-from engine.runtimes.programs.acp import acp_runtime
-from engine.runtimes.programs.process import process_runtime
-from engine.runtimes.scripted import scripted_runtime
+
+if TYPE_CHECKING:
+    from engine.core.spec import AgentSpec
+    from engine.runtimes.base import Factory, Runtime
+    from engine.runtimes.code import Code
+
+_BUILT_IN = {
+    "function": "engine.runtimes.function:function_runtime",
+    "scripted": "engine.runtimes.scripted:scripted_runtime",
+    "process": "engine.runtimes.programs.process:process_runtime",
+    "acp": "engine.runtimes.programs.acp:acp_runtime",
+    **dict.fromkeys(MODEL_TYPES, "engine.runtimes.model.runtime:model_runtime"),
+}
 
 
-def built_in() -> dict[str, Factory]:
+def built_in() -> "dict[str, Factory]":
     """Return a new table of the runtimes that come with the engine; add your own to it."""
-    return {
-        "function": function_runtime,
-        "scripted": scripted_runtime,
-        "process": process_runtime,
-        "acp": acp_runtime,
-        **dict.fromkeys(MODEL_TYPES, model_runtime),
-    }
+    return {agent_type: _made_by(address) for agent_type, address in _BUILT_IN.items()}
 
 
-def factory_for(agent_type: str, runtimes: Mapping[str, Factory]) -> Factory:
+def load_all() -> None:
+    """Import every runtime now, so that the first agent of a kind is made as fast as those after it."""
+    for address in _BUILT_IN.values():
+        import_module(address.partition(":")[0])
+
+
+def factory_for(agent_type: str, runtimes: "Mapping[str, Factory]") -> "Factory":
     """Return the factory of a runtime type.
 
     Raises:
@@ -34,3 +43,13 @@ def factory_for(agent_type: str, runtimes: Mapping[str, Factory]) -> Factory:
         near = difflib.get_close_matches(agent_type, runtimes, n=2)
         raise UnknownRuntime(agent_type, near, sorted(runtimes))
     return runtimes[agent_type]
+
+
+def _made_by(address: str) -> "Factory":
+    module, _, name = address.partition(":")
+
+    def make(spec: "AgentSpec", code: "Code") -> "Runtime":
+        factory: Factory = getattr(import_module(module), name)
+        return factory(spec, code)
+
+    return make

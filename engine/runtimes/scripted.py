@@ -25,10 +25,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from decimal import Decimal
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
@@ -36,78 +35,14 @@ from engine.errors import EngineError, Unusable
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
+from engine.runtimes.script import Rule, Script, ScriptedStep, Spending
 from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
-from engine.scripts import Expression, Part, filled
-
-Delay = Annotated[float, Field(ge=0, le=86_400)]
+from engine.scripts import filled
 
 
 class ScriptedFailure(EngineError):
     """A script says that the attempt fails."""
-
-
-class Spending(Part):
-    """What something costs."""
-
-    tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
-    tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
-    tokens_cached: Annotated[int, Field(ge=0, le=10**9)] | None = None
-    cost_usd: Annotated[Decimal, Field(ge=0, le=10**6)] | None = None
-
-
-class ScriptedStep(Part):
-    """One step of a rule; journaled, and not done again."""
-
-    name: str
-    delay_s: Delay = 0.0
-    spend: Spending | None = None
-    output: JsonValue = None
-
-
-class ScriptedDelegation(Part):
-    """One piece of work for another member."""
-
-    to: str
-    text: JsonValue = "{text}"
-    or_output: JsonValue = None
-    """The answer in place of a failure; without it the attempt fails with the delegation."""
-
-
-class ScriptedMap(Part):
-    """The same work on several items."""
-
-    to: str
-    items: list[JsonValue]
-    return_failures: bool = False
-
-
-class Rule(Part):
-    """What to do with the texts that it matches."""
-
-    match: Expression | None = None
-    times: Annotated[int, Field(ge=1)] | None = None
-    delay_s: Delay | tuple[Delay, Delay] = 0.0
-    spend: Spending | None = None
-    """What the rule costs, besides its steps."""
-    emit: list[str] = Field(default_factory=list)
-    emit_every_s: Delay = 0.0
-    """Pause between two pieces of `emit`."""
-    progress: Annotated[int, Field(ge=0, le=10_000)] = 0
-    """How many steps of progress the delay is shown in."""
-    steps: list[ScriptedStep] = Field(default_factory=list)
-    delegate: ScriptedDelegation | None = None
-    map: ScriptedMap | None = None
-    fail: str | None = None
-    fail_rate: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of the attempts that `fail` is for; which ones follows from the task's id and attempt."""
-    output: JsonValue = "{agent}: {text}"
-
-
-class Script(Part):
-    """The options of a scripted agent."""
-
-    script: list[Rule] = Field(default_factory=list)
 
 
 def scripted_runtime(spec: AgentSpec, code: Code) -> Runtime:

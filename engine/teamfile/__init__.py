@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from engine.core.commands import LoadTeam
 from engine.core.strategies import STRATEGIES
+from engine.runtimes.catalogue import built_in
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
 from engine.teamfile.faults import problems_of, right_part
@@ -175,8 +176,6 @@ def known_strategies() -> list[str]:
 
 def known_runtimes() -> list[str]:
     """Return what may stand at `type`."""
-    from engine.runtimes.catalogue import built_in  # with anyio, 60 ms that the schema does not need
-
     return list(built_in())
 
 

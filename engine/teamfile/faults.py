@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from engine.models.scripted import ScriptedCall
-from engine.runtimes.scripted import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
+from engine.runtimes.script import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
 from engine.teamfile.document import Document, Loc, Problem, or_nearest, printable, value_shown
 from engine.teamfile.policies import (
     BLOCKS,

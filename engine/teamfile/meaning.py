@@ -22,7 +22,7 @@ from engine.models.scripted import Reply
 from engine.runtimes.model.kinds import options_class
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
-from engine.runtimes.scripted import Script
+from engine.runtimes.script import Script
 from engine.teamfile.document import Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.policies import Policy, policy_of

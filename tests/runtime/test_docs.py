@@ -16,7 +16,7 @@ from engine.core.policies.records import FailurePolicy
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
 from engine.runtimes.context import BlockingContext, Context
-from engine.runtimes.model.teams import TalkOptions, TeamOptions
+from engine.runtimes.model.options import TalkOptions, TeamOptions
 from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
 from engine.teamfile.document import read_document

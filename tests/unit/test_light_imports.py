@@ -57,6 +57,30 @@ def test_commands_that_read_no_team_file_and_fork_nothing_load_neither_their_rea
     assert loaded_by(program, {"engine.host", "engine.teamfile", "pydantic"}) == []
 
 
+def test_a_team_file_is_read_without_the_event_loop(tmp_path: Path) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text(
+        "version: 1\nsupervisor: {name: s}\nagents: [{name: a, script: [{output: x}]}, {name: b, model: m}]\n"
+    )
+    program = f"from engine.teamfile import read_team; read_team({str(file)!r}).load_command()"
+
+    assert loaded_by(program, {"anyio", "asyncio"}) == []
+
+
+def test_an_engine_loads_no_reader_of_team_files_and_no_runtime_before_an_agent_needs_it() -> None:
+    program = "import dashboard.cli.engine, dashboard.cli.engine_process"
+    heavy = {"engine.runtimes.model.runtime", "engine.runtimes.scripted", "engine.teamfile", "pydantic", "yaml"}
+
+    assert loaded_by(program, heavy) == []
+
+
+def test_a_standby_has_every_runtime_before_it_takes_over() -> None:
+    program = "import anyio; from dashboard.cli.standby import rehearse; anyio.run(rehearse)"
+    runtimes = {f"engine.runtimes.{name}" for name in ("function", "scripted", "model.runtime", "programs.acp")}
+
+    assert loaded_by(program, runtimes) == sorted(runtimes)
+
+
 def test_heavy_libraries_are_imported_in_one_file_each_and_inside_a_function() -> None:
     files = defaultdict(set)
     at_import_time = []

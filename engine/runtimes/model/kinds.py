@@ -4,8 +4,7 @@ from pydantic import ValidationError
 
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
-from engine.runtimes.model.options import ModelOptions, beyond_simple
-from engine.runtimes.model.teams import TalkOptions, TeamOptions
+from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, beyond_simple
 
 _OF_TYPES: dict[str, type[ModelOptions]] = {"MultiAgent": TeamOptions, "ConversationAgent": TalkOptions}
 

@@ -1,6 +1,6 @@
 """What `options` of a model agent may say, and what its type allows; refused in one line that names the place."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -20,12 +20,13 @@ TOOL_NAMES = (
 )
 """Tools of the engine's own, which `tool_names` may give other names."""
 ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+MemberName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class ModelOptions(BaseModel):
     """Options of every agent that a model plays."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1, le=10**7)] | None = None
     """Longest answer, in tokens."""
@@ -62,6 +63,26 @@ class ModelOptions(BaseModel):
         """Parameters of each request to the provider."""
         named: dict[str, JsonValue] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {**{name: value for name, value in named.items() if value is not None}, **self.params}
+
+
+class TeamOptions(ModelOptions):
+    """Options of a `MultiAgent`."""
+
+    team: Annotated[list[MemberName], Field(min_length=1, max_length=100)]
+    """Names of its members, in order."""
+    mode: Literal["sequential", "parallel"] = "sequential"
+    """One after the other, each with the results before it; or all at once."""
+
+
+class TalkOptions(ModelOptions):
+    """Options of a `ConversationAgent`."""
+
+    speakers: Annotated[list[MemberName], Field(min_length=2, max_length=100)]
+    """Names of the speaking members, in order."""
+    moderator: MemberName | None = None
+    """The member that chooses the next speaker and the end; otherwise its own model, otherwise they take turns."""
+    end: Annotated[str, Field(min_length=1, max_length=100)] = "END"
+    """The word with which a speaker ends the conversation."""
 
 
 def beyond_simple(spec: AgentSpec) -> str | None:

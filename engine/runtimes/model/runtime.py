@@ -18,11 +18,11 @@ from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import Loop
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recalled, remembered
-from engine.runtimes.model.options import ModelOptions, uses_tools
+from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, uses_tools
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.planning import CreatePlan
-from engine.runtimes.model.teams import Says, TalkOptions, TeamOptions, run_talk, run_team
+from engine.runtimes.model.teams import Says, run_talk, run_team
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.task import as_text
 from engine.runtimes.toolbox.kit import Kit

@@ -8,43 +8,20 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Annotated, Literal, TypeAlias
+from typing import TypeAlias
 
 import anyio
-from pydantic import Field
 
 from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.joins import Result, concat
 from engine.runtimes.model.conversation import Conversation
 from engine.runtimes.model.errors import ModelStopped
-from engine.runtimes.model.options import ModelOptions
+from engine.runtimes.model.options import TalkOptions, TeamOptions
 from engine.runtimes.model.output import Unfit, fitting
 from engine.runtimes.people import steers_key
 from engine.runtimes.task import TaskInput, as_text, in_context
 from engine.runtimes.work import Work
-
-MemberName = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class TeamOptions(ModelOptions):
-    """Options of a `MultiAgent`."""
-
-    team: Annotated[list[MemberName], Field(min_length=1, max_length=100)]
-    """Names of its members, in order."""
-    mode: Literal["sequential", "parallel"] = "sequential"
-    """One after the other, each with the results before it; or all at once."""
-
-
-class TalkOptions(ModelOptions):
-    """Options of a `ConversationAgent`."""
-
-    speakers: Annotated[list[MemberName], Field(min_length=2, max_length=100)]
-    """Names of the speaking members, in order."""
-    moderator: MemberName | None = None
-    """The member that chooses the next speaker and the end; otherwise its own model, otherwise they take turns."""
-    end: Annotated[str, Field(min_length=1, max_length=100)] = "END"
-    """The word with which a speaker ends the conversation."""
 
 
 class MemberFailed(ModelStopped):

@@ -18,7 +18,7 @@ O = TypeVar("O", bound="ProgramOptions")  # noqa: E741 - the one type variable h
 class ProgramOptions(BaseModel):
     """What every program is started with."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     argv: Annotated[list[Word], Field(min_length=1, max_length=200)]
     """The program and its arguments; never a shell."""
