@@ -1,5 +1,17 @@
 """Fixtures of the pilot tests."""
 
+from collections.abc import Iterator
+
+import pytest
+
 from tests.pilot.engines import engine
+from tests.pilot.styles import share_parsed_styles
 
 __all__ = ["engine"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _styles_are_parsed_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        share_parsed_styles(patch)
+        yield

@@ -6,6 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.pilot.styles import share_parsed_styles
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _styles_are_parsed_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        share_parsed_styles(patch)
+        yield
+
 
 @pytest.fixture(autouse=True)
 def _fixed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
