@@ -26,7 +26,7 @@ from dashboard.frame.table_screen import TableScreen
 from dashboard.guide import Guide
 from dashboard.habits import Habits
 from dashboard.navigation import visit
-from dashboard.palette import Everything
+from dashboard.palette import Everything, Palette
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
@@ -288,6 +288,10 @@ class QuarterdeckApp(Touring):
     def _team_name(self) -> str:
         roots = self.feed.state.roots
         return roots[0].name if roots else self.path.stem
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def action_interrupt(self) -> None:
         """Say how to quit; quit when it is pressed again."""

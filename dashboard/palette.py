@@ -5,11 +5,14 @@ from functools import partial
 from typing import NamedTuple
 
 from rich.text import Text
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.app import ComposeResult
+from textual.command import CommandInput, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.strip import Strip
 
 from dashboard.actions import ACTIONS, key_of
 from dashboard.actions.action import Acting, Spoken
 from dashboard.clean import clean
+from dashboard.widgets.typing import tame
 
 SHOWN = 60
 """Rows before anything is typed."""
@@ -52,3 +55,21 @@ class Everything(Provider):
             yield _Way(f"agent {clean(agent.name)}", "open it", partial(deck.open, "agent", agent.id))
         for run in state.runs.values():
             yield _Way(f"run {clean(run.id)} {clean(run.title)[:60]}", "open it", partial(deck.open, "run", run.id))
+
+
+class _Line(CommandInput):
+    """Draws what was pasted into it as nothing but text, as `widgets.typing.TextLine` does."""
+
+    def render_line(self, y: int) -> Strip:
+        return tame(super().render_line(y))
+
+
+class Palette(CommandPalette):
+    """Textual's palette with a line of our own."""
+
+    def compose(self) -> ComposeResult:
+        for widget in super().compose():
+            if isinstance(widget, CommandInput):
+                yield _Line(placeholder=widget.placeholder, select_on_focus=False)
+            else:
+                yield widget

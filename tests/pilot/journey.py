@@ -6,7 +6,7 @@ from functools import partial
 
 from textual.events import Paste
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from dashboard.actions import ACTIONS
 from dashboard.app import QuarterdeckApp
@@ -17,6 +17,12 @@ from tests.patience import PATIENCE_S
 
 LEAVES = frozenset({"quit", "engine", "hand-over"})
 """Actions that leave the dashboard, or ask for an engine of this machine."""
+WRITTEN = (
+    ("network", 3, "swap"), ("network", 0, "strategy"), ("tasks", 0, "steer"), ("inbox", 0, "answer"),
+    ("runs", 0, "run"), ("network", 0, "export"), ("network", 0, "import"), ("network", 3, "edit"),
+    ("network", 3, "capability"), ("network", 0, "set"), ("tasks", 0, "deadline"),
+)  # fmt: skip
+"""Where actions are called whose dialogs have lines to write in: place, row, action."""
 NONE = "none\x1b[2J\u202e"
 DEEPEST = 6
 
@@ -131,13 +137,39 @@ class Journey:
             if self.app.screen is not screen:
                 await self.go(place)
 
+    async def pasted(self, text: str) -> None:
+        """Paste a text into every line of every dialog that an action opens, and into the palette."""
+        for place, row, name in WRITTEN:
+            screen = await self.go(place)
+            if isinstance(screen, TableScreen):
+                screen.table.go_to(row)
+            self._do(partial(screen.action_act, name))
+            await self.settle()
+            lines = [one for one in self.app.screen.query("*") if isinstance(one, Input | TextArea) and one.can_focus]
+            assert self.app.screen is not screen, f"{name} on {place} opens nothing: {self.app.message}"
+            self._look(f"dialog of {name}")
+            for line in lines:
+                self._do(line.focus)
+                await self.settle()
+                await self._paste(text)
+                self._look(f"pasted into {name}")
+            await self.back()
+        await self.go(HOME)
+        await self.press("ctrl+p")
+        await self._paste(text)
+        self._look("pasted into the palette")
+        await self.back()
+
+    async def _paste(self, text: str) -> None:
+        self.app.post_message(Paste(text))
+        await self.settle()
+
     async def typed(self, text: str) -> None:
         """Paste a text into each of the lines."""
         await self.go(HOME)
         for key in ("colon", "slash", "n"):
             await self.press(key)
-            self.app.post_message(Paste(text))
-            await self.settle()
+            await self._paste(text)
             self._look(f"pasted after {key}")
             await self.press("enter")
             self._look(f"given after {key}")

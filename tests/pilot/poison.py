@@ -14,7 +14,7 @@ from engine.core.fold import fold
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from tests.pilot.scene import audit
-from tests.pilot.talking import talking
+from tests.pilot.talking import asking
 from tests.pilot.trouble import trouble
 from tests.world import World
 
@@ -47,7 +47,7 @@ def hostile(place: int) -> str:
 
 def worlds() -> dict[str, Callable[[], tuple[World, dict[str, str]]]]:
     """Return the scenes: a team at work, one in trouble, and one of models that talk."""
-    return {"audit": lambda: (_audit(), {}), "trouble": lambda: (trouble("it said"), {}), "talking": talking}
+    return {"audit": lambda: (_audit(), {}), "trouble": lambda: (trouble("it said"), {}), "talking": asking}
 
 
 def _audit() -> World:

@@ -95,6 +95,7 @@ WAYS = {
     "export": ("x",),
     "import": ("i",),
     "help": ("question_mark",),
+    "palette": ("ctrl+p", "s", "c", "o"),
     "command line": ("colon", "c", "a", "n", "c", "e", "l", "space"),
 }
 
