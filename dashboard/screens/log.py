@@ -12,10 +12,13 @@ from dashboard.frame.frame import Frame
 from dashboard.process import log_of
 from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
+from dashboard.views.troubles import troubles
 from dashboard.widgets.pane import Pane
 
 TAIL_BYTES = 200_000
 READ_EVERY_MS = 1_000
+MORE_FROM = 34
+"""Rows of the screen from which on a short log leaves room for what the journal tells."""
 
 
 class LogScreen(Frame):
@@ -29,6 +32,8 @@ class LogScreen(Frame):
         self._lines: Sequence[str] = ()
         self._read_ms = -READ_EVERY_MS
         self._reading = False
+        self._told: list[Cell] = []
+        self._told_ms = 0
 
     def body(self) -> Iterable[Widget]:
         yield Pane(id="body")
@@ -44,9 +49,21 @@ class LogScreen(Frame):
             self.run_worker(partial(self._read, self.deck), thread=True)
         shown = [line for line in self._lines if self.needle.casefold() in line.casefold()]
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
-        pane.show([Cell(line, _tone(line)) for line in shown] or self._empty())
+        cells = [Cell(line, _tone(line)) for line in shown] or self._empty()
+        pane.show([*cells, *self._below(view, pane.size.height - len(cells) - 2)])
         if at_end:
             pane.scroll_end(animate=False)
+
+    def _below(self, view: ViewState, room: int) -> list[Cell]:
+        """Return what the journal tells besides, where a short log leaves much room."""
+        if room <= 0 or self.needle or self.size.height < MORE_FROM:
+            return []
+        if view.due(self._told_ms):
+            self._told_ms, seq = view.wall_ms + READ_EVERY_MS, view.state.seq
+            newest = (one for one in reversed(view.recent) if one.seq <= seq)
+            self._told = troubles(newest, view.names, width=self.pane.size.width, most=self.size.height)
+        head = [Cell(""), Cell("engines, failures and warnings among the last events of the journal", "muted")]
+        return [*head, *self._told[-room:]] if self._told else []
 
     def _empty(self) -> list[Cell]:
         if self.needle:

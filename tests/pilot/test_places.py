@@ -57,11 +57,28 @@ async def test_engines_are_listed_with_how_long_they_led(tmp_path: Path) -> None
 
 async def test_the_log_is_read_from_its_end(tmp_path: Path) -> None:
     (tmp_path / "team.db.log").write_text("one\ntwo\x1b[31m\nquarterdeck: Error: three\n")
-    async with opened(tmp_path) as hand:
+    async with opened(tmp_path, size=(120, 33)) as hand:
         await go(hand, "log")
         screen = hand.app.screen
         assert isinstance(screen, LogScreen)
         assert screen.pane.text.splitlines() == ["one", r"two\x1b[31m", "quarterdeck: Error: three"]
+
+
+async def test_the_room_that_a_short_log_leaves_tells_what_went_wrong_by_the_journal(tmp_path: Path) -> None:
+    log = tmp_path / "team.db.log"
+    log.write_text("one\n")
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await go(hand, "log")
+        await hand.press()
+        screen = hand.app.screen
+        assert isinstance(screen, LogScreen)
+        lines = screen.pane.text.splitlines()
+        assert lines[0] == "one"
+        assert "engine 1 started" in lines[3]
+        assert any("failed at lib/copy.py" in line for line in lines[3:])
+        assert len(lines) <= screen.pane.size.height
+        await hand.press("slash", "o", "enter")
+        assert screen.pane.text.splitlines() == ["one"]
 
 
 def test_the_tail_of_a_long_log_begins_with_a_whole_line(tmp_path: Path) -> None:
