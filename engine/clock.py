@@ -1,10 +1,9 @@
-"""Clocks: where the engine's time comes from, and how it waits.
+"""Clocks: the engine's time, and waiting for it. Times are UTC milliseconds.
 
-Times are UTC milliseconds. The real clock begins at the wall clock and then counts a clock of this computer that is
-never set, with the time that it was suspended, so that setting the wall clock back moves nothing. Where the wall clock
-runs ahead all the same, because that clock stood still or the computer's time was corrected, it follows. The virtual
-clock stands still while anything works, and then jumps to the next sleeper: hours pass in the time it takes to compute
-them, the same way each time.
+The real clock starts at the wall clock and then counts by the boot clock, so that setting the wall clock back has no
+effect. If the wall clock is far ahead, because the boot clock stood still or the time of the computer was corrected, it
+follows. The virtual clock stands still while anything works, and then jumps to the next sleeper: hours pass in the time
+it takes to compute them, reproducibly.
 """
 
 import heapq
@@ -18,9 +17,9 @@ from anyio.lowlevel import checkpoint
 
 
 class Clock(ABC):
-    """What tells the time and waits for it."""
+    """The time, and waiting for it."""
 
-    # What is not abstract below is for clocks that are moved; where time passes by itself there is nothing to do.
+    # The methods that are not abstract are for clocks that are moved; for real time they do nothing.
 
     @abstractmethod
     def now_ms(self) -> int:
@@ -32,20 +31,20 @@ class Clock(ABC):
 
     @abstractmethod
     def begin(self, at_least_ms: int) -> None:
-        """Never again tell a time before `at_least_ms`: what the journal says last."""
+        """Never return a time before `at_least_ms`, the last time in the journal."""
 
     def hold(self) -> None:  # noqa: B027
-        """Stop time while something works without waiting for this clock; each hold needs its `release`."""
+        """Stop time while work runs that does not wait for this clock; each hold needs a `release`."""
 
     def release(self) -> None:  # noqa: B027
-        """End a hold: the work is done, or waits for the engine or the clock."""
+        """End a hold: the work is done, or waits for the engine or for this clock."""
 
     async def drive(self) -> None:  # noqa: B027
-        """Let time pass, for as long as the engine runs; returns where time passes by itself."""
+        """Let time pass while the engine runs; returns at once if time passes by itself."""
 
 
 boot_ns: Callable[[], int] = time.monotonic_ns
-"""Returns the time since this computer started, in nanoseconds; on Linux with the time that it was suspended."""
+"""Returns nanoseconds since this computer started; on Linux this includes suspended time."""
 if hasattr(time, "CLOCK_BOOTTIME"):
     boot_ns = partial(time.clock_gettime_ns, time.CLOCK_BOOTTIME)
 
@@ -56,11 +55,11 @@ class RealClock(Clock):
     Args:
         wall_ns: Tells the time of day, in nanoseconds since 1970 (UTC); it may be set.
         steady_ns: Counts nanoseconds and is never set; it may stand still while the computer is suspended.
-        look_s: How often a sleeper looks at the time: the timers of an event loop do stand still then.
+        look_s: How often a sleeper checks the time: the timers of an event loop stand still during suspension.
     """
 
     AHEAD_MS = 1_000
-    """How far the wall clock has to be ahead to be followed."""
+    """The wall clock is followed when it is ahead by more than this."""
 
     def __init__(
         self,
@@ -80,7 +79,7 @@ class RealClock(Clock):
         self._start_ms, self._start_ns = max(now_ms, at_least_ms), self._steady_ns()
 
     def now_ms(self) -> int:
-        """Return the time since the start, on top of it; the wall clock where that is far ahead."""
+        """Return the start time plus the time since then; the wall clock if that is far ahead."""
         steady_ns, wall_ms = self._steady_ns(), self._wall_ns() // 1_000_000
         now_ms = self._start_ms + (steady_ns - self._start_ns) // 1_000_000
         if wall_ms - now_ms > self.AHEAD_MS:
@@ -89,7 +88,7 @@ class RealClock(Clock):
         return now_ms
 
     async def sleep_until(self, due_ms: int) -> None:
-        """Sleep, and look at the time now and then."""
+        """Sleep in short intervals until the time has come."""
         await checkpoint()
         while (left_ms := due_ms - self.now_ms()) > 0:  # noqa: ASYNC110 - nothing tells that the computer was suspended
             await anyio.sleep(min(left_ms / 1000, self._look_s))
@@ -112,15 +111,15 @@ class VirtualClock(Clock):
         self._changed = anyio.Event()
 
     def begin(self, at_least_ms: int) -> None:
-        """Jump ahead where the journal is."""
+        """Jump to the last time of the journal."""
         self._now_ms = max(self._now_ms, at_least_ms)
 
     def now_ms(self) -> int:
-        """Return the moment that the last sleeper was woken at."""
+        """Return the time at which the last sleeper was woken."""
         return self._now_ms
 
     async def sleep_until(self, due_ms: int) -> None:
-        """Wait until time has been moved there."""
+        """Wait until `drive` has moved time there."""
         if due_ms <= self._now_ms:
             await checkpoint()
             return
@@ -132,6 +131,7 @@ class VirtualClock(Clock):
         try:
             await woken.wait()
         finally:
+            # Also if cancelled after it was woken: `drive` took a hold for this sleeper, which nobody else releases.
             if woken.is_set():
                 self.release()
             else:
@@ -157,6 +157,7 @@ class VirtualClock(Clock):
             elif await self._is_quiet() and self._sleepers:
                 due_ms, _, woken = heapq.heappop(self._sleepers)
                 self._now_ms = max(self._now_ms, due_ms)
+                # Time stands still until the sleeper has run; it releases this hold in `sleep_until`.
                 self.hold()
                 woken.set()
 

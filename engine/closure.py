@@ -1,8 +1,8 @@
-"""Which files of a folder a reference imports, found by reading the code and never by running it.
+"""The import closure of a reference in a folder: the files that it imports, found by reading code, never running it.
 
-What an import statement names counts, wherever in a file it stands: `import a.b`, `from . import c`. The folder is
-searched before what is installed. What is not in the folder, and what code finds in other ways, is not of the closure.
-Of a program (`exec:`), the files of the folder that its arguments name count, and nothing that those read or run.
+Every import statement counts, wherever it stands in a file: `import a.b`, `from . import c`. The folder is searched
+before installed packages. Files outside the folder, and files that code loads in other ways, are not in the closure.
+For a program (`exec:`) the closure is the files of the folder that its arguments name, not what these read or run.
 """
 
 import ast
@@ -26,21 +26,21 @@ LARGEST_BYTES = 10_000_000
 
 
 def module_of(reference: str) -> str:
-    """Return the module that a reference names."""
+    """Return the module name of a reference."""
     return reference.partition(":")[0]
 
 
 class Folder:
-    """A folder with code, as it is at one moment: each file is read once. Blocks."""
+    """A snapshot of a folder with code: each file is read once. Blocks."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._modules: dict[str, tuple[Source, list[str]]] = {}
-        """Each module that was read, with the names of those that it may import."""
+        """Each module that was read, with the names of the modules that it may import."""
         self._chains: dict[str, list[str]] = {}
 
     def sources(self, *references: str) -> Sources:
-        """Return the modules of the folder that references import, with all that those import from there.
+        """Return the modules of the folder that references import, transitively.
 
         Raises:
             Unusable: If a file cannot be read, or there are too many.
@@ -58,9 +58,9 @@ class Folder:
         return found
 
     def lacks(self, reference: str) -> bool:
-        """Return True where a reference is found neither here nor in what is installed; looks, and runs no code.
+        """Return True when a reference is neither in the folder nor installed; runs no code.
 
-        A function that a module may get in other ways than by its own text counts as found.
+        A function that a module may define dynamically counts as found.
 
         Raises:
             Unusable: If a file cannot be read, or there are too many.
@@ -81,7 +81,7 @@ class Folder:
         return re.search(rf"\b{name}\b|import \*|__getattr__".encode(), _bytes_of(path)) is None
 
     def _named(self, reference: str) -> Iterator[tuple[str, Source]]:
-        """Yield the files of the folder that a program is, or is given, by their paths there."""
+        """Yield the files of the folder that a program's command line names, by their relative paths."""
         if not reference.startswith(EXEC):
             return
         words = shlex.split(reference.removeprefix(EXEC))
@@ -93,7 +93,7 @@ class Folder:
                 yield path.relative_to(self.path).as_posix(), Source(str(path), _sha256(path), False)
 
     def _chain(self, name: str) -> list[str]:
-        """Return the packages around a module and the module, as far as they stand in the folder."""
+        """Return the packages around a module, and the module, as far as they are in the folder."""
         if name not in self._chains:
             located = list(_located(name, self.path))
             for each, path in located:
@@ -117,22 +117,22 @@ class Folder:
 
 
 def digest_of(sources: Sources) -> str:
-    """Return one hash for the code of all these modules, 32 hex digits; empty where there are none."""
+    """Return one hash for the code of all these modules, 32 hex digits; empty without modules."""
     lines = [f"{name}\0{source.sha256}\0{source.is_package}\n" for name, source in sorted(sources.items())]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:32] if lines else ""
 
 
 def files_of(sources: Sources, folder: Path) -> dict[str, str]:
-    """Return the hash of each file, by its path in the folder."""
+    """Return the hash of each file, by its relative path."""
     return {
         Path(source.path).relative_to(folder).as_posix(): source.sha256 for source in sources.values() if source.sha256
     }
 
 
 def _located(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the packages around a module and the module, as far as they stand in the folder, with their files.
+    """Yield the packages around a module, and the module, as far as they are in the folder, with their files.
 
-    A folder without `__init__.py` is a package only where a module below it is meant.
+    A folder without `__init__.py` counts as a package only if a module below it is found.
     """
     pending: list[tuple[str, Path]] = []
     here, parts = folder, name.split(".")
@@ -155,11 +155,11 @@ def _located(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _imported(content: bytes, package: str, folder: Path) -> Iterator[str]:
-    """Yield the modules that a file may import, by the names that its folder knows them by."""
+    """Yield the names of the modules that a file may import, relative to its folder."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # said when it is imported
+        return  # The import itself will report the error.
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -172,7 +172,7 @@ def _imported(content: bytes, package: str, folder: Path) -> Iterator[str]:
 
 
 def _base(node: ast.ImportFrom, package: str) -> str:
-    """Return the module that names are imported from."""
+    """Return the absolute name of the module that names are imported from."""
     if not node.level:
         return node.module or ""
     parts = package.split(".") if package else []
@@ -181,7 +181,7 @@ def _base(node: ast.ImportFrom, package: str) -> str:
 
 
 def _submodules(base: str, folder: Path) -> Iterator[str]:
-    """Yield what `from base import *` may import besides `base`."""
+    """Yield the modules that `from base import *` may import besides `base`."""
     path = folder.joinpath(*base.split(".")) if base else folder
     if base and path.is_dir():
         names = {entry.name.partition(".")[0] for entry in path.iterdir()}

@@ -1,7 +1,7 @@
-"""Symbolic references: a callable as `module:qualname`, and back.
+"""Symbolic references: from a callable to `module:qualname`, and back.
 
-A spec in the journal names code, it never holds it. A callable that no other process could import (a lambda, a function
-inside a function, one of the script itself) is *bound to this process*: it works until the process ends.
+A spec in the journal names code and never holds it. A callable that no other process can import (a lambda, a nested
+function, a function of `__main__`) is *bound to this process*: it works until the process ends.
 """
 
 import importlib
@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 
 def reference_of(target: Callable[..., object]) -> str:
-    """Return `module:qualname` where importing that gives `target` again, else a new reference bound to this process.
+    """Return `module:qualname` if importing that gives `target` again, else a new reference bound to this process.
 
     Raises:
         Unusable: If it cannot be called.
@@ -29,6 +29,7 @@ def reference_of(target: Callable[..., object]) -> str:
         raise Unusable(f"{target!r:.80} cannot be called; give a function or its reference 'module:name'")
     module = getattr(target, "__module__", None) or ""
     qualname = getattr(target, "__qualname__", None) or ""
+    # The name alone proves nothing: a decorated or replaced function has the name of another object.
     if module not in ("", "__main__") and qualname and _found(sys.modules.get(module), qualname) is target:
         return f"{module}:{qualname}"
     name = (qualname or type(target).__name__).rpartition(".")[2].strip("<>")
@@ -36,34 +37,34 @@ def reference_of(target: Callable[..., object]) -> str:
 
 
 def is_bound(reference: str) -> bool:
-    """Return True when `reference` means something in one process only."""
+    """Return True when `reference` is valid in one process only."""
     return reference.startswith(BOUND)
 
 
 def name_of(reference: str) -> str:
-    """Return the short name that `reference` is called by: the last part of it."""
+    """Return the short name of `reference`: its last part."""
     return reference.removeprefix(BOUND).partition("#")[0].rpartition(":")[2].rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A reference, and where it is imported from."""
+    """A reference, and the folder that it is imported from."""
 
     reference: str
     """`module:qualname`, of a trusted source."""
     folder: Path | None
-    """Where code is looked for besides what is installed."""
+    """Searched for code in addition to installed packages."""
     sources: Sources | None = None
-    """The modules of `folder` that may be loaded: they go before what is installed, and shadow nothing for others. None
-    looks into the folder last, as for a program whose own code it is."""
+    """The modules of `folder` that may be loaded: they take precedence over installed ones for this reference only.
+    With None the folder is searched last, as for a program whose own code it is."""
 
 
 def resolve(origin: Origin) -> Callable[..., Any]:
-    """Import what a reference names. Blocks; runs its module.
+    """Import the callable of a reference. Blocks, and runs its module.
 
     Raises:
         BoundElsewhere: If it is bound to another program.
-        Unusable: If it is not there, not importable or not callable; one line.
+        Unusable: If it does not exist, cannot be imported or is not callable; one line.
     """
     reference, folder, sources = origin.reference, origin.folder, origin.sources
     if is_bound(reference):

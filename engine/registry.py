@@ -1,6 +1,6 @@
-"""A registry of agents that a program keeps: what could be added to a team, found by its words.
+"""A registry of agent blueprints that a program keeps, searched by words.
 
-It is the program's own object and may serve several supervisors; nothing in it lives or works.
+It belongs to the program and may serve several supervisors; its entries are specs, not running agents.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ class UnknownName(EngineError):
     """A registry does not have a name.
 
     Attributes:
-        name: What was asked for.
+        name: The unknown name.
     """
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
@@ -31,7 +31,7 @@ class UnknownName(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class SpecifiedAgent:
-    """An agent that is described and not in any team yet; made by `create_agent_from_spec`."""
+    """An agent that is specified and not in any team yet; made by `create_agent_from_spec`."""
 
     spec: AgentSpec
 
@@ -42,7 +42,7 @@ class SpecifiedAgent:
 
     @property
     def capability(self) -> AgentCapability:
-        """What it is able to do."""
+        """The agent's capabilities."""
         return capability_of(self.spec)
 
 
@@ -52,12 +52,12 @@ def create_agent_from_spec(spec: AgentSpec) -> SpecifiedAgent:
 
 
 def capability_of(spec: AgentSpec, name: str | None = None, score: float | None = None) -> AgentCapability:
-    """Return what an agent of `spec` is able to do.
+    """Return the capabilities of an agent of `spec`.
 
     Args:
         spec: The blueprint.
-        name: Name of the agent; the spec's where it is left out.
-        score: Share of its tasks that succeeded, 0 to 1.
+        name: Name of the agent; by default the spec's name.
+        score: Share of its successful tasks, 0 to 1.
     """
     return AgentCapability(
         name=name or spec.name,
@@ -78,10 +78,10 @@ class AgentInfo:
     """Name of the entry; by default the spec's name."""
     description: str = ""
     capability: str | AgentCapability = ""
-    """What it is able to do, in words that requests are matched with."""
+    """The agent's capabilities, in words that requests are matched with."""
 
     def __post_init__(self) -> None:
-        """Fill in what the spec says already."""
+        """Fill in the name and the description of the spec."""
         self.name = self._own.with_name(self.name or self._own.name).name
         self.description = self.description or self._own.description
 
@@ -106,7 +106,7 @@ class AgentRegistry:
         self._index = CapabilityIndex(())
 
     def register_agent(self, agent: AgentInfo | AgentSpec | SpecifiedAgent) -> AgentInfo:
-        """Add an entry, in place of one with the same name."""
+        """Add an entry; replaces the entry with the same name."""
         info = agent if isinstance(agent, AgentInfo) else AgentInfo(agent)
         if info.name in self._entries:
             self._index.remove(info.name)
@@ -115,7 +115,7 @@ class AgentRegistry:
         return info
 
     def unregister(self, name: str) -> AgentInfo:
-        """Remove an entry and return it; agents that were made from it stay.
+        """Remove an entry and return it; agents made from it stay.
 
         Raises:
             UnknownName: If there is none.
@@ -136,7 +136,7 @@ class AgentRegistry:
         return self._entries[name]
 
     def search(self, text: str, limit: int = 10) -> list[AgentInfo]:
-        """Return the entries that the words of `text` speak of, the best first."""
+        """Return the entries that match the words of `text`, best first."""
         return [self._entries[match.id] for match in self._index.search(text, limit)]
 
     def list(self) -> list[AgentInfo]:

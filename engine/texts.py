@@ -1,7 +1,7 @@
-"""Texts by reference: what the state holds as `TextRef`, read from the journal once.
+"""Resolves the `TextRef`s of the state: reads texts from the journal, with a cache.
 
-What this process has written lately, or read, is kept within a bound of bytes; so an output goes to the next agent
-without a visit to the disk.
+Events that were written or read lately are cached up to a number of bytes, so that an output reaches the next agent
+without a read from disk.
 """
 
 import json
@@ -14,7 +14,7 @@ from engine.core.records import JsonValue
 from engine.core.values import INLINE_CHARS, StoredValue, TextRef
 
 KEPT_BYTES = 8 * 1024 * 1024
-"""How much is cached by default: outputs passed between agents, not a day's history."""
+"""Default size of the cache: for outputs passed between agents, not for a day's history."""
 EACH_BYTES = 1_000
 """Memory of an event object besides its JSON, in bytes."""
 
@@ -32,15 +32,15 @@ _CARRIERS: dict[type, str] = {
     events.StateImported: "texts",
     events.TeamLoaded: "text",
 }
-"""Events whose values the state refers to, with the field of the value."""
+"""Events that a `TextRef` may point to, with the name of the field that holds the value."""
 
 
 class Texts:
-    """Resolve what the state holds.
+    """Resolves values of the state, with a cache.
 
     Args:
-        read: Returns the body of the event with a seq, from the journal.
-        kept_bytes: How much to keep, counted in bytes of JSON and `EACH_BYTES` for each.
+        read: Returns the body of an event of the journal by its seq.
+        kept_bytes: Size of the cache: bytes of JSON, plus `EACH_BYTES` per event.
     """
 
     def __init__(self, read: Callable[[int], Awaitable[bytes]], *, kept_bytes: int = KEPT_BYTES) -> None:
@@ -50,11 +50,12 @@ class Texts:
         self._bytes = 0
 
     def keep(self, seq: int, event: events.Event, size_bytes: int) -> None:
-        """Remember an event that was just decided, where the state may refer to what it carries."""
+        """Cache an event that was just decided, if the state may refer to its value."""
         name = _CARRIERS.get(type(event))
         if name is None:
             return
         value = getattr(event, name)
+        # Stands in the state itself, so that nothing refers to the event.
         if isinstance(value, str) and len(value) <= INLINE_CHARS:
             return
         self._remember(seq, event, size_bytes)
@@ -63,7 +64,7 @@ class Texts:
         """Return the value itself.
 
         Raises:
-            store.NoSuchSeq: If the journal does not have the event it refers to.
+            store.NoSuchSeq: If the journal does not have the event.
         """
         if not isinstance(value, TextRef):
             return value
@@ -82,12 +83,13 @@ class Texts:
             self._bytes -= self._kept.pop(seq)[1]
         self._kept[seq] = (record, size_bytes + EACH_BYTES)
         self._bytes += size_bytes + EACH_BYTES
+        # The newest entry stays, however large: it is about to be used.
         while self._bytes > self._limit and len(self._kept) > 1:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 
 
 def resolved(value: StoredValue, body: Callable[[int], bytes]) -> JsonValue:
-    """Return the value itself; `body` reads the body of the event with a seq."""
+    """Return the value itself; `body` reads the body of an event by its seq."""
     if not isinstance(value, TextRef):
         return value
     found: JsonValue = walk(json.loads(body(value.seq)), value.path)

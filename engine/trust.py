@@ -1,8 +1,8 @@
-"""The list of trusted files, whose code may run: each allowed once, by path and content, as in direnv.
+"""The list of trusted team files, whose code may run: each is allowed by path and content, as in direnv.
 
-Rule: the content of a file is its text and the files of its folder that its references import. If any of that changes,
-it has to be allowed again. The list is a file that only its user may write; no command, archive or database
-can add to it. See docs/reference/trust.md.
+The content is the text of the file and the files of its folder that its references import. After any change to these
+the file must be allowed again. Only its user may write the list; no command, archive or database can add to it.
+See docs/reference/trust.md.
 """
 
 import fcntl
@@ -36,7 +36,7 @@ Granted: TypeAlias = dict[str, Sources]
 
 
 class TrustError(Exception):
-    """Base of what can go wrong with trust."""
+    """Base class of errors about trust."""
 
 
 class UntrustedFile(TrustError):
@@ -44,8 +44,8 @@ class UntrustedFile(TrustError):
 
     Attributes:
         path: The team file.
-        references: What it would import.
-        changed: The files that were others when it was allowed, itself or what it runs; empty where it never was.
+        references: The code that it would import.
+        changed: The files, itself or imported ones, that changed since it was allowed; empty if it never was.
     """
 
     def __init__(self, path: Path, references: Sequence[str], *, changed: Sequence[str] = ()) -> None:
@@ -76,32 +76,32 @@ class Allowed:
 
     path: str
     sha256: str
-    """Of its text."""
+    """Hash of its text."""
     references: list[str]
-    """What was shown when it was allowed."""
+    """The references that were shown when it was allowed."""
     at_ms: int
     """When, UTC milliseconds."""
     files: dict[str, str]
-    """The hash of each file of the folder that the references import, by its path there."""
+    """The hash of each file of the folder that the references import, by its relative path."""
     db: str
-    """The database that it was allowed for; empty for a team file, which is allowed for every database of its team."""
+    """The database that it is allowed for; empty for a team file, which is allowed for every database of its team."""
 
     def holds(self, files: Mapping[str, str]) -> bool:
-        """Return whether all of these files are as they were."""
+        """Return True when all of these files are unchanged."""
         return files.items() <= self.files.items()
 
 
 class TrustList:
-    """The files that a user allowed, kept in one JSON file of mode 0600.
+    """The allowed files of a user, in one JSON file of mode 0600.
 
-    Every call raises UnusableTrustList where the list is damaged, cannot be written, or others may write to it.
+    Every call raises UnusableTrustList if the list is damaged, cannot be written, or can be written by other users.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def entries(self) -> list[Allowed]:
-        """Return what is allowed, the latest first."""
+        """Return the allowed files, the latest first."""
         return sorted(self._read().values(), key=lambda entry: entry.at_ms, reverse=True)
 
     def is_trusted(self, path: Path, sha256: str, files: Mapping[str, str]) -> bool:
@@ -110,10 +110,10 @@ class TrustList:
         return found is not None and found.holds(files)
 
     def check(self, path: Path, sha256: str, *, references: Sequence[str], files: Mapping[str, str]) -> None:
-        """Return when a team file may run its code; one that runs none always may.
+        """Check that a team file may run its code; a file without code always passes.
 
         Raises:
-            UntrustedFile: If it may not.
+            UntrustedFile: If it is not allowed, or was changed since.
         """
         if not references or self.is_trusted(path, sha256, files):
             return
@@ -128,10 +128,10 @@ class TrustList:
         """Return which of some references an engine may import, each with its code as it is now; blocks.
 
         Args:
-            references: What a command or a spec names.
-            folder: Where their code stands, if it is not installed.
+            references: Named by a command or a spec.
+            folder: Holds their code, if it is not installed.
             db: The engine's database.
-            team: The team file that it works for.
+            team: The team file of the engine.
         """
         scopes = {("", str(team)) if team is not None else None, (str(db), "") if db is not None else None}
         entries = [one for one in self._read().values() if (one.db, "" if one.db else one.path) in scopes]

@@ -1,7 +1,7 @@
-"""When a supervisor that may do so changes how it coordinates by itself: from its finished runs, with evidence.
+"""Proposes changes to the coordination of a supervisor that has `optimize`, on the evidence of its finished runs.
 
-One rule holds inside: nothing is changed on fewer than `ENOUGH` runs, one change at a time, and a change that made
-things worse over as many runs is taken back and not tried again. See docs/decisions/later.md.
+Invariant: a change needs `ENOUGH` finished runs, one change is made at a time, and a change that made the figures worse
+over as many runs is reverted and not tried again. See docs/decisions/later.md.
 """
 
 from collections.abc import Sequence
@@ -13,40 +13,40 @@ from engine.core.records import fact
 from engine.core.state import RunStatus, RunSummary, State, Supervisor
 
 ENOUGH = 20
-"""Finished runs that a decision rests on."""
+"""Finished runs that a decision needs."""
 WORSE = 0.1
-"""The share by which a figure has to be worse for a change to be taken back."""
+"""A change is reverted if a figure got worse by this share."""
 
 
 @fact
 class Figures:
-    """How the last runs of a supervisor went."""
+    """Statistics of the last runs of a supervisor."""
 
     runs: int
     success: float
-    """The share that was done, 0 to 1."""
+    """Share of runs that were done, 0 to 1."""
     median_ms: float
     """From submission to output."""
     speed: float
-    """How near the median run came to the time of its longest attempt, which no strategy can beat; 0 to 1."""
+    """Time of the longest attempt by time of the run, median; 1 is best: no strategy beats the longest attempt."""
 
 
 @fact
 class Change:
-    """What is to be changed, and why."""
+    """A change to make, and the reason."""
 
     kind: Literal["parallel", "selection", "back"]
     metric: str
-    """The figure that asks for it."""
+    """The figure that is too low or too high."""
     before: float
     expected: float | None
-    """The figure that is hoped for; of a change that is taken back, the one before it."""
+    """The expected figure; for a reverted change the figure before it."""
     runs: int
     why: str
 
 
 def figures_of(runs: Sequence[RunSummary]) -> Figures:
-    """Return the figures of finished runs; at least one of them."""
+    """Return the figures of one or more finished runs."""
     times = [max(1, run.ended_ms - run.started_ms) for run in runs]
     shares = [min(1.0, run.longest_ms / time) for run, time in zip(runs, times, strict=True)]
     done = sum(run.status is RunStatus.DONE for run in runs)
@@ -54,7 +54,7 @@ def figures_of(runs: Sequence[RunSummary]) -> Figures:
 
 
 def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
-    """Return the last runs that were submitted to it since it was changed; cancelled ones say nothing."""
+    """Return the last runs that were submitted since the last change; cancelled runs say nothing about it."""
     since_ms = 0 if supervisor.tuning is None else supervisor.tuning.changed_ms
     found = [
         run
@@ -68,7 +68,7 @@ def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
 
 
 def next_change(state: State, supervisor: Supervisor) -> Change | None:
-    """Return what is to be changed now; None while there is too little to go by, or nothing to gain."""
+    """Return the change to make now; None with too few runs, or with nothing to gain."""
     wanted = supervisor.options.optimize
     runs = runs_of(state, supervisor)
     if wanted is None or len(runs) < ENOUGH:

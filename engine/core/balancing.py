@@ -1,8 +1,8 @@
-"""Who of several free agents gets a task.
+"""Load balancing rules: which of several free agents gets a task.
 
-Each rule gives an agent a rank: the least goes first, and of equal ones the one that has been free for longest. What a
-rank depends on is in the agent, so that agents can be kept in their order. The rule `track_record` depends on the
-category of the task too: there the ranks are compared when a task is about to begin. See docs/semantics/scheduling.md.
+A rule returns the rank of an agent: the least rank goes first, and of equal ranks the agent that has been free for
+longest. A rank depends on the agent alone, so that free agents can be kept sorted. Only `track_record` also depends on
+the category of the task: its ranks are compared when a task is about to begin. See docs/semantics/scheduling.md.
 """
 
 from collections.abc import Callable
@@ -12,13 +12,14 @@ from engine.core.options import Balance
 from engine.core.state import Agent
 
 _WHOLE = 1_000_000
+# Other ranks are expected times in microseconds: 10**15 is 31 years, and nothing may take longer than ten.
 _UNTRIED = -1
 _BEING_TRIED = 10**15
 _ONLY_FAILED = 2 * 10**15
 
 
 def round_robin(agent: Agent) -> int:
-    """Rank all agents alike: the one that has been free for longest is next, and then stands at the end of the line.
+    """Rank all agents alike: the agent that has been free for longest is next, and then goes to the end of the queue.
 
     Source: L. Kleinrock, "Analysis of a Time-Shared Processor", Naval Research Logistics Quarterly 11, 1964.
     """
@@ -26,9 +27,9 @@ def round_robin(agent: Agent) -> int:
 
 
 def least_load(agent: Agent) -> int:
-    """Rank an agent by the share of its slots that it uses, in millionths.
+    """Rank an agent by the share of its slots in use, in millionths.
 
-    Attempts that wait for their delegations count: they come back for a slot. So do threads that have not returned.
+    Attempts that wait for their delegations count: they will need a slot again. So do threads that have not returned.
 
     Source: the weighted least-connection rule of the Linux Virtual Server, W. Zhang, "Linux Virtual Server for Scalable
     Network Services", Ottawa Linux Symposium, 2000; a slot is what a weight is there.
@@ -37,10 +38,10 @@ def least_load(agent: Agent) -> int:
 
 
 def weight(agent: Agent) -> int:
-    """Rank an agent by how far it has come in being given what is due to it: 2:1 is A B A, A B A and never A A B.
+    """Rank an agent by its pass in stride scheduling: weights 2:1 give A B A, A B A and never A A B.
 
-    Every attempt moves an agent on by 1 / weight (`Agent.pace`, kept by `fold.slots` whatever the rule); the one that
-    is furthest behind is next. One that was away or is new gets one task, and then stands where the others stand.
+    Every attempt advances an agent by 1 / weight (`Agent.pace`, kept by `fold.slots` for every rule); the agent that is
+    furthest behind is next. A new or returned agent gets one task and is then level with the others.
 
     Source: C. A. Waldspurger, W. E. Weihl, "Stride Scheduling: Deterministic Proportional-Share Resource Management",
     MIT/LCS/TM-528, 1995.
@@ -51,12 +52,12 @@ def weight(agent: Agent) -> int:
 def performance(agent: Agent) -> int:
     """Rank an agent by the expected time to a success: its median time by its share of successes, in microseconds.
 
-    The share is (done + 1) / (done + failed + 1): one failure is no verdict, and who has never failed is ranked by its
-    median alone. A rule that also adds a failure, such as Laplace's, would rank who has succeeded once behind slower
-    agents with more successes; it would get no work to improve by, and stay last permanently. An agent that was never
-    given anything goes first, so each is measured. While its first attempt is at work it goes behind those that were
-    measured, and an agent that has only failed goes last: it gets work where nobody else is free. The median of the
-    last attempts counts, because one slow call must not count for ten.
+    The share is (done + 1) / (done + failed + 1): one failure is no verdict, and an agent that never failed is ranked
+    by its median alone. Laplace smoothing, which also adds a failure, would rank an agent with one success behind
+    slower agents with more successes; it would get no work to improve by, and stay last permanently. An agent without
+    attempts goes first, so that each is measured. During its first attempt it goes behind the measured agents, and an
+    agent that has only failed goes last: it gets work if no other agent is free. The median of the last attempts is
+    used, because one slow call must not outweigh ten.
     """
     if agent.durations_ms:
         median_ms = max(1, sorted(agent.durations_ms)[len(agent.durations_ms) // 2])
@@ -69,11 +70,11 @@ def performance(agent: Agent) -> int:
 def track_record(agent: Agent, category: str) -> int:
     """Rank an agent by the expected time to a success at work of one category, in microseconds.
 
-    As `performance`, with the mean time of its attempts in that category; what an agent did at other work says nothing.
+    As `performance`, with the mean time of its attempts in that category; its other work is ignored.
 
     Args:
         agent: A free agent.
-        category: That of the request that the task is part of; empty where it has none.
+        category: Category of the request that the task belongs to; empty if it has none.
     """
     record = agent.track_record.get(category)
     if record is not None and record.done:

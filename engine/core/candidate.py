@@ -1,7 +1,7 @@
-"""Who can be chosen: what an agent says about itself, and that in stems.
+"""Candidates of a choice: the words of an agent's description, as stems.
 
-The words that an agent claims (name, category, specialties) are kept apart from those that merely describe it: only a
-claim makes an agent suit a capability.
+Claimed words (name, category, specialties) are kept apart from those of the description and the tools: only a claim
+makes an agent suit a capability.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from functools import lru_cache
 from engine.core.words import identifier_stems, phrase, stems
 
 DESCRIPTION_CHARACTERS = 1_000
-"""How much of a description is read."""
+"""Only the beginning of a description is indexed."""
 
 # They say that it is an agent, not which; kept where a name has nothing else.
 _NOUNS_OF_ROLE = "agent worker bot helper assistant expert specialist member node"
@@ -19,31 +19,31 @@ _NOUNS_OF_WORK = "task tasks work job jobs category requests request kind"
 
 @dataclass(slots=True, frozen=True)
 class Candidate:
-    """An agent or a spec as the choice sees it. Its id is its identity; two may share every word."""
+    """An agent or a spec in a choice. Its id is its identity; two candidates may share every word."""
 
     id: str
     name: str
     specialties: tuple[str, ...]
     description: str = ""
     tools: tuple[str, ...] = ()
-    """Names, or references `module:qualname`, of which the last part counts."""
+    """Names, or references `module:qualname`, of which only the last part is indexed."""
     category: str | None = None
     done: int = 0
-    """Attempts that ended well."""
+    """Successful attempts."""
     failed: int = 0
     load: int = 0
-    """Attempts that it runs or has waiting."""
+    """Attempts that it runs, and that wait for it."""
     age: int = 0
-    """Any number that grows with each agent that joins; the smaller, that is the older, wins the last tie."""
+    """A number that grows with each agent that joins; the older agent wins a tie."""
 
     @property
     def success_rate(self) -> float:
-        """Share of attempts that ended well, smoothed after Laplace: 0.5 for a newcomer."""
+        """Share of successful attempts with Laplace smoothing: 0.5 for a new agent."""
         return success_rate(self.done, self.failed)
 
 
 def success_rate(done: int, failed: int) -> float:
-    """Return the share of attempts that ended well, smoothed after Laplace."""
+    """Return the share of successful attempts, with Laplace smoothing."""
     return (done + 1) / (done + failed + 2)
 
 
@@ -52,29 +52,29 @@ class Profile:
     """The words of a candidate, as stems."""
 
     name: str
-    """The whole name, in one case."""
+    """The whole name, case-folded."""
     specialties: frozenset[str]
-    """Each specialty whole, as one phrase."""
+    """Each specialty as one phrase."""
     parts: frozenset[str]
-    """Single words of specialties that have several."""
+    """Single words of specialties that have several words."""
     names: frozenset[str]
     """Words of its name and its category."""
     texts: frozenset[str]
     """Words of its description and its tools."""
     claims: tuple[frozenset[str], ...]
-    """The words of the name, the category and each specialty, apart from one another."""
+    """The words of the name, of the category and of each specialty, as separate sets."""
     every: frozenset[str]
 
 
 def profile_of(candidate: Candidate) -> Profile:
-    """Return the stems of what `candidate` says about itself."""
+    """Return the stems of a candidate's own words."""
     return _profile(
         candidate.name, candidate.category or "", candidate.specialties, candidate.description, candidate.tools
     )
 
 
 def names_it(candidate: Candidate, capability: str) -> bool:
-    """Return True when `capability` is one of the candidate's specialties, or its name, whole and not just in part."""
+    """Return True when `capability` is the candidate's name or one of its specialties, not only a part of one."""
     profile = profile_of(candidate)
     return phrase(capability) in profile.specialties or capability.strip().lower() == profile.name
 
@@ -82,8 +82,8 @@ def names_it(candidate: Candidate, capability: str) -> bool:
 def suits(candidate: Candidate, capability: str) -> bool:
     """Tell whether `candidate` claims `capability`: by its exact name, or with all its words in one claim.
 
-    Words are compared whole and by their stems, without synonyms: who claims "log parsing" suits "parse" and "parse
-    logs", who claims "topic12" does not suit "topic1".
+    Whole words are compared by their stems, without synonyms: a claim of "log parsing" suits "parse" and "parse logs",
+    a claim of "topic12" does not suit "topic1".
     """
     if candidate.name.casefold() == capability.casefold():
         return True
@@ -98,12 +98,12 @@ def _nouns(said: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4_096)
 def asked_stems(capability: str) -> frozenset[str]:
-    """The stems of a capability that is asked for."""
+    """The stems of a requested capability."""
     return frozenset(stems(capability))
 
 
 def category_stem(name: str) -> str:
-    """What a category key is compared by: "research_tasks", "Research" and "research work" are one."""
+    """The stems by which category keys are compared: "research_tasks", "Research" and "research work" are equal."""
     every = identifier_stems(name)
     return " ".join([stem for stem in every if stem not in _nouns(_NOUNS_OF_WORK)] or every)
 

@@ -1,8 +1,7 @@
-"""An index that finds agents by their descriptions, among a hundred thousand of them.
+"""An inverted index that finds agents by their descriptions, among a hundred thousand of them.
 
-Four dicts of sets, from a word to who has it, one dict a place where it may stand. An answer is the same whatever the
-order of adding and removing was: equal scores are parted by success rate, load, age, name and id.
-See docs/decisions/measurements.md.
+One posting list per word and field: specialties, single words of them, names, texts. Results do not depend on the order
+of adding and removing: ties are broken by success rate, load, age, name and id. See docs/decisions/measurements.md.
 """
 
 from collections import Counter
@@ -20,7 +19,7 @@ from engine.core.words import Word, phrase, words
 
 SPECIALTY = 3.0
 NAME = 2.0
-"""A word of the name or the category, and a synonym of one or of a specialty."""
+"""A word of the name or the category, or a synonym of such a word or of a specialty."""
 PART = 1.5
 """One word of a specialty that has several."""
 TEXT = 1.0
@@ -29,7 +28,7 @@ TEXT = 1.0
 _LONGEST_PHRASE = 4
 _REMEMBERED = 4_096
 _NOISE = 1e-9
-"""Sums of the same addends in another order differ by less."""
+"""Tolerance for sums of the same floats in a different order."""
 
 Slot: TypeAlias = int
 Postings: TypeAlias = dict[str, set[Slot]]
@@ -38,20 +37,20 @@ Rank: TypeAlias = tuple[float, int, int, str, str]
 
 @dataclass(slots=True, frozen=True)
 class Match:
-    """A candidate that answers a request."""
+    """A candidate that matches a request."""
 
     id: str
     name: str
     score: float
     words: tuple[str, ...]
-    """The words of the request that it covers, in lower case and in their order; of an agent that was chosen, those
-    that no candidate chosen before it covers."""
+    """The words of the request that it covers, in lower case and in their order; for a chosen agent only those that
+    no agent chosen before it covers."""
     first_at: int
-    """Where the first of them stands, in characters from the start of the text."""
+    """Offset of the first of these words in the text, in characters."""
 
 
 class Grant(NamedTuple):
-    """What one set of candidates gets for one word."""
+    """The points that a set of candidates gets for one word."""
 
     points: float
     weight: float
@@ -60,27 +59,27 @@ class Grant(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class Asked:
-    """One different word of a request, and what is given for it, dearest first; a candidate gets only the first."""
+    """A distinct word of a request with its grants, most points first; a candidate gets only its first grant."""
 
     text: str
     at: int
     grants: tuple[Grant, ...]
 
     def grant_of(self, slot: Slot) -> Grant | None:
-        """What the candidate gets for this word."""
+        """The grant of the candidate for this word."""
         for grant in self.grants:
             if slot in grant.slots:
                 return grant
         return None
 
     def points_of(self, slot: Slot) -> float:
-        """How much this word counts for the candidate; 0 where it does not answer to it."""
+        """The points of the candidate for this word; 0 if it does not match."""
         grant = self.grant_of(slot)
         return grant.points if grant else 0.0
 
 
 class _Ranks(dict[Slot, Rank]):
-    """Ranks that are looked up when they are asked for."""
+    """Ranks that are computed on first access."""
 
     def __init__(self, rank_of: Callable[[Slot], Rank]) -> None:
         super().__init__()
@@ -92,7 +91,7 @@ class _Ranks(dict[Slot, Rank]):
 
 
 def rank_of(id: str, name: str, done: int, failed: int, load: int, age: int) -> Rank:
-    """Return what parts equals: the least goes first."""
+    """Return the sort key that breaks ties: the least comes first."""
     return -success_rate(done, failed), load, age, name, id
 
 
@@ -100,8 +99,8 @@ class CapabilityIndex:
     """Candidates by their words.
 
     Args:
-        candidates: Who is in it from the start; ids are unique.
-        synonyms: What widens the words of a request, see `engine.core.synonyms`.
+        candidates: The first entries; ids are unique.
+        synonyms: Words that also match a word of a request, see `engine.core.synonyms`.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class CapabilityIndex:
         self._profiles: dict[Slot, Profile] = {}
         self._ranks: dict[Slot, Rank] = {}
         self.without_specialties: set[Slot] = set()
-        """Those who claim none."""
+        """Candidates that claim no specialty."""
         self._next_slot: Slot = 0
         self._specialties: Postings = {}
         self._parts: Postings = {}
@@ -136,7 +135,7 @@ class CapabilityIndex:
         return self._candidates[self._slots[id]]
 
     def add(self, candidate: Candidate) -> None:
-        """Take `candidate` in, or bring it up to date where its id is known (cheap while its words are the same)."""
+        """Add `candidate`, or update the one with its id (cheap while its words are the same)."""
         profile = profile_of(candidate)
         known = self._slots.get(candidate.id)
         if known is not None and self._profiles[known] != profile:
@@ -150,6 +149,7 @@ class CapabilityIndex:
                 for key in keys:
                     postings.setdefault(key, set()).add(known)
             self._spread.update(profile.every)
+            # How rare a word is depends on the number of candidates, so that every cached grant is outdated.
             self._granted.clear()
         self._candidates[known] = candidate
         (self.without_specialties.discard if candidate.specialties else self.without_specialties.add)(known)
@@ -158,13 +158,14 @@ class CapabilityIndex:
         )
 
     def ranked_by(self, rank: Callable[[str], Rank]) -> "CapabilityIndex":
-        """Return an index of the same words, in which equals are parted by what `rank` says of their ids."""
+        """Return an index of the same words, in which `rank` breaks the ties, by id."""
+        # Shallow: the twin shares the posting lists, which are far larger than the ranks.
         twin = copy(self)
         twin._ranks = _Ranks(lambda slot: rank(self._candidates[slot].id))
         return twin
 
     def remove(self, id: str) -> None:
-        """Forget a candidate.
+        """Remove a candidate.
 
         Raises:
             KeyError: If there is none of this id.
@@ -185,20 +186,21 @@ class CapabilityIndex:
                 del self._spread[key]
 
     def search(self, text: str, limit: int = 10) -> list[Match]:
-        """Return the best `limit` candidates for `text`, best first; none if no candidate claims a word of it."""
+        """Return the best `limit` candidates for `text`, best first; none if no candidate has a word of it."""
         asked = self.ask(text)
         return [self.match(slot, asked) for slot in self.best(asked, limit)]
 
     def able(self, capability: str) -> list[str]:
-        """Return the ids of those whom `capability` suits: by exact name first, then a whole specialty, then the rest.
+        """Return the ids of the candidates that suit `capability`: exact names, then whole specialties, then the rest.
 
-        Equals are in the order of success rate, load, age, name and id. See `engine.core.candidate.suits`.
+        Each group is in the order of success rate, load, age, name and id. See `engine.core.candidate.suits`.
         """
         asked = asked_stems(capability)
         named = self._exact_names.get(capability.casefold(), set())
         if not asked:
             return self.in_order(named)
         found = set.intersection(*(self._claimants(stem) for stem in asked))
+        # Two words may come from two different claims, which does not make a candidate suit the capability.
         if len(asked) > 1:
             found = {slot for slot in found if suits(self._candidates[slot], capability)}
         whole = self._specialties.get(phrase(capability), set()) & found
@@ -219,6 +221,8 @@ class CapabilityIndex:
     def _highest(self, gains: dict[Slot, float], limit: int) -> list[Slot]:
         slots: Iterable[Slot] = gains
         if len(gains) > limit > 0:
+            # Only ties at the cut are ranked: a rank is computed on first access, and a common word is claimed by
+            # thousands.
             floor = max(gains.values()) if limit == 1 else nlargest(limit, gains.values())[-1]
             least, level_to = floor - _NOISE, floor + _NOISE
             near = [slot for slot, gain in gains.items() if gain >= least]
@@ -246,15 +250,15 @@ class CapabilityIndex:
         return self._slots[id]
 
     def candidate(self, slot: Slot) -> Candidate:
-        """The candidate behind a slot that this index gave out."""
+        """The candidate of a slot of this index."""
         return self._candidates[slot]
 
     def in_order(self, slots: Iterable[Slot]) -> list[str]:
-        """The ids behind `slots`, by success rate, load, age, name and id."""
+        """The ids of `slots`, by success rate, load, age, name and id."""
         return [self._candidates[slot].id for slot in sorted(slots, key=self._ranks.__getitem__)]
 
     def vocabulary(self) -> dict[str, set[Slot]]:
-        """Every claimed word and specialty, with the slots of those who claim it."""
+        """Every claimed word and specialty, with the slots of the candidates that claim it."""
         return {**self._specialties, **self._names}
 
     def _places(self, profile: Profile) -> tuple[tuple[Postings, Iterable[str]], ...]:
@@ -271,7 +275,7 @@ class CapabilityIndex:
         return self._specialties.get(stem, empty) | self._parts.get(stem, empty) | self._names.get(stem, empty)
 
     def _phrases(self, said: tuple[Word, ...]) -> dict[str, list[str]]:
-        """Of each stem, the phrases around it that a candidate claims or that have synonyms."""
+        """For each stem, the phrases that contain it and that a candidate claims or that have synonyms."""
         around: dict[str, list[str]] = {word.stem: [] for word in said}
         for start in range(len(said)):
             for end in range(start + 2, min(start + _LONGEST_PHRASE, len(said)) + 1):
@@ -285,7 +289,7 @@ class CapabilityIndex:
         return around
 
     def _grants_of(self, sayings: tuple[str, ...]) -> tuple[Grant, ...]:
-        """What a stem and the phrases around it contribute, cached until a candidate joins or leaves."""
+        """The grants of a stem and the phrases around it, cached until a candidate joins or leaves."""
         grants = self._granted.get(sayings)
         if grants is None:
             if len(self._granted) >= _REMEMBERED:
@@ -323,10 +327,10 @@ class CapabilityIndex:
 
 
 def _gains(asked: Iterable[Asked], limit: int) -> dict[Slot, float]:
-    """Sum what candidates get: all who can be among the best `limit`, and of the others as few as that takes.
+    """Sum the points of all candidates that can be among the best `limit`, and of few others.
 
-    Words are read in descending weight. Once the best `limit` have more than all remaining words could give, every
-    candidate without one of the words so far is out, and soon most of the others.
+    Words are read in descending points. Once the best `limit` have more than all remaining words can add, no candidate
+    without one of the words so far can enter, and those too far behind are dropped.
     """
     dearest_first = sorted(asked, key=lambda word: -word.grants[0].points)
     gains: dict[Slot, float] = {}

@@ -1,7 +1,7 @@
-"""What specs and settings refer to outside of the team, and which code stood behind that when it was trusted.
+"""The external references of specs and settings, which a user has to trust.
 
-A reference is `module:qualname`, code that is imported; `exec:` with a program, its arguments, the variables that it
-gets and where it works; or `net:` with an address that is called and the variables whose values go there. All of them
+A reference is `module:qualname`, imported code; `exec:` with a program, its arguments, its environment variables and
+its working directory; or `net:` with an address that is called and the variables whose values are sent there. All three
 are trusted in the same way.
 """
 
@@ -33,7 +33,7 @@ PROGRAM_TYPES = ("process", "acp")
 
 
 def references_of(spec: AgentSpec) -> list[str]:
-    """Return what would be imported or executed for an agent of `spec`."""
+    """Return the references that would be imported, executed or called for an agent of `spec`."""
     said = ([spec.run] if spec.run is not None else []) + list(spec.tools)
     found = [one for one in said if isinstance(one, str) and ":" in one and not one.startswith(BOUND)]
     models = [spec.model] if isinstance(spec.model, str) else spec.model or ()
@@ -41,12 +41,12 @@ def references_of(spec: AgentSpec) -> list[str]:
 
 
 def is_imported(reference: str) -> bool:
-    """Return whether a reference is to code that is imported."""
+    """Return True for a reference to imported code."""
     return not reference.startswith((EXEC, *ADDRESSES))
 
 
 def program_of(agent_type: str | None, options: Mapping[str, JsonValue]) -> list[str]:
-    """Return the reference to the program that an agent is, if it is one; what is not right in shape names none."""
+    """Return the reference to the program of an agent, if it runs one; malformed options give none."""
     argv, env, cwd = options.get("argv"), options.get("env") or [], options.get("cwd") or "."
     if agent_type not in PROGRAM_TYPES or not isinstance(argv, list) or not isinstance(env, list):
         return []
@@ -54,14 +54,14 @@ def program_of(agent_type: str | None, options: Mapping[str, JsonValue]) -> list
 
 
 def program_reference(argv: Sequence[str], *, env: Sequence[str] = (), cwd: str = ".") -> str:
-    """Return the reference to a program: all that it is started with, as a person can read it.
+    """Return the reference to a program: everything that it is started with, readable for people.
 
     Args:
         argv: The program and its arguments.
-        env: Names of the variables that it gets besides the usual ones.
-        cwd: Where it works, if not in the team's folder.
+        env: Names of environment variables that it gets in addition to the usual ones.
+        cwd: Its working directory, if not the team's folder.
     """
-    # What `shlex` quotes never begins with a bracket, so that no argument can be mistaken for what follows them.
+    # `shlex` quotes brackets, so that no argument can be mistaken for the suffixes `[env …]` and `[cwd …]`.
     variables = f" [env {shlex.join(env)}]" if env else ""
     return f"{EXEC}{shlex.join(argv)}{variables}" + (f" [cwd {shlex.quote(cwd)}]" if cwd != "." else "")
 
@@ -73,32 +73,32 @@ def net_reference(url: str, *, env: Iterable[str] = ()) -> str:
 
 
 def addresses_in(models: Iterable[str]) -> list[str]:
-    """Return the references to addresses that stand in names of models: litellm takes them from some providers."""
+    """Return the references to addresses in names of models, which litellm calls for some providers."""
     return [net_reference(one[one.index("http") :]) for one in models if "http://" in one or "https://" in one]
 
 
 def references_set(options: SupervisorOptions) -> list[str]:
-    """Return what settings of a supervisor refer to."""
+    """Return the references in the settings of a supervisor."""
     found = [one for model in options.models.values() for one in references_of_model(model)]
     return found + [reference_of_server(server) for server in options.mcp.values()]
 
 
 def references_of_model(model: ModelSpec) -> list[str]:
-    """Return the addresses that a model is asked at, if they are not its provider's own."""
+    """Return the addresses that are called for a model, if they are not its provider's own."""
     if model.base_url is not None:
         return [net_reference(model.base_url, env=() if model.key_env is None else (model.key_env,))]
     return addresses_in([model.model or ""])
 
 
 def reference_of_server(server: McpSpec) -> str:
-    """Return what a server of tools is: a program, or an address."""
+    """Return the reference of an MCP server: a program or an address."""
     if server.url is not None:
         return net_reference(server.url, env=server.headers_env.values())
     return program_reference(server.argv, env=server.env)
 
 
 def code_of(trusted: Mapping[str, str], spec: AgentSpec) -> str:
-    """Return the hashes of the code that `spec` refers to, as it was when it was trusted; empty where none has one."""
+    """Return the hashes of the trusted code that `spec` refers to; empty if there are none."""
     return "".join(trusted.get(reference, "") for reference in references_of(spec))
 
 
@@ -110,7 +110,7 @@ def specs_in(member: AgentSpec | SupervisorSpec) -> list[AgentSpec]:
 
 
 def specs_of(command: Command) -> list[AgentSpec]:
-    """Return every spec that a command brings."""
+    """Return every spec in a command."""
     if isinstance(command, LoadTeam):
         return [*specs_in(command.team), *command.registry]
     if isinstance(command, AddSupervisor | ReplaceTeam):
@@ -132,7 +132,7 @@ def supervisors_in(member: AgentSpec | SupervisorSpec) -> list[SupervisorSpec]:
 
 
 def options_of(command: Command) -> list[SupervisorOptions]:
-    """Return the settings of every supervisor that a command brings."""
+    """Return the settings of every supervisor in a command."""
     if isinstance(command, AddSupervisor | LoadTeam | ReplaceTeam):
         return [one.options for one in supervisors_in(command.team)]
     if isinstance(command, Declare):
@@ -141,12 +141,12 @@ def options_of(command: Command) -> list[SupervisorOptions]:
 
 
 def named_in(command: Command) -> list[str]:
-    """Return every reference that a command brings, each once."""
+    """Return every reference in a command, each once."""
     found = [one for spec in specs_of(command) for one in references_of(spec)]
     found += [one for options in options_of(command) for one in references_set(options)]
     return list(dict.fromkeys(found))
 
 
 def of_program(command: Command) -> dict[str, str]:
-    """Return what is granted with a command of the program that the engine is part of: all of it is its own code."""
+    """Return the references that are granted with a command of the engine's own program: all, it is its own code."""
     return dict.fromkeys(named_in(command), "")

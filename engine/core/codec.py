@@ -1,7 +1,7 @@
-"""JSON at the boundary: events, commands and the state, to bytes and back.
+"""Encodes and decodes events, commands and the state as JSON.
 
-Inside the engine records are not checked; here their types are, unknown fields are refused, and whole blocks are
-decoded at once. See docs/decisions/measurements.md.
+Records are not checked inside the engine; here their types are, and unknown fields are refused. Blocks of events are
+decoded at once for speed, see docs/decisions/measurements.md.
 """
 
 import re
@@ -27,7 +27,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def _as_type(kind: Any, value: Any) -> Any:
-    """Return a value of JSON as something that JSON has no type for; what decoders of the state call."""
+    """Decode hook of msgspec: convert a JSON value to a type that JSON does not have."""
     if getattr(kind, "__origin__", None) is not OrderedDict:
         raise NotImplementedError(kind)
     key, item = get_args(kind)
@@ -39,21 +39,21 @@ def _make_reader(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 _reader_of: Callable[[Any], msgspec.json.Decoder[Any]] = cache(_make_reader)
-"""From a type to what reads it; made once, when it is first asked for."""
+"""The decoder of a type, built on first use."""
 _EVENT: Any = Event
 _EVENTS: Any = list[Event]
 
 
 def kind_of(event_type: type[Event]) -> str:
-    """Return the kind under which events of a class stand in the journal."""
+    """Return the kind of a class of events in the journal."""
     return event_type.type
 
 
 def encode_event(event: Event) -> bytes:
-    """Return the JSON body of `event`, as it stands in the journal.
+    """Return the JSON body of `event` in the journal.
 
     Raises:
-        ValueError: If it could not be read again: a text that cannot be written as UTF-8, a number that is none.
+        ValueError: If it could not be read back: a text that is not valid Unicode, or NaN or infinity.
     """
     try:
         check_numbers(event)
@@ -63,10 +63,10 @@ def encode_event(event: Event) -> bytes:
 
 
 def check_numbers(record: Any) -> None:
-    """Return when every number in a record is one that JSON has.
+    """Check that JSON can represent every number in a record.
 
     Raises:
-        ValueError: If one is not; it would be written as null.
+        ValueError: For NaN and infinity, which msgspec would write as null.
     """
     for name in open_fields(type(record)):
         value = getattr(record, name)
@@ -92,14 +92,14 @@ def _find_open_fields(cls: Any) -> tuple[str, ...]:
 
 
 open_fields: Callable[[Any], tuple[str, ...]] = cache(_find_open_fields)
-"""From a class of records to the names of its fields that may hold a fraction, or any value."""
+"""The names of a class's fields that may hold a float, so that only these are checked for NaN."""
 
 
 def _may_be_fraction(hint: Any) -> bool:
     if hint in (Any, float):
         return True
     if isinstance(hint, type) and issubclass(hint, Written):
-        return False  # it has checked itself
+        return False  # It was validated when it was built.
     if isinstance(hint, type) and issubclass(hint, Struct):
         return bool(open_fields(hint))
     return any(map(_may_be_fraction, get_args(hint)))
@@ -110,7 +110,7 @@ def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
 
     Raises:
         NewerKind: If a row has a kind that this program does not know.
-        CorruptJournal: If a body is not what its kind says.
+        CorruptJournal: If a body is invalid for its kind.
     """
     for seq, kind, _ in rows:
         if kind not in KINDS:
@@ -132,10 +132,10 @@ def _first_corrupt(rows: Sequence[tuple[int, str, bytes]]) -> CorruptJournal:
 
 
 def encode_command(command: Command) -> bytes:
-    """Return the JSON body of `command`, as it stands in the inbox.
+    """Return the JSON body of `command` in the inbox.
 
     Raises:
-        BadValue: If an engine would refuse to read it.
+        BadValue: If the engine would refuse it.
     """
     try:
         check_numbers(command)
@@ -150,11 +150,12 @@ def decode_command(kind: str, body: bytes) -> Command:
     """Return the command of an inbox row.
 
     Raises:
-        ValueError: If the kind is unknown or the body is not what its kind says; one line.
+        ValueError: If the kind is unknown or the body is invalid for its kind; one line.
     """
     if kind not in COMMAND_KINDS:
         raise ValueError(f"unknown command {kind[:80]!r}; this engine knows {', '.join(sorted(COMMAND_KINDS))}")
     try:
+        # Before msgspec, which silently takes the last of two equal keys.
         plain = strict_json(body)
         command: Command = _reader_of(COMMAND_KINDS[kind]).decode(body)
     except NotStrict as wrong:
@@ -165,12 +166,12 @@ def decode_command(kind: str, body: bytes) -> Command:
 
 
 def said(error: msgspec.ValidationError, whole: str, value: JsonValue) -> str:
-    """Return what a reader found wrong, in one line that begins with where it is.
+    """Return a decoding error as one line that begins with the place of the fault.
 
     Args:
-        error: What it raised.
-        whole: What the value is called where all of it is wrong.
-        value: What was read.
+        error: Raised by msgspec.
+        whole: The word for the value if all of it is wrong.
+        value: The decoded JSON.
     """
     text, _, where = str(error).partition(" - at `$")
     where = where.removesuffix("`").removeprefix(".")
@@ -188,30 +189,30 @@ def _found(value: Any, where: str) -> str | None:
         for part in re.findall(r"[^.\[\]]+", where):
             value = value[int(part) if isinstance(value, list) else part]
     except (LookupError, TypeError, ValueError):
-        return None  # among the keys or values of a mapping, which the reader does not name
+        return None  # msgspec does not name the keys of a mapping in its path.
     return shown(value)
 
 
 def encode_state(state: State) -> bytes:
-    """Return the whole state as JSON, the same bytes for equal states; what is at its default is left out."""
+    """Return the whole state as JSON, the same bytes for equal states; fields at their defaults are left out."""
     return _encode(state)
 
 
 def decode_strictly(body: bytes) -> State:
-    """Return the state of a document by readers that look at every key and number, which takes three times as long.
+    """Return the state of a document from outside, with every key and number checked: takes three times as long.
 
     Raises:
-        NotStrict: If it is not JSON that every parser reads alike.
-        ValidationError: If it is no state.
+        NotStrict: If parsers may read the JSON differently.
+        ValidationError: If it is not a state.
     """
     return msgspec.convert(strict_json(body), State, str_keys=True, dec_hook=_as_type)
 
 
 def decode_state(body: bytes | msgspec.Raw) -> State:
-    """Return the state of a snapshot, or of a document or a part of one.
+    """Return the state of a snapshot, of a document, or of a part of one.
 
     Raises:
-        ValueError: If it is not one.
+        ValueError: If it is not a state.
     """
     state: State = _reader_of(State).decode(body)
     return state

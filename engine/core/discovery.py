@@ -1,8 +1,8 @@
-"""Choosing agents without a model, and saying why.
+"""Chooses agents for a request by words, without a model, and explains the choice.
 
-The words of a request, widened by synonyms, are covered greedily: first the agent that answers to most of them, then
-the candidate that best matches what is left. Weights and search are in `capability_index`, words in `words` and
-`synonyms`.
+A greedy set cover of the words of the request, widened by synonyms: first the agent with the highest score, then the
+candidate that best matches the words that are left. Weights and search are in `capability_index`, words in `words`
+and `synonyms`.
 See docs/semantics/coordination.md.
 """
 
@@ -39,14 +39,14 @@ _NOBODY = "nobody claims a word of the request"
 
 @dataclass(slots=True, frozen=True)
 class Choice:
-    """Who takes a request, and why."""
+    """The agents chosen for a request, and the reason."""
 
     matches: tuple[Match, ...]
-    """The chosen, in the order in which the request speaks of what they are chosen for."""
+    """The chosen agents, in the order of the words that they are chosen for."""
     explanation: str
-    """One sentence for a person."""
+    """One sentence for people."""
     nearest: tuple[str, ...] = ()
-    """Names of those whose words are most similar to the request's, if none was chosen."""
+    """Names of the agents whose words are most similar to the request's, if none was chosen."""
 
 
 def choose(
@@ -57,21 +57,21 @@ def choose(
     synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
     first: CapabilityIndex | None = None,
 ) -> Choice:
-    """Choose the agents that `request` needs.
+    """Choose the agents for `request`.
 
-    The one with the highest score comes first; then, as long as words are left that somebody claims, the one that
-    scores highest on those alone. Who covers nothing new is not chosen, and nobody joins others for one word in a
-    description alone, unless it claims no specialty at all. Equal scores: success rate, load, age, name, id.
+    First the agent with the highest score; then, while words are left that an agent claims, the agent that scores
+    highest on these alone. An agent that covers no new word is not chosen. One word in a description is not enough to
+    join others, unless the agent claims no specialty at all. Ties: success rate, load, age, name, id.
 
     Args:
-        request: What is asked for; of a very long one both ends are read.
-        candidates: Who there is, with unique ids, in any order; an index answers fastest and has its own synonyms.
-        limit: The most to choose.
-        synonyms: What widens the request's words, when `candidates` is not an index.
-        first: Those of them who can work now; the others are chosen only for words that none of these claims.
+        request: Its text; of a very long one both ends are read.
+        candidates: With unique ids, in any order; an index is fastest and has its own synonyms.
+        limit: Maximum number of agents.
+        synonyms: Widen the request's words, if `candidates` is not an index.
+        first: The candidates that can work now; the others are chosen only for words that none of these claims.
 
     Returns:
-        The chosen ones; none if no candidate claims a word of the request.
+        The chosen agents; none if no candidate claims a word of the request.
     """
     index = _indexed(candidates, synonyms)
     chosen: list[Match] = []
@@ -84,7 +84,7 @@ def choose(
 
 
 def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int) -> None:
-    """Choose from an index until every word that it knows is covered, also by those who were chosen before."""
+    """Add agents of an index to `chosen` until every word that the index knows is covered."""
     asked = index.ask(request)
     before = [index.slot(match.id) for match in chosen]
     uncovered = tuple(word for word in asked if all(word.grant_of(slot) is None for slot in before))
@@ -97,7 +97,7 @@ def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int
 
 
 def strategy_category(name: str) -> str:
-    """Return what the key of a category is compared by: the stems of "research" for "research_tasks"."""
+    """Return the stems by which the key of a category is compared: of "research" for "research_tasks"."""
     return category_stem(name)
 
 
@@ -108,10 +108,10 @@ def choose_category(
     *,
     synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
 ) -> str | None:
-    """Return the key of `categories` that `request` belongs to; None where none does, which means the default mode.
+    """Return the key of `categories` that `request` belongs to; None means the supervisor's default mode.
 
-    A category adds up the scores of the chosen agents that claim it by category, name or specialty (half where only a
-    synonym of it is claimed), and what the request itself says about it. Of equal sums the one declared first wins.
+    The score of a category is that of the request's own words for it, plus the scores of the chosen agents that claim
+    it by category, name or specialty (half if they claim a synonym of it). Of equal scores the first declared wins.
     """
     index = _indexed(candidates, synonyms)
     chosen = [(profile_of(index[match.id]), match.score) for match in choose(request, index).matches]
@@ -128,9 +128,10 @@ def choose_category(
 
 
 def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
-    """Return up to `limit` of `names` that look most like `name`, whatever their case, the most similar first."""
+    """Return up to `limit` of `names` that are most similar to `name`, ignoring case, the most similar first."""
     wanted = name.casefold()
     by_fold: dict[str, str] = {}
+    # In reverse order, so that of names that differ only in case the alphabetically first is kept.
     for known in sorted(set(names), reverse=True):
         by_fold[known.casefold()] = known
     pool = _likeliest(wanted, by_fold)
@@ -163,19 +164,19 @@ def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool
 
 
 def _most_weight(uncovered: tuple[Asked, ...]) -> float:
-    """The most that one agent could answer to these words with, were it given the dearest grant of each."""
+    """Upper bound of the weight that one agent can have for these words."""
     return sum(max(grant.weight for grant in word.grants) for word in uncovered)
 
 
 def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[Asked, ...]) -> bool:
-    """A stray word in a description must not add an agent to those that claim the rest of the request."""
+    """Return True when the agent matches more than a stray word in its description, or claims no specialty at all."""
     if slot in index.without_specialties:
         return True
     return sum(grant.weight for word in uncovered if (grant := word.grant_of(slot))) >= NAME
 
 
 def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
-    """How much of an agent's score a category gets: all where it claims it, half where it claims a synonym."""
+    """The share of an agent's score that a category gets: all if the agent claims it, half if it claims a synonym."""
     category = strategy_category(key)
     if _claims(profile, category):
         return 1.0
@@ -199,7 +200,7 @@ def _quoted(covered: tuple[str, ...]) -> str:
 
 
 def _nearest_claims(request: str, index: CapabilityIndex, limit: int = 3) -> tuple[str, ...]:
-    """Names of those who claim what is most similar to an unmatched word of a request."""
+    """Names of the agents that claim the words most similar to those of a request."""
     stems = list(dict.fromkeys(word.stem for word in words(request)))[:_WORDS_COMPARED]
     vocabulary = index.vocabulary()
     starts = {stem[:2] for stem in stems}
@@ -210,7 +211,7 @@ def _nearest_claims(request: str, index: CapabilityIndex, limit: int = 3) -> tup
 
 
 def _likeliest(wanted: str, pool: Collection[str]) -> Collection[str]:
-    """The strings that share most letters, then most pairs of letters, with `wanted`: a full comparison is dear."""
+    """Preselect strings by common letters, then by common pairs of letters: a full comparison is expensive."""
     letters, pairs = set(wanted), _pairs(wanted)
     if len(pool) > _LETTERS_COMPARED:
         pool = nsmallest(

@@ -1,7 +1,7 @@
-"""What is kept of values only so that a person can read them later: short, whatever their size, and without secrets.
+"""Excerpts of values for people to read later: bounded in size, and without secrets.
 
-What the engine itself needs is kept elsewhere and whole: a step's input is told apart by its hash, and what a command
-changes is in the events that it makes.
+The engine never reads an excerpt back: it compares a step's input by its hash, and the effect of a command is in its
+events.
 """
 
 import re
@@ -13,35 +13,35 @@ from msgspec import Struct
 from engine.core.records import JsonValue, fields
 
 CHARACTERS = 2_000
-"""About how many characters all texts, names and numbers of one value may have together."""
+"""Approximate limit on all texts, names and numbers of one value together."""
 TEXT_CHARACTERS = 400
-"""Of one text."""
+"""Limit on one text."""
 ITEMS = 20
-"""Of one list or object."""
+"""Limit on one list or object."""
 DEPTH = 8
 HIDDEN = "[hidden]"
 _SECRET = re.compile(r"(key|token|secret|password|passwd|credential|authorization)s?$", re.IGNORECASE)
-"""Fields whose texts are not kept; `call_key` and `key_env` name what is no secret."""
+"""Names of fields whose texts are hidden."""
 _NO_SECRETS = frozenset({"call_key", "idempotency_key"})
 
 
 def shown(value: Any, clean: Callable[[str], str] = str) -> JsonValue:
-    """Return what is kept of `value`, JSON or a record: long texts cut, and of long lists the beginning.
+    """Return the excerpt of `value`, JSON or a record: long texts and long lists are cut.
 
     Args:
-        value: A record is shown as an object of the fields that are not at their default.
-        clean: Takes secrets out of each text, before it is cut.
+        value: A record becomes an object of the fields that are not at their default.
+        clean: Removes secrets from a text, before the text is cut.
     """
     return _Short(clean).of(value, 0)
 
 
 def args_of(command: Any) -> dict[str, JsonValue]:
-    """Return what is kept of a command: its fields that are not at their default."""
+    """Return the excerpt of a command: its fields that are not at their default."""
     return _Short(str).record(command, 0)
 
 
 class _Short:
-    """One value on its way; counts what is left of its characters."""
+    """Makes the excerpt of one value; counts the characters that are left."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         self._left = CHARACTERS

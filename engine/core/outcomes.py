@@ -1,4 +1,4 @@
-"""Parts of decisions: the result of a command, new ids, questions to a person, time and run of events."""
+"""Building blocks of decisions: command results, new ids, escalations, time and run stamps of events."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -15,16 +15,16 @@ from engine.core.state import Attempt, State
 
 @fact
 class Decided:
-    """The events of a command, and what its sender is told."""
+    """The events of a command, and the answer to its sender."""
 
     events: list[Event]
     summary: str
-    """What it did, in a few words that follow "✓"."""
+    """What the command did, in a few words that follow "✓"."""
     result: dict[str, JsonValue] = field(default_factory=dict)
 
 
 class Mint:
-    """Hands out ids that the journal has not used: a letter and the next number.
+    """Returns new ids: a letter and the next number that the journal has not used.
 
     Letters: `s` supervisor, `a` agent, `r` run, `t` task, `e` question, `g` grant, `n` message.
     """
@@ -46,9 +46,10 @@ _OF_TASKS = frozenset(
 
 
 def stamped(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
-    """Return events that were just decided, with the time and the run of their task where these are not said yet."""
+    """Return newly decided events, with the time and the run of their task filled in where missing."""
     found = events if type(events) is list else list(events)
     event: Any
+    # Set in place although events are frozen: these were just built, and nobody else holds them yet.
     for event in found:
         if not event.at_ms:
             force_setattr(event, "at_ms", at_ms)
@@ -66,16 +67,17 @@ def ask(
 
     Args:
         state: The state of the moment.
-        ctx: Its time.
+        ctx: The time of the decision.
         kind: A key of `decide.escalations.ON_ANSWER`.
-        subject: Id of the task, run, agent or supervisor that it is about.
-        run_id: The run that waits for it, if one does.
+        subject: Id of the task, run, agent or supervisor that the question is about.
+        run_id: The run that waits for the answer, if one does.
         question: One line: what happened, and what is to be decided.
-        options: The answers that there are.
-        default: The answer when none is given in time.
+        options: The possible answers.
+        default: The answer if none is given in time.
         after_ms: How long to wait for a person, in milliseconds; with None there is no limit.
-        detail: What the handler of the kind needs besides.
-        mint: Gives the id; the same one for all that a decision asks, because `state` does not change meanwhile.
+        detail: Further data for the handler of the kind.
+        mint: Shared by all questions of one decision: `state` does not change between them, so that a new `Mint` would
+            return the same id again.
     """
     return Escalated(
         escalation_id=(mint or Mint(state))("e"),
@@ -92,13 +94,13 @@ def ask(
 
 
 def of_attempt(kind: Callable[..., E], attempt: Attempt, signal: Any, **besides: Any) -> E:
-    """Return the event that tells what a signal reports of an attempt: what both have under one name is the same.
+    """Return the event of a signal about an attempt: fields that both have are copied.
 
     Args:
         kind: The class of the event.
-        attempt: The one that is going on, of the task that the signal names.
-        signal: What was reported.
-        besides: Fields of the event that are decided.
+        attempt: The current attempt of the task that the signal names.
+        signal: The report.
+        besides: Further fields of the event, which override those of the signal.
     """
     said = {name: getattr(signal, name) for name in _in_both(kind, type(signal))}
     return kind(attempt=attempt.number, agent_id=attempt.agent_id, **(said | besides))
@@ -110,4 +112,4 @@ def _find_in_both(kind: Any, signal: Any) -> tuple[str, ...]:
 
 
 _in_both: Callable[[Any, Any], tuple[str, ...]] = cache(_find_in_both)
-"""From the classes of an event and of a signal to the names of the fields that both have."""
+"""The names of the fields that the classes of an event and of a signal share."""

@@ -1,4 +1,4 @@
-"""Which of the things that an agent remembers answer a question: by words, as agents are found by theirs."""
+"""Searches the insights of an agent by words, with the index that finds agents by theirs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from engine.core.capability_index import CapabilityIndex
 from engine.core.words import tokens
 
 LEAST = 0.5
-"""How much an insight of no importance counts, beside 1.5 of one of the greatest."""
+"""Factor of an insight of importance 0; importance 1 has 1.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Something that an agent remembers."""
+    """An insight of an agent."""
 
     id: str
     text: str
@@ -22,12 +22,12 @@ class Recalled:
 
 
 def best(query: str, known: Iterable[Recalled], limit: int) -> list[Recalled]:
-    """Return what answers `query` best, the best first; of equals the most important, then the newest.
+    """Return the insights that match `query`, best first; of equals the most important, then the newest.
 
     Args:
-        query: Words; one of a tag counts more than one of a text. Without any, all that is known is an answer.
-        known: What is remembered, the oldest first.
-        limit: The most to return.
+        query: Words; a match in a tag counts more than one in a text. An empty query matches every insight.
+        known: The insights, the oldest first.
+        limit: Maximum number of results.
     """
     by_id = {one.id: one for one in known}
     ages = {id: age for age, id in enumerate(by_id)}

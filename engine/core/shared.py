@@ -1,8 +1,8 @@
-"""Containers of entities that are empty most of the time: one empty one is shared, and replaced before it changes.
+"""Shared empty containers: a field that is mostly empty holds one shared instance, replaced before it changes.
 
-A task alone would have nine of its own, which took half of its memory and a third of the time to make or read it. A
-field with a shared default is annotated as `Mapping` or `Sequence`, so that mypy finds who changes it in place;
-it holds the shared one whenever it is empty, which JSON leaves out.
+A task alone would have nine containers of its own, which took half of its memory and a third of the time to create or
+decode it. Such a field is annotated as `Mapping` or `Sequence`, so that mypy finds code that changes it in place. It
+holds the shared instance whenever it is empty, which JSON leaves out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,21 +23,21 @@ EMPTY: Mapping[Any, Any] = _Shared()
 
 
 def put(values: Mapping[K, V], key: K, value: V) -> Mapping[K, V]:
-    """Return a mapping with a value more: the same one, unless that is shared."""
+    """Return the mapping with `key` set: changed in place, unless it is the shared one."""
     own = values if type(values) is dict else {}
     own[key] = value
     return own
 
 
 def drop(values: Mapping[K, V], key: K) -> Mapping[K, V]:
-    """Return a mapping without a key, which may be in it."""
+    """Return the mapping without `key`, which may be missing; the shared one if it is empty then."""
     if type(values) is dict:
         values.pop(key, None)
     return values or EMPTY
 
 
 def extend(values: Sequence[V], more: Iterable[V]) -> Sequence[V]:
-    """Return a list with more behind what is in it: the same one, unless that is shared."""
+    """Return the list with `more` appended: changed in place, unless it is the shared one."""
     own = values if type(values) is list else []
     own += more
     return own or ()

@@ -1,7 +1,7 @@
-"""What the shell reports to the core: steps, ends of attempts, timers, the engine's own beginning.
+"""Signals: reports of the shell to the core about steps, ends of attempts, timers and the start of the engine.
 
-A signal names the task and the attempt it is about; one about an attempt that is over is ignored.
-So is one of a generation that the attempt has left; None is not asked about.
+A signal names its task and attempt. Signals about an attempt that has ended are ignored, and so are those of an older
+generation of the attempt; generation None is always accepted.
 """
 
 from decimal import Decimal
@@ -15,22 +15,22 @@ from engine.core.state import CallKind, ParkedFor
 from engine.core.values import Usage
 
 PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
-"""What an attempt asks a person: a question of its agent, whether a tool may be called, what a program may do."""
+"""Kind of question to a person: of the agent, approval of a tool call, permission of a program."""
 
 
 @fact
 class EngineBegan:
-    """This process holds the lease and begins to decide; what ran before is lost."""
+    """This process holds the lease and begins to decide; attempts that ran before are lost."""
 
     pid: int
     token: int
     version: str
     bound: list[str] | None = None
-    """References to callables of this process; None where it is not asked whose code is there."""
+    """References to callables of this process; None leaves bound code unchecked."""
     lost: int = 0
-    """Events that were acknowledged and are not in the journal any more."""
+    """Number of acknowledged events that are missing from the journal."""
     processes: int | None = None
-    """Attempts in processes that this computer bears; None is no limit."""
+    """Limit on attempts in processes of this computer; None is no limit."""
 
 
 @fact
@@ -42,7 +42,7 @@ class EngineEnds:
 
 @fact
 class StepFinished:
-    """A step of an attempt ended well."""
+    """A step of an attempt succeeded."""
 
     task_id: str
     attempt: int
@@ -50,21 +50,21 @@ class StepFinished:
     name: str
     key: str
     input: JsonValue = None
-    """What it was called with, as `shown.shown` made it."""
+    """Excerpt of its input, made by `excerpts.shown`."""
     output: JsonValue
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
-    """What was spent since the last report of the attempt; its time is told at its end."""
+    """Usage since the last report of the attempt, without time, which the end of the attempt reports."""
     generation: int | None = None
     steers: list[str] = field(default_factory=list)
-    """Messages of people that it takes."""
+    """Messages of people that this step has read."""
     parts: list[str] = field(default_factory=list)
-    """Of a model: hashes of what it was told besides the messages, each reported by `PartTold` before."""
+    """For a model: hashes of its prompt and tool schemas, each reported by a `PartTold` before."""
 
 
 @fact
 class PartTold:
-    """A model is told something for the first time: a system prompt, or the schemas of its tools."""
+    """A system prompt or tool schemas that are sent to a model for the first time."""
 
     hash: str
     value: JsonValue
@@ -72,13 +72,13 @@ class PartTold:
 
 @fact
 class InsightNoted:
-    """An attempt wants something remembered for its agent; it waits until that is on disk."""
+    """An attempt stores an insight for its agent; it waits until the insight is on disk."""
 
     task_id: str
     attempt: int
     generation: int | None = None
     key: str
-    """Of the step that this is."""
+    """Key of the step."""
     text: str
     tags: list[str] = field(default_factory=list)
     importance: float
@@ -97,26 +97,26 @@ class ModelErred:
     error_type: str
     retry_after_s: float | None = None
     usage: Usage = field(default_factory=Usage)
-    """What was spent since the last report of the attempt."""
+    """Usage since the last report of the attempt."""
 
 
 @fact
 class BudgetShort:
-    """An attempt is about to call a model, and a budget has less left than that takes; it waits to be stopped."""
+    """An attempt is about to call a model, and a budget has less left than the call needs; it waits to be stopped."""
 
     task_id: str
     attempt: int
     generation: int | None = None
     subject: str
-    """Whose budget it is: a task, a run, an agent or a supervisor."""
+    """Id of the task, run, agent or supervisor that has the budget."""
     amount: Literal["tokens", "cost_usd"]
     needs: Decimal
-    """What the call takes, about."""
+    """Estimated need of the call."""
 
 
 @fact
 class ToolBegan:
-    """An attempt is about to call a tool that must not be called twice; it waits until that is on disk."""
+    """An attempt is about to call a tool that must not be called twice; it waits until this is on disk."""
 
     task_id: str
     attempt: int
@@ -138,71 +138,71 @@ class ToolRaised:
 
 @fact
 class PlannedItem:
-    """A task of a plan that an attempt asks for."""
+    """A task of a delegated plan."""
 
     title: str
     target: str
     """The name of a member, or a capability."""
     input: JsonValue
     after: list[int] = field(default_factory=list)
-    """The tasks of the plan that it comes after, by their places in it; it gets their outputs."""
+    """Indices of the tasks of the plan that it waits for; it gets their outputs."""
 
 
 @fact
 class DelegationAsked:
-    """An attempt asks others to work; it waits until they have."""
+    """An attempt delegates work; it waits for the results."""
 
     task_id: str
     attempt: int
     call_key: str
     call_kind: CallKind
     target: str
-    """The name of a member, or a capability; empty of a plan."""
+    """The name of a member, or a capability; empty for a plan."""
     items: list[JsonValue]
-    """One task each; none of a plan."""
+    """One task each; empty for a plan."""
     plan: list[PlannedItem] = field(default_factory=list)
-    """Tasks that wait for each other, in no circle."""
+    """Tasks with dependencies between them, without a cycle."""
     generation: int | None = None
     busy: bool = False
-    """A step of the attempt runs besides, so that it keeps its slot."""
+    """Another step of the attempt still runs, so that the attempt keeps its slot."""
 
 
 @fact
 class StepsEnded:
-    """No step of an attempt runs any more, and it waits."""
+    """The last running step of a waiting attempt ended."""
 
     task_id: str
     attempt: int
     generation: int | None = None
     why: ParkedFor = "call"
-    """What it waits for."""
+    """What the attempt waits for."""
     until_ms: int | None = None
-    """When that ends by itself."""
+    """When the wait times out."""
 
 
 @fact
 class PersonAsked:
-    """An attempt asks a person, and waits for the answer."""
+    """An attempt asks a person and waits for the answer."""
 
     task_id: str
     attempt: int
     generation: int | None = None
     key: str
-    """As that of a step: an attempt that asks again finds what was asked, or its answer."""
+    """Key as of a step: a retried attempt finds its question, or the answer, by it."""
     kind: PersonKind
     question: str
     options: list[str]
     default: str | None = None
-    """The answer when nobody gives one by then."""
+    """The answer if nobody answers in time."""
     due_s: float | None = None
-    """How long to wait for a person, in seconds; with None there is no limit."""
+    """How long to wait for a person, in seconds; None is no limit."""
     detail: dict[str, JsonValue] = field(default_factory=dict)
-    """What is shown with the question, and what its answer needs."""
+    """Data shown with the question, and needed for its answer."""
 
 
 @fact
 class AskGivenUp:
-    """An attempt goes on without the answer that it asked a person for."""
+    """An attempt continues without waiting for the answer of a person."""
 
     task_id: str
     attempt: int
@@ -212,7 +212,7 @@ class AskGivenUp:
 
 @fact
 class SlotAsked:
-    """An attempt that waits for others without a slot is about to begin a step; it waits until it has one."""
+    """A waiting attempt without a slot is about to begin a step; it waits for a slot."""
 
     task_id: str
     attempt: int
@@ -230,7 +230,7 @@ class AttemptSucceeded:
     usage: Usage = field(default_factory=Usage)
     generation: int | None = None
     said: list[Said] = field(default_factory=list)
-    """Messages of a model, for later runs of the conversation."""
+    """Messages of the model, for later runs of the conversation."""
 
 
 @fact
@@ -246,15 +246,15 @@ class AttemptErred:
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
     stuck: bool = False
-    """Its thread still runs."""
+    """The thread of the attempt still runs."""
     error_types: list[str] = field(default_factory=list)
     """Names of the exception's class and its bases, without `object` and `BaseException`."""
     retryable: bool | None = None
-    """What the exception says of being tried again, where it says it."""
+    """Whether the exception asks for a retry or against one; None if it says nothing."""
     retry_after_s: float | None = None
-    """How long it asks to be left alone, in seconds."""
+    """The delay before a retry that the exception asks for, in seconds."""
     crashed: bool = False
-    """The agent itself broke down: its process died, its code said so, or its runtime became unusable."""
+    """The agent itself failed: its process died, its code reported it, or its runtime became unusable."""
     generation: int | None = None
 
 
@@ -265,7 +265,7 @@ class AttemptStopped:
     task_id: str
     attempt: int
     partial: JsonValue = None
-    """What it had emitted so far."""
+    """Its output so far."""
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
     stuck: bool = False
@@ -274,30 +274,30 @@ class AttemptStopped:
 
 @fact
 class ThreadCameBack:
-    """Code whose attempt had ended has returned: a thread, or what did not let itself be stopped."""
+    """Code that ran on after the end of its attempt has returned, such as a thread that cannot be stopped."""
 
     agent_id: str
     task_id: str | None = None
     usage: Usage = field(default_factory=Usage)
-    """What it has spent since its attempt ended."""
+    """Usage since the end of its attempt."""
 
 
 @fact
 class TimerDue:
-    """The moment of a timer has come."""
+    """A timer is due."""
 
     timer_id: str
 
 
 @fact
 class AgentUnusable:
-    """The code of an agent's generation cannot be found or called."""
+    """The code of an agent's generation is missing or not callable."""
 
     agent_id: str
     generation: int
     error: str
     away: bool = False
-    """It is bound to another program, and there when that program runs again."""
+    """The code is bound to another program, and available when that program runs again."""
 
 
 @fact
@@ -310,7 +310,7 @@ class AgentUsable:
 
 @fact
 class ArchiveChecked:
-    """The shell read and checked the archive that an order names; its parts follow, and then `StateReady`."""
+    """The shell has checked the archive of an order; `PartRead`s and a `StateReady` follow."""
 
     order_id: str
     sender: str
@@ -318,18 +318,18 @@ class ArchiveChecked:
     path: str
     sha256: str
     counts: dict[str, int]
-    """How many entities of each kind it holds."""
+    """Number of entities per kind."""
     last: dict[str, int]
-    """The highest number of an id in it, by its letter."""
+    """The highest number of an id in the archive, by letter."""
     references: list[str]
-    """Code that its agents call."""
+    """References to the code of its agents."""
     granted: dict[str, str] = field(default_factory=dict)
-    """What of it may be imported here, each with the hash of its code."""
+    """The references that may be imported here, with the hashes of their code."""
 
 
 @fact
 class PartRead:
-    """A part of the archive that is being taken in."""
+    """A part of the archive that is being imported."""
 
     order_id: str
     sender: str
@@ -337,12 +337,12 @@ class PartRead:
     state: Raw
     """A piece of the state document."""
     texts: list[JsonValue]
-    """Texts, whose numbers go on where those of the part before ended."""
+    """Texts, numbered on from those of the previous part."""
 
 
 @fact
 class StateReady:
-    """A checked state: all of it, or what is left of an archive after its parts."""
+    """A checked state: all of it, or the rest of an archive after its parts."""
 
     order_id: str
     sender: str
@@ -353,14 +353,14 @@ class StateReady:
     state: Raw
     texts: list[JsonValue]
     counts: dict[str, int] = field(default_factory=dict)
-    """How many entities of each kind it holds; this and what follows is said of a whole state alone."""
+    """Number of entities per kind; this field and the following ones are set for a whole state only."""
     references: list[str] = field(default_factory=list)
     granted: dict[str, str] = field(default_factory=dict)
 
 
 @fact
 class StateUnusable:
-    """The archive that an order names cannot be imported."""
+    """The archive of an order cannot be imported."""
 
     order_id: str
     sender: str
@@ -370,7 +370,7 @@ class StateUnusable:
 
 @fact
 class TextRead:
-    """The text of a request was read, so that its graph can be planned."""
+    """The text of a request was read from the journal: its graph can be planned."""
 
     task_id: str
     text: str

@@ -1,8 +1,8 @@
-"""JSON that can be believed: no key twice, no number beyond measure, no endless depth, text in UTF-8.
+"""Strict parsing of JSON: no duplicate keys, no infinite numbers, bounded depth, valid UTF-8.
 
-A parser alone is not enough: the usual ones take the last of two equal keys, and make infinity of 1e999. So what was
-read is written again, and only where the bytes differ, as with another tool's blanks, is it read a second time by one
-that looks at every key and number. Depth (200) and digits (4,300) are bounded by the first one.
+The usual parsers take the last of two equal keys, and read 1e999 as infinity. The fast path parses and encodes again:
+equal bytes prove that nothing was lost. Otherwise, as with the whitespace of other tools, a slow parser checks every
+key and number. The first parser bounds depth (200) and digits (4,300).
 """
 
 import json
@@ -17,19 +17,20 @@ MOST_VALUES = 4_000_000
 
 
 MOST_LEVELS = 200
-"""How deep values nest at most: as deep as the first parser goes."""
+"""Deepest nesting: the limit of the first parser."""
 
 
 class NotStrict(ValueError):
-    """Bytes are not JSON that every parser reads alike; one line says why."""
+    """Parsers may read these bytes differently, or they are not JSON; the message is one line."""
 
 
 def check_values(bodies: Iterable[bytes]) -> None:
-    """Return when parts together hold no more values than an archive may.
+    """Check the number of values in all parts of an archive.
 
     Raises:
-        NotStrict: If they hold more.
+        NotStrict: If there are more than an archive may hold.
     """
+    # Counted by signs, which is an upper bound: parsing the values would already take the memory.
     signs = (b",", b"[", b"{", b"\n")
     if sum(body.count(sign) for body in bodies for sign in signs) > MOST_VALUES:
         raise NotStrict(f"it holds more than {MOST_VALUES:,} values")
@@ -39,9 +40,9 @@ def strict_json(body: bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        NotStrict: If it is not one, or one that reads differently in different programs.
+        NotStrict: If it is not JSON, or parsers may read it differently.
     """
-    from pydantic_core import from_json  # 10 ms that only who reads archives needs
+    from pydantic_core import from_json  # The import takes 10 ms, and most processes never need it.
 
     try:
         value = from_json(body, allow_inf_nan=False)
@@ -53,10 +54,10 @@ def strict_json(body: bytes) -> Any:
 
 
 def strict_lines(body: bytes) -> list[Any]:
-    """Return the values of JSON texts, each in a line that ends.
+    """Return the values of JSON lines, each ended by a newline.
 
     Raises:
-        NotStrict: As `strict_json`; or if the last line does not end.
+        NotStrict: As `strict_json`; or if the last line has no newline.
     """
     if body and not body.endswith(b"\n"):
         raise NotStrict("its texts are cut off")
@@ -64,7 +65,7 @@ def strict_lines(body: bytes) -> list[Any]:
         values = msgspec.json.Decoder(str).decode_lines(body)
         if msgspec.json.Encoder().encode_lines(values) == body:
             return list(values)
-    except ValueError:  # something else than texts, or what is wrong is said below
+    except ValueError:  # Not only texts, or invalid: the loop below reports it.
         pass
     return [strict_json(line) for line in body.split(b"\n")[:-1]]
 

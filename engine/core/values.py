@@ -1,7 +1,7 @@
 """Values that events and the state share: texts stored by reference, and usage.
 
-A text longer than `INLINE_CHARS` stands once, in the journal; the state holds a `TextRef` to it. So the state stays
-bounded however much agents write. See docs/reference/journal.md.
+A text longer than `INLINE_CHARS` is stored in the journal only, and the state holds a `TextRef` to it: the size of the
+state does not depend on how much agents write. See docs/reference/journal.md.
 """
 
 from decimal import Decimal
@@ -15,20 +15,20 @@ INLINE_CHARS = 120
 
 @fact
 class TextRef:
-    """Where a value stands in the journal."""
+    """The place of a value in the journal."""
 
     seq: int
-    """The event that carries it."""
+    """Seq of the event that holds it."""
     path: str
     """Its place in the event's body: field names and list positions joined by dots, such as `children.3.input`."""
 
 
 StoredValue: TypeAlias = TextRef | str | bool | int | float | None
-"""A JSON value as the state keeps it: short scalars themselves, all else by reference."""
+"""A JSON value in the state: short scalars inline, everything else by reference."""
 
 
 def stored_value(value: JsonValue, seq: int, *path: str | int) -> StoredValue:
-    """Return what the state keeps of a `value` that event `seq` carries at `path`."""
+    """Return how the state stores the `value` that event `seq` holds at `path`."""
     if isinstance(value, str):
         if len(value) <= INLINE_CHARS:
             return value
@@ -38,14 +38,14 @@ def stored_value(value: JsonValue, seq: int, *path: str | int) -> StoredValue:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun, such as `1 task` or `12 tasks`."""
+    """Return a number with its noun, such as `1 task` or `12 tasks`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
     """Return the first line of `value`, at most `limit` characters, for titles and lists.
 
-    Of an object that is its `title`, its `name`, or the first text in it.
+    For an object that is its `title`, its `name`, or the first text in it.
     """
     if isinstance(value, str):
         line = value.strip().split("\n", 1)[0][: limit + 1]
@@ -61,17 +61,17 @@ def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
 
 @tally
 class Usage:
-    """What work has cost. Unknown is None, never 0."""
+    """Tokens, cost and time of work. An unknown amount is None, never 0."""
 
     tokens_in: int | None = None
     tokens_out: int | None = None
     tokens_cached: int | None = None
-    """Of `tokens_in`, those that the provider read from its cache, at a lower price."""
+    """The part of `tokens_in` that the provider read from its cache, at a lower price."""
     cost_usd: Decimal | None = None
     time_ms: int = 0
 
     def plus(self, other: "Usage") -> "Usage":
-        """Return the sum; unknown plus known is known, unknown plus unknown stays unknown."""
+        """Return the sum; unknown plus known is known, unknown plus unknown is unknown."""
         return Usage(
             tokens_in=_sum(self.tokens_in, other.tokens_in),
             tokens_out=_sum(self.tokens_out, other.tokens_out),

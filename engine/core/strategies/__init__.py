@@ -31,15 +31,15 @@ STRATEGIES: dict[str, Strategy] = {
         Graph(),
     )
 }
-"""Every strategy by its name; those of packages that are installed are added when a program begins."""
+"""Every strategy by its name; strategies of installed packages are added when a program begins."""
 BUILT_IN = frozenset(STRATEGIES)
 
 
 def strategy_named(name: str) -> Strategy:
-    """Return the strategy of that name.
+    """Return a strategy by its name.
 
     Raises:
-        UnknownStrategy: If there is none; the message lists what there is.
+        UnknownStrategy: If there is none; the message lists the known names.
     """
     if name not in STRATEGIES:
         raise UnknownStrategy(name, sorted(STRATEGIES))
@@ -47,18 +47,18 @@ def strategy_named(name: str) -> Strategy:
 
 
 def check_settings(name: str, settings: Mapping[str, JsonValue], member_names: Sequence[str] = ()) -> None:
-    """Return when `settings` are right for the strategy `name`.
+    """Check `settings` against the strategy `name`.
 
-    Settings of another strategy, one that a category of work goes to, stand in an object under its name.
+    Settings for the strategies of categories stand in objects under the names of these strategies.
 
     Args:
         name: The strategy.
-        settings: What a person wrote.
-        member_names: Names of the members of the supervisor; empty leaves names unchecked.
+        settings: As written.
+        member_names: Names of the supervisor's members; empty leaves names unchecked.
 
     Raises:
         UnknownStrategy: If there is no such strategy.
-        Refused: If a setting is unknown or wrong; one line about the first.
+        Refused: At the first unknown or invalid setting.
     """
     others = {key: value for key, value in settings.items() if key in STRATEGIES and isinstance(value, dict)}
     strategy_named(name).check(settings_for(name, settings, name), member_names)

@@ -1,4 +1,4 @@
-"""One looks first, and what it says decides who goes on.
+"""The output of the first member decides which members continue.
 
     request ─▶ first ─▶ which way? ─┬▶ a ─▶ b ─┬▶ then ─▶ output
                                     └╌ c ╌╌╌╌╌╌┘
@@ -34,7 +34,7 @@ class Conditional:
         names_once(f"settings of {self.name}", [settings.get("first"), *named, *strings(settings.get("then", []))])
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return the one that looks, the question, and every way that there is."""
+        """Return the first member, the check of its output, and every branch."""
         then = strings(nodes.settings.get("then", []))
         first = _who_is_first(nodes, then)
         branches = _list(nodes.settings.get("branches")) or _by_name(nodes, first, then)
@@ -67,7 +67,7 @@ class Conditional:
         return layout.finished(last[0] if len(last) == 1 else looked_at[0] if looked_at else last[0])
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Return what is not taken, and whose output the graph's is where it was open."""
+        """Skip the branches that are not taken, and set the outcome if only one branch ends."""
         holds = verdict.said.get("holds")
         taken = set(holds) if isinstance(holds, list) else set()
         ways = {node: role.split(":") for node, role in nodes.roles.items() if role.startswith("branch:")}
@@ -86,7 +86,7 @@ class Conditional:
 
 
 def _who_is_first(nodes: Nodes, then: Sequence[str]) -> str:
-    """Return the node whose output is checked; in the middle of a run, the one that began last."""
+    """Return the member whose output is checked; in the middle of a run, the member that began last."""
     named = nodes.settings.get("first")
     if named:
         return str(named)
@@ -99,6 +99,7 @@ def _who_is_first(nodes: Nodes, then: Sequence[str]) -> str:
 def _by_name(nodes: Nodes, first: str, then: Sequence[str]) -> list[JsonValue]:
     begun = {nodes.members.get(node) for node in (*nodes.done, *nodes.running)}
     others = [one for one in nodes.cast if one != first and one not in then and one not in begun]
+    # The longest name first: a name may be part of another, and the first guard that holds is taken.
     return [{"when": {"names": one}, "to": one} for one in sorted(others, key=len, reverse=True)]
 
 

@@ -24,11 +24,11 @@ class Delegate:
     about = "one leads and asks the others"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
-        """`lead`: who leads, where the supervisor does not say."""
+        """`lead`: the leading member, if the supervisor names none."""
         checked(self.name, settings, {"lead": member}, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return the one node of the lead."""
+        """Return the node of the lead."""
         lead = nodes.lead or nodes.settings.get("lead") or next(iter(nodes.cast), None)
         layout = Layout(nodes, nodes.settings)
         if not isinstance(lead, str):
@@ -36,5 +36,5 @@ class Delegate:
         return layout.finished(layout.work(lead, role="lead"))
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Looks at nothing: the lead decides."""
+        """Return no growth: the lead decides, by delegating."""
         return Growth()

@@ -1,4 +1,4 @@
-"""Nodes and edges as they are written: what waits for what, under which condition.
+"""A graph that the settings draw: nodes, edges and conditions.
 
     nodes:                                                      draft ─┬▶ facts ─┬▶ edit ─▶ output
       - {name: draft, agent: writer}                                   └▶ style?─┘
@@ -47,12 +47,13 @@ class Graph:
             raise Refused(f"graph ends in {', '.join(ends[:5])}; say which of them is the output")
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return the graph as it is drawn, over what is there."""
+        """Return the drawn graph; nodes that exist already keep their place."""
         layout = Layout(nodes, nodes.settings)
         drawn = drawn_nodes(nodes.settings)
         by_name = {str(node["name"]): node for node in drawn}
         handled = {name for node in drawn if asks_status(node.get("when")) for name in strings(node.get("after", []))}
         ids: dict[str, str] = {}
+        # In topological order: `_node` looks up the ids of the nodes that it comes after.
         for name in in_order(drawn):
             ids[name] = _node(layout, by_name[name], ids, handled)
         layout.wiring.tolerated.extend(
@@ -62,7 +63,7 @@ class Graph:
         return layout.finished(ids.get(str(output)))
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Return the node that is left out, where its guard does not hold."""
+        """Skip the node if its guard does not hold."""
         name = verdict.role.partition(":")[2]
         why = str(verdict.said.get("said") or "")
         if verdict.said.get("holds"):
@@ -90,16 +91,16 @@ def _node(layout: Layout, drawn: Mapping[str, JsonValue], ids: Mapping[str, str]
 
 
 def drawn_nodes(settings: Settings) -> list[Mapping[str, JsonValue]]:
-    """Return the nodes that are drawn."""
+    """Return the nodes that the settings draw."""
     nodes = settings.get("nodes")
     return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
 
 
 def in_order(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
-    """Return the names so that each comes after what it waits for.
+    """Return the names in topological order.
 
     Raises:
-        Refused: If they wait for each other; the message names the circle.
+        Refused: If nodes wait for each other; the message names the circle.
     """
     waits = {str(node["name"]): set(strings(node.get("after", []))) for node in drawn}
     order: list[str] = []
@@ -114,7 +115,7 @@ def in_order(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
 
 
 def _circle(waits: Mapping[str, set[str]]) -> list[str]:
-    """Return one circle: from any node that waits, follow what it waits for until one comes again."""
+    """Return one circle: from any waiting node, follow its predecessors until a node repeats."""
     path = [next(iter(waits))]
     while True:
         following = next(name for name in sorted(waits[path[-1]]) if name in waits)

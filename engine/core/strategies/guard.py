@@ -1,8 +1,8 @@
-"""Guards: conditions on an output that a person writes as data. No expressions, nothing that runs code.
+"""Guards: conditions on an output, written as data and never as code.
 
 `else` · `{status: done}` · `{contains: words}` · `{names: word}` · `{matches: pattern}` ·
-`{json: path, equals: value}`. Whether one holds is looked at by the shell (`engine.guards`); here is what they look
-like, and which patterns are refused.
+`{json: path, equals: value}`. This file validates guards and refuses patterns that may not terminate; the shell
+evaluates them (`engine.guards`).
 """
 
 import re
@@ -19,16 +19,16 @@ KINDS = ("status", "contains", "names", "matches", "json")
 STATUSES = ("done", "failed", "cancelled", "skipped")
 LONGEST_PATTERN = 500
 MOST_CHOICES = 24
-"""Repetitions and alternatives in one pattern; each can double the time."""
+"""Limit on the repetitions and alternatives of one pattern; each can double the time of a match."""
 _UNBOUNDED = 64
-"""A repetition of more than so many counts as one without an end."""
+"""A repetition of more than this many counts as unbounded."""
 
 
 def check_guard(where: str, guard: JsonValue) -> None:
-    """Return when `guard` is one.
+    """Check a guard.
 
     Raises:
-        Refused: If it is not; the message says what a guard looks like, or what is wrong with its pattern.
+        Refused: If it is invalid; the message says what a guard looks like, or what is wrong with its pattern.
     """
     if guard == "else":
         return
@@ -54,10 +54,10 @@ def check_guard(where: str, guard: JsonValue) -> None:
 
 
 def check_pattern(where: str, pattern: str) -> None:
-    """Return when a regular expression is one that cannot run away.
+    """Check that matching a regular expression takes bounded time.
 
     Raises:
-        Refused: If it is too long, no regular expression, refers back, or repeats what repeats.
+        Refused: If it is too long, invalid, or has back references or nested repetitions.
     """
     if len(pattern) > LONGEST_PATTERN:
         raise Refused(f"{where}: a pattern has up to {LONGEST_PATTERN} characters, not {len(pattern)}")
@@ -73,12 +73,12 @@ def check_pattern(where: str, pattern: str) -> None:
 
 
 def may_backtrack(pattern: str) -> bool:
-    """Return True when a pattern has a choice in it, so that its time may grow with more than the text."""
+    """Return True when a match may backtrack, so that its time may grow faster than the text."""
     return next(_choices(parser.parse(pattern)), None) is not None
 
 
 def _choices(tree: Any) -> Iterator[Any]:
-    """Yield every place where a match can go on in more than one way."""
+    """Yield every place at which a match can backtrack."""
     for code, value in tree:
         if code is codes.BRANCH or (code in _REPEATS and value[1] != value[0]):
             yield value
@@ -121,7 +121,7 @@ def _inside(code: Any, value: Any) -> list[Any]:
 
 
 def in_words(guard: JsonValue) -> str:
-    """Return a guard as a person reads it: "contains 'yes'"."""
+    """Return the text of a guard for people, such as "contains 'yes'"."""
     if not isinstance(guard, dict):
         return "else"
     if "json" in guard:
@@ -131,5 +131,5 @@ def in_words(guard: JsonValue) -> str:
 
 
 def asks_status(guard: JsonValue) -> bool:
-    """Return True when a guard looks at how work ended, so that its failure is a way to go on."""
+    """Return True when a guard checks how work ended: then its failure does not fail the graph."""
     return isinstance(guard, dict) and "status" in guard

@@ -30,7 +30,7 @@ class HierarchicalReview:
         checked(self.name, settings, {"levels": _levels, "returns": whole(0, MOST_RETURNS), "rejects": words}, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return one fan after the other."""
+        """Return one fan per level, each after the level below."""
         levels = [strings(level) for level in _list(nodes.settings.get("levels"))] or [[one] for one in nodes.cast]
         named: JsonValue = [list(level) for level in levels]
         layout = Layout(nodes, {"returns": 0, "rejects": list(REJECTS), **nodes.settings, "levels": named})
@@ -43,7 +43,7 @@ class HierarchicalReview:
         return layout.finished(works[0] if works else None)
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Return two levels once more, or let the next go on."""
+        """Repeat a level and the one below it, or let the next level begin."""
         number, tries = (int(part) for part in verdict.role.split(":")[1:])
         levels = _list(nodes.settings["levels"])
         named, named_below = strings(levels[number]), strings(levels[number - 1])
@@ -64,6 +64,7 @@ class HierarchicalReview:
             for place, one in enumerate(below)
         ]
         works, gate = _level(layout, number, tries + 1, members, again, again)
+        # What waited for the failed check now waits for the repeated level, and gets the repeated outputs.
         for node in nodes.unstarted:
             waits = nodes.after.get(node, ())
             if verdict.node in waits:
@@ -78,7 +79,7 @@ class HierarchicalReview:
 def _level(
     layout: Layout, number: int, tries: int, members: list[str], after: list[str], sees: list[str]
 ) -> tuple[list[str], list[str]]:
-    """Lay out one level; return its nodes of work, and what the next one comes after."""
+    """Place one level; return its work nodes, and the nodes that the next level waits for."""
     works = [
         layout.work(
             one,
@@ -97,7 +98,7 @@ def _level(
 
 
 def _last(nodes: Nodes, level: int) -> list[str]:
-    """Return the nodes of the last try of a level."""
+    """Return the nodes of the last attempt of a level."""
     tries: dict[int, list[str]] = {}
     for node, role in nodes.roles.items():
         kind, *numbers = role.split(":")

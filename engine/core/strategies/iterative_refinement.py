@@ -72,7 +72,7 @@ class IterativeRefinement:
 
 
 def _round(layout: Layout, number: int, after: list[str], sees: list[str]) -> str:
-    """Lay out one round, and return the node of its draft."""
+    """Place one round, and return the node of its draft."""
     settings = layout.wiring.settings
     takes: Takes = "context" if sees else "request"
     draft = layout.work(str(settings["author"]), after, takes=takes, sees=sees or None, role=f"author:{number}")
@@ -93,7 +93,7 @@ def _rounds(settings: Settings) -> int:
 
 
 def _score(role: str) -> tuple[float, int]:
-    """Return the score that a draft was given, and its round: of equals the later is taken."""
+    """Return the score and the round of a draft: of equal scores the later draft wins."""
     _, number, *score = role.split(":")
     try:
         return float(score[0]), int(number)

@@ -1,7 +1,7 @@
-"""Laying out a graph by the names of members: a node that is there is used, one that waits is placed, else one is made.
+"""Builds a wiring by the names of members: reuse a member's begun node, else place its unstarted one, else add one.
 
-One rule holds inside: what is done or at work is never given edges. What is left over at the end is dropped where it
-had not started, and is otherwise context for whatever begins first.
+Invariant: done and running nodes never get edges. At the end, unused nodes are dropped if unstarted; the outputs of the
+others become context of the nodes that begin first.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ class Layout:
     """Collects a wiring over the nodes of a graph.
 
     Args:
-        nodes: What is there.
-        settings: What is kept with the graph; what was left open filled in.
-        anew: Every node of work is made: for growing.
+        nodes: The existing nodes.
+        settings: Stored with the graph, defaults filled in.
+        anew: Add a node for all work instead of reusing existing ones; used by `grow`.
     """
 
     def __init__(self, nodes: Nodes, settings: Settings | None = None, *, anew: bool = False) -> None:
@@ -39,10 +39,11 @@ class Layout:
         self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", sees: Sequence[str] | None = None,
         role: str = "", title: str = "",
     ) -> str:  # fmt: skip
-        """Return the node of a member, with its place in the graph; one that has begun keeps the place that it has.
+        """Return the node of a member, placed after `after` unless it has begun.
 
-        One that is being stopped brings no result: it is context, and its part is done anew.
+        A node that is being stopped has no result: its output is context, and its work is done again.
         """
+        # Popped, because a member may stand in the plan twice: its begun node fills the first place only.
         there = self._there.pop(member, None) if member else None
         if there is not None and there not in self.nodes.stopping:
             self._placed.add(there)
@@ -54,16 +55,16 @@ class Layout:
         return self._edges(node, after, takes, sees, role)
 
     def has_begun(self, member: str) -> bool:
-        """Return True when a member is done or at work, and has not been placed."""
+        """Return True when a node of the member has begun and is not placed yet."""
         return member in self._there and self._there[member] not in self.nodes.stopping
 
     def is_open(self, node: str) -> bool:
-        """Return True when nothing that has begun came after `node`, so that what comes next goes on from it."""
+        """Return True when no begun node came after `node`, so that the next node can build on its output."""
         nodes = self.nodes
         return node in self.wiring.after or node in nodes.running or (node in nodes.ends and node not in nodes.used)
 
     def chain(self, members: Iterable[str], after: Iterable[str] = (), *, role: str = "") -> list[str]:
-        """Place members one after the other; return what comes last: more than one where several have begun."""
+        """Place members one after the other; return the last nodes: several if several had begun already."""
         before = list(after)
         for member in members:
             takes: Takes = "request" if not before else "previous" if len(before) == 1 else "context"
@@ -83,7 +84,7 @@ class Layout:
         return self._edges(self._new(made), after, "own", None, role)
 
     def check(self, what: Check, after: Iterable[str], *, sees: Sequence[str], title: str, role: str) -> str:
-        """Return a new node that looks at the outputs of `sees`, or at the request where that is empty."""
+        """Return a new check of the outputs of `sees`, or of the request if that is empty."""
         made = Made(key=self._key(), kind="check", check=what, title=title)
         return self._edges(self._new(made), after, "context", sees, role)
 
@@ -93,7 +94,7 @@ class Layout:
         return self._edges(self._new(made), after, "context", sees, role)
 
     def finished(self, outcome: str | None) -> Wiring:
-        """Return the wiring; what is left over becomes context of what begins first, or is dropped."""
+        """Return the wiring; unused nodes are dropped, or become context of the nodes that begin first."""
         wiring, nodes = self.wiring, self.nodes
         wiring.dropped.extend(node for waiting in self._waiting.values() for node in waiting)
         if not self._anew:
@@ -103,7 +104,7 @@ class Layout:
         return _with_outcome(wiring, outcome)
 
     def _take_along(self) -> None:
-        """Let what begins first have the outputs of what has begun and has no place."""
+        """Give the outputs of begun nodes that were not placed to the nodes that begin first."""
         wiring, nodes = self.wiring, self.nodes
         extra = [node for node in nodes.ends if node not in self._placed and node not in nodes.used]
         extra += [node for node in nodes.running if node not in self._placed]
@@ -114,7 +115,7 @@ class Layout:
                     lists[node].extend(one for one in extra if one not in lists[node])
 
     def _first_to_begin(self) -> list[str]:
-        """Return the nodes of work that come after nothing that has not begun, but for checks."""
+        """Return the work nodes whose predecessors have all begun, looking through checks."""
         after = self.wiring.after
         kinds = {made.key: made.kind for made in self.wiring.added}
 

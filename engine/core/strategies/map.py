@@ -35,7 +35,7 @@ class Map:
         checked(self.name, settings, schema, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return the look at the request, or at what is made of it."""
+        """Return the check for a list in the request, or in the splitter's output."""
         aside = nodes.stopping.union(nodes.asked, nodes.used)
         begun = [node for node in (*nodes.running, *nodes.ends) if node not in aside]
         over = nodes.settings.get("over")
@@ -52,7 +52,7 @@ class Map:
         return layout.finished(begun[-1] if begun else asked)
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Return a task for each item with the join; or the splitter, where the request is no list."""
+        """Return a task per item and the join; or the splitter, if the request is no list."""
         settings, said = nodes.settings, verdict.said
         count = said.get("items")
         layout = Layout(nodes, settings, anew=True)
@@ -90,13 +90,13 @@ def _split(layout: Layout, after: Sequence[str], title: str, role: str) -> str:
 
 
 def _splitter(nodes: Nodes) -> str:
-    """Return who makes the list: whom the settings name, or the first member that is left."""
+    """Return the member that makes the list: named by the settings, or the first remaining member."""
     splitter = str(nodes.settings["splitter"])
     return splitter if splitter in nodes.cast or "over" in nodes.settings else next(iter(nodes.cast), "")
 
 
 def _workers(nodes: Nodes) -> list[str]:
-    """Return who was to do the items when the graph was made."""
+    """Return the members that were to do the items when the graph was planned."""
     return strings(nodes.settings["workers"]) or [str(nodes.settings["splitter"])]
 
 

@@ -67,12 +67,12 @@ class Parallel:
         )
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Looks at nothing, and so never grows."""
+        """Return no growth: this strategy has no checks."""
         return Growth()
 
 
 def enough(name: str, settings: Settings, members: Sequence[str]) -> None:
-    """Refuse to wait for more answers than there are members."""
+    """Refuse a `need` above the number of members."""
     need = settings.get("need")
     if isinstance(need, int) and members and need > len(members):
         raise Refused(f"setting need of {name} is {need}, but the team has {counted(len(members), 'member')}")

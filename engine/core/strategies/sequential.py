@@ -23,7 +23,7 @@ class Sequential:
         checked(self.name, settings, {}, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return a chain; its first link takes the request, or what came before it."""
+        """Return a chain; its first node takes the request, or the outputs so far."""
         after: dict[str, list[str]] = {}
         takes: dict[str, Takes] = {}
         used = set(nodes.used)
@@ -36,5 +36,5 @@ class Sequential:
         return Wiring(after=after, takes=takes, outcome=last[0] if last else None)
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Looks at nothing, and so never grows."""
+        """Return no growth: this strategy has no checks."""
         return Growth()

@@ -19,7 +19,7 @@ from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiri
 
 MOST_RETURNS = 10
 REJECTS = ["rejected", "not approved", "revise", "send back"]
-"""With what a text begins that sends work back, where nobody says."""
+"""Default beginnings of a text that sends work back."""
 
 
 class SequentialWithValidation:
@@ -39,7 +39,7 @@ class SequentialWithValidation:
         checked(self.name, settings, schema, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return the chain; who is alone works without a validator."""
+        """Return the chain; a single member works without a validator."""
         validator = str(nodes.settings.get("validator") or next(iter(nodes.cast[-1:]), ""))
         workers = [one for one in nodes.cast if one != validator]
         settings: dict[str, JsonValue] = {"returns": 2, "rejects": [*REJECTS], "otherwise": "fail", **nodes.settings}
@@ -55,7 +55,7 @@ class SequentialWithValidation:
         return layout.finished(chain[-1])
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Return the work with reasons, or let it be."""
+        """Send the work back with reasons, or accept it."""
         settings, said = nodes.settings, verdict.said
         number = int(verdict.role.partition(":")[2])
         validator, worker = str(settings["validator"]), str(settings["worker"])
@@ -77,7 +77,7 @@ class SequentialWithValidation:
 
 
 def _validated(layout: Layout, after: list[str], work: str, number: int) -> None:
-    """Lay out a look at some work and what it found."""
+    """Place the validator and the check of its verdict."""
     settings = layout.wiring.settings
     looks = layout.work(str(settings["validator"]), after, takes="context", sees=[work], role=f"validator:{number}")
     what = Check(what="approved", args={"rejects": settings["rejects"]})

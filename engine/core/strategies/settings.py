@@ -1,7 +1,4 @@
-"""Checking what a person wrote as the settings of a strategy: each a small schema of words, numbers and names.
-
-Every fault is one line that says which setting, what is wrong, and what is right.
-"""
+"""Validators for the settings of strategies; a fault is one line that names the setting and what is allowed."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -13,14 +10,14 @@ from engine.core.spec import AGGREGATIONS
 from engine.core.strategies.wiring import Settings
 
 Look: TypeAlias = Callable[[str, JsonValue, Sequence[str]], None]
-"""Raises `Refused` where a value is wrong: name of the setting, the value, names of the members."""
+"""Raises `Refused` if a value is invalid; gets the name of the setting, the value and the names of the members."""
 
 
 def checked(strategy: str, settings: Settings, schema: Mapping[str, Look], members: Sequence[str]) -> None:
-    """Return when every setting is known and right.
+    """Check settings against the schema of a strategy.
 
     Raises:
-        Refused: With the first thing that is wrong.
+        Refused: At the first unknown or invalid setting.
     """
     for key, value in settings.items():
         if key not in schema:
@@ -32,7 +29,7 @@ def checked(strategy: str, settings: Settings, schema: Mapping[str, Look], membe
 
 
 def whole(low: int, high: int) -> Look:
-    """Return what looks whether a value is a whole number in a range."""
+    """Return a check for a whole number in a range."""
 
     def look(where: str, value: JsonValue, members: Sequence[str]) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -42,25 +39,25 @@ def whole(low: int, high: int) -> Look:
 
 
 def number(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    """Look whether a value is a number."""
+    """Check that a value is a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
         raise Refused(f"{where} is a number, not {value!r:.60}")
 
 
 def flag(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    """Look whether a value is yes or no."""
+    """Check that a value is true or false."""
     if not isinstance(value, bool):
         raise Refused(f"{where} is true or false, not {value!r:.60}")
 
 
 def text(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    """Look whether a value is a text with something in it."""
+    """Check that a value is a text that is not blank."""
     if not isinstance(value, str) or not value.strip():
         raise Refused(f"{where} is a text, not {value!r:.60}")
 
 
 def one_of(*allowed: str) -> Look:
-    """Return what looks whether a value is one of a few words."""
+    """Return a check for one of a few words."""
 
     def look(where: str, value: JsonValue, members: Sequence[str]) -> None:
         if value not in allowed:
@@ -70,11 +67,11 @@ def one_of(*allowed: str) -> Look:
 
 
 aggregation = one_of(*AGGREGATIONS)
-"""Looks whether a value is a way to join results."""
+"""Checks that a value is a way to join results."""
 
 
 def member(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    """Look whether a value is the name of a member."""
+    """Check that a value is the name of a member."""
     text(where, value, members)
     if members and value not in members:
         near = nearest(str(value), members)
@@ -82,7 +79,7 @@ def member(where: str, value: JsonValue, members: Sequence[str]) -> None:
 
 
 def members_of(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    """Look whether a value is a list of names of members, each once."""
+    """Check that a value is a list of different members."""
     if not isinstance(value, list) or not value:
         raise Refused(f"{where} is a list of members, not {value!r:.60}")
     for one in value:
@@ -91,7 +88,7 @@ def members_of(where: str, value: JsonValue, members: Sequence[str]) -> None:
 
 
 def words(where: str, value: JsonValue, members: Sequence[str]) -> None:
-    """Look whether a value is a list of texts."""
+    """Check that a value is a list of texts."""
     if not isinstance(value, list) or not value:
         raise Refused(f"{where} is a list of words, not {value!r:.60}")
     for one in value:
@@ -99,7 +96,7 @@ def words(where: str, value: JsonValue, members: Sequence[str]) -> None:
 
 
 def names_once(where: str, names: Iterable[JsonValue]) -> None:
-    """Look whether no name stands twice."""
+    """Check that no name occurs twice."""
     seen: list[JsonValue] = []
     for name in names:
         if name in seen:

@@ -1,4 +1,4 @@
-"""Checks a wiring before anything changes: the strategy may be third-party code."""
+"""Validates a wiring before it changes the graph: the strategy may be third-party code."""
 
 from collections.abc import Collection, Iterator
 
@@ -6,21 +6,21 @@ from engine.core.errors import Refused
 from engine.core.strategies.wiring import Nodes, Wiring
 
 MOST_NODES = 25_000
-"""How many nodes one graph may come to have."""
+"""Nodes of one graph, with all that it grows by."""
 
 
 def validate(name: str, wiring: Wiring, nodes: Nodes, there: Collection[str] = (), *, whole: bool = True) -> None:
-    """Return when a wiring can be drawn.
+    """Check a wiring.
 
     Args:
-        name: The strategy that it is of.
-        wiring: What the strategy says.
-        nodes: What it was given.
+        name: Name of the strategy.
+        wiring: Returned by the strategy.
+        nodes: Passed to the strategy.
         there: Other nodes of the graph that edges may come from.
-        whole: Every unstarted node has to have a place or to be dropped; not so while a graph grows.
+        whole: Require that every unstarted node is placed or dropped; False for `grow`.
 
     Raises:
-        Refused: If it cannot; the message names the strategy and the first fault.
+        Refused: If it is invalid; the message names the strategy and the first fault.
     """
     for fault in _faults(wiring, nodes, there, whole=whole):
         raise Refused(f"the strategy {name} makes a graph that cannot be: {fault}")
@@ -56,17 +56,19 @@ def _faults(wiring: Wiring, nodes: Nodes, there: Collection[str], *, whole: bool
 
 
 def _is_circular(wiring: Wiring) -> bool:
-    """Take away what waits for nothing until nothing is left."""
+    """Return True when the added edges contain a cycle, by Kahn's algorithm."""
     after = wiring.after
+    # Most wirings have no edge between new nodes, or list them in topological order: both are seen without building the
+    # reverse edges of a graph that may have thousands of nodes.
     if all(after.keys().isdisjoint(others) for others in after.values()):
-        return False  # everything waits for what has begun
+        return False
     seen: set[str] = set()
     for node, others in after.items():
         if not seen.issuperset(others) and any(other in after and other not in seen for other in others):
             break
         seen.add(node)
     else:
-        return False  # each stands after what it waits for already
+        return False
     waits = dict.fromkeys(after, 0)
     before: dict[str, list[str]] = {}
     for node, others in after.items():

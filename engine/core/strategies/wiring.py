@@ -1,10 +1,10 @@
-"""What a coordination strategy is: a way to wire the nodes of one graph, and to go on when it has looked at outputs.
+"""The interface of coordination strategies: wire the nodes of one graph, and extend it after a check.
 
-A strategy never sees a request. It is given the nodes that are done, that are at work and that have not started, and
-says what each of the last waits for. Planning from nothing is the case where all have not started; switching in the
-middle of a run is the same function on what is there. Nodes that it wants besides have keys that begin with `+`, which
-become ids once the wiring was checked. What depends on outputs is asked by a check, a built-in node whose verdict comes
-back to `grow`. See docs/semantics/coordination.md.
+A strategy never sees a request. It gets the done, running and unstarted nodes, and returns the edges of the unstarted
+ones. For a new graph all nodes are unstarted; switching the strategy in the middle of a run calls the same function.
+Nodes that a strategy adds have keys that begin with `+`, which become ids once the wiring was validated. A decision
+that depends on outputs is made by a check, a built-in node whose verdict is passed to `grow`.
+See docs/semantics/coordination.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,42 +23,42 @@ Settings: TypeAlias = Mapping[str, JsonValue]
 
 @fact
 class Nodes:
-    """The nodes of a graph by what became of them, each in the order of the plan."""
+    """The nodes of a graph by their status, each list in the order of the plan."""
 
     done: list[str] = field(default_factory=list)
-    """Ended with an output that others may use."""
+    """Nodes with an output that other nodes may use."""
     ends: list[str] = field(default_factory=list)
-    """Those of them that no other of them followed: a node after these gets the outputs of all."""
+    """Done nodes without a done successor: a node after all of these gets every output so far."""
     used: list[str] = field(default_factory=list)
-    """Those of them that a running node came after, so that its output rests on theirs."""
+    """Done nodes that a running node came after: its output builds on theirs."""
     running: list[str] = field(default_factory=list)
     stopping: frozenset[str] = frozenset()
-    """Those of them that are being stopped; what they have said so far is context."""
+    """Running nodes that are being stopped; their output so far is context."""
     asked: frozenset[str] = frozenset()
-    """Done and running ones that were delegations: they answer what a member had asked for, and not the request."""
+    """Done and running nodes of delegations: they answer a question of a member, not the request."""
     unstarted: list[str] = field(default_factory=list)
     aggregation: Aggregation = "concat"
     aggregator: str | None = None
-    """The unstarted node of the agent that makes a synthesis, if there is to be one."""
+    """The unstarted node of the agent that makes the synthesis, if the aggregation is one."""
     members: Mapping[str, str] = field(default_factory=dict)
-    """Whose each node is, by the name of the member; nothing for a node that any able member may take."""
+    """Name of the member that does each node; a node that any able member may take is missing or empty."""
     cast: Sequence[str] = ()
-    """Names of the members that take part, in order."""
+    """Names of the participating members, in order."""
     groups: frozenset[str] = frozenset()
-    """Those of them that are supervisors."""
+    """Nodes that are the work of a supervisor."""
     settings: Settings = field(default_factory=dict)
     lead: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
-    """What the strategy itself has said that nodes are for; only while it grows."""
+    """Roles that the strategy gave to nodes before; only for `grow`."""
     after: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """What each node waits for; only while it grows."""
+    """What each node waits for; only for `grow`."""
 
     def left(self, names: Sequence[str]) -> list[str]:
-        """Return those of `names` who are still members, only while it grows."""
+        """Return those of `names` that are still members; only for `grow`."""
         return [one for one in names if one in self.cast]
 
     def gone(self, names: Sequence[str]) -> str:
-        """Return in words which of `names` are members no more, and what to do about it; nothing where all are."""
+        """Return a message about the `names` that are no longer members; empty if all still are."""
         gone = [one for one in dict.fromkeys(names) if one not in self.cast]
         add, are = ("it", "is no longer a member") if len(gone) == 1 else ("them", "are no longer members")
         return f"{', '.join(gone)} {are}; add {add} and submit the request again" if gone else ""
@@ -69,67 +69,67 @@ class Made:
     """A node that a strategy adds."""
 
     key: str
-    """Stands for its id in the wiring; begins with `+`."""
+    """Stands for the node's id in the wiring; begins with `+`."""
     kind: Literal["work", "join", "check"] = "work"
     member: str | None = None
-    """Whose work it is, by name."""
+    """Name of the member that does the work."""
     able: str | None = None
-    """Or the capability that the agent has to have."""
+    """Or the capability that the agent must have."""
     anyone: tuple[str, ...] = ()
-    """Or names of members, of whom the first free one does it."""
+    """Or names of members: the first free one does it."""
     title: str = ""
-    """What a person reads; of work, the name of the member where it is empty."""
+    """Shown to people; for work it defaults to the name of the member."""
     join: Joining | None = None
     check: Check | None = None
     item: int | None = None
-    """Which item of the list that was looked at is its text."""
+    """Index of the item of the checked list that becomes the node's text."""
 
 
 @fact
 class Wiring:
-    """What each unstarted node waits for and takes as its text."""
+    """The edges of every unstarted node, and what it takes as its text."""
 
     after: dict[str, list[str]] = field(default_factory=dict)
     takes: dict[str, Takes] = field(default_factory=dict)
     sees: dict[str, list[str]] = field(default_factory=dict)
-    """Whose outputs a node gets, where that is not everything before it."""
+    """Nodes whose outputs a node gets, if not those of all its predecessors."""
     roles: dict[str, str] = field(default_factory=dict)
-    """What nodes are for, in the strategy's own words, for `grow` to find them by."""
+    """A label per node, private to the strategy, by which `grow` finds it again."""
     needs: dict[str, int] = field(default_factory=dict)
-    """How many have to be done of those that a node waits for; the rest are stopped then."""
+    """How many predecessors of a node must be done; the others are then stopped."""
     tolerated: list[str] = field(default_factory=list)
     """Nodes whose failure does not stop the graph."""
     added: list[Made] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
-    """Unstarted nodes that have no place."""
+    """Unstarted nodes that the wiring does not use."""
     settings: dict[str, JsonValue] = field(default_factory=dict)
-    """The settings with what was left open filled in; kept with the graph."""
+    """The settings with defaults filled in; stored with the graph."""
     outcome: str | None = None
-    """The node whose output is the graph's."""
+    """The node whose output is the output of the graph."""
 
 
 @fact
 class Verdict:
-    """What a check found."""
+    """The result of a check."""
 
     node: str
     role: str
-    """Of the check."""
+    """Role of the check's node."""
     said: Mapping[str, JsonValue]
 
 
 @fact
 class Growth:
-    """How a graph goes on after a check."""
+    """How a graph is extended after a check."""
 
     wiring: Wiring = field(default_factory=Wiring)
-    """Nodes that are added, and edges that are drawn anew; an outcome of None stays as it was."""
+    """Added nodes and changed edges; an outcome of None leaves the outcome as it is."""
     skipped: list[str] = field(default_factory=list)
-    """Nodes of ways that are not taken; those that come after nothing else follow by themselves."""
+    """Nodes of branches that are not taken; nodes that only come after these are skipped with them."""
     failed: str | None = None
-    """Why the graph cannot come to a good end, if so."""
+    """Why the graph fails, if it does."""
     why: str = ""
-    """In words, for a person."""
+    """The reason, shown to people."""
 
 
 class Strategy(Protocol):
@@ -137,30 +137,30 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """What team files and commands call it."""
+        """Its name in team files and commands."""
         ...
 
     @property
     def about(self) -> str:
-        """What it does, in one line for a person."""
+        """What it does, in one line."""
         ...
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
-        """Return when `settings` are right.
+        """Check the settings that a person wrote.
 
         Args:
-            settings: What a person wrote.
-            members: Names of those who could be named; empty where they are not known yet.
+            settings: As written.
+            members: Names that the settings may refer to; empty while the members are unknown.
 
         Raises:
-            Refused: If they are not, with the first thing that is wrong.
+            Refused: At the first fault.
         """
         ...
 
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return the edges for every unstarted node that has a place."""
+        """Return the edges of every unstarted node that the strategy uses."""
         ...
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Return how the graph goes on after one of its checks."""
+        """Return how the graph is extended after one of its checks."""
         ...

@@ -1,1 +1,1 @@
-"""What a value has to be that a person or a program gives: one check for Python, team files and commands."""
+"""Validation of values that people and programs give: the same checks for Python, team files and commands."""

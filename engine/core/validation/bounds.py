@@ -1,7 +1,7 @@
-"""The types of what a person writes, with their bounds: each stands here once.
+"""The annotated types of written values, with their bounds.
 
-Records of the core and blocks of the team file are made of them, so a value is right in both or in neither. Python, the
-inbox and the YAML reader all check by these annotations.
+Records of the core and blocks of the team file use the same types, so that a value is valid in both or in neither.
+Python, the inbox and the YAML reader all check by these annotations.
 """
 
 import re
@@ -12,9 +12,9 @@ from engine.core.validation.rules import Says, Within
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 NAME = re.compile(NAME_PATTERN)
-"""What names of agents and supervisors look like."""
+"""Names of agents and supervisors."""
 LONGEST_S = 315_360_000
-"""The longest that anything may be told to take or to wait, in seconds: ten years."""
+"""Upper bound of every timeout and delay, in seconds: ten years."""
 DAY_S = 86_400
 LOWEST_PRIORITY = 9
 """Priorities go from 0, the most urgent, to this one."""
@@ -29,7 +29,7 @@ Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
 """`module:qualname`, or what stands for a callable of the running process."""
 Text: TypeAlias = Annotated[str, Within(max_length=100_000)]
 Message: TypeAlias = Annotated[str, Within(min_length=1, max_length=10_000)]
-"""What a person says to work under way; it stands in the state until it is heard."""
+"""A message of a person to a running attempt; the state holds it until the attempt has read it."""
 Seconds: TypeAlias = Annotated[float, Within(gt=0, le=LONGEST_S)]
 UpToADay: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
 """Seconds."""
@@ -37,7 +37,7 @@ NoneToADay: TypeAlias = Annotated[float, Within(ge=0, le=DAY_S)]
 """Seconds."""
 Share: TypeAlias = Annotated[float, Within(gt=0, le=1)]
 Weight: TypeAlias = Annotated[float, Within(ge=0.001, le=1_000_000)]
-"""Bounded below too: what is dealt out by weights is counted in whole numbers."""
+"""Bounded below too: shares by weight are counted in whole numbers."""
 Priority: TypeAlias = Annotated[
     int, Within(ge=0, le=LOWEST_PRIORITY), Says(f"a whole number from 0, the most urgent, to {LOWEST_PRIORITY}")
 ]

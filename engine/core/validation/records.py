@@ -1,7 +1,7 @@
-"""Records, commands and arguments held against their annotations; what is wrong is one line.
+"""Validates records, commands and arguments by their annotations; a fault is one line.
 
-A record that a program builds checks itself: `check_fields` in its `__post_init__`. A command is checked by `decide`
-with everything in it, whichever way it came: `checked`.
+A record that a program builds checks itself: `check_fields` in its `__post_init__`. `decide` checks every command with
+all that it contains, wherever it came from: `checked`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,32 +18,33 @@ T = TypeVar("T")
 
 
 class Written(Struct, forbid_unknown_fields=True):
-    """What a person or a program writes; it checks itself when it is built, by the annotations of its fields.
+    """Base class of records that people and programs write; validates its fields when it is built.
 
     Raises:
-        BadValue: If a field cannot be right.
+        BadValue: If a field is invalid.
     """
 
     whose: ClassVar[str] = ""
-    """What it is called in messages; empty is the name of its class."""
+    """Its name in messages; by default the name of its class."""
 
     def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right."""
+        """Convert the fields to the types that records hold, and refuse invalid ones."""
         check_fields(self, self.whose or type(self).__name__.lower())
 
 
 def check_fields(record: Any, whose: str) -> None:
-    """Bring the fields of a record into one shape.
+    """Convert the fields of a record to the types that records hold.
 
     Args:
         record: Just built; its fields are replaced.
-        whose: What it is, for the message; its name is added where it has one.
+        whose: The word for the record in messages; its name is added if it has one.
 
     Raises:
-        BadValue: If one cannot be right.
+        BadValue: If a field is invalid.
     """
     for name, check, default in _checks(type(record)):
         value = getattr(record, name)
+        # Defaults are valid, and most fields of a record are at theirs.
         if value is not default:
             try:
                 found = check(value)
@@ -54,10 +55,10 @@ def check_fields(record: Any, whose: str) -> None:
 
 
 def checked(record: T, whose: str) -> T:
-    """Return a copy of a record with every part built and checked anew: a program may have changed them, and may again.
+    """Return a copy of a record with all its parts built and checked again: a program may change them at any time.
 
     Raises:
-        BadValue: If one cannot be right.
+        BadValue: If a field is invalid.
     """
     checks_itself, values = hasattr(record, "__post_init__"), {}
     for name, check, default in _checks(type(record)):
@@ -72,15 +73,15 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def check_arguments(whose: str, function: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Look at what a function was called with.
+    """Check the arguments of a call.
 
     Args:
-        whose: What was called, for the message.
-        function: Its annotations say what is right.
-        given: Its arguments by name; others are passed over, and so is what can be read once only.
+        whose: The name of the function in messages.
+        function: Its annotations are the rules.
+        given: The arguments by name; unknown names are ignored, and so are iterators, which can be read only once.
 
     Raises:
-        BadValue: If one cannot be right.
+        BadValue: If an argument is invalid.
     """
     for name, check in _arguments(function).items():
         if name in given and not isinstance(given[name], Iterator):
@@ -103,7 +104,7 @@ def _arguments(function: Callable[..., Any]) -> dict[str, Check]:
 
 
 def _copied(value: Any) -> Any:
-    """Return records within a value built anew, which checks them."""
+    """Return the value with the records in it built again, which checks them."""
     if isinstance(value, Struct):
         return checked(value, type(value).__name__)
     return [_copied(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,7 +1,7 @@
-"""From annotations to checks: what the type of a field says of its values, in Python as at the JSON boundary.
+"""Turns annotations into checks of values, for Python callers as at the JSON boundary.
 
-One rule holds inside: the annotation is all there is. pydantic reads it where team files come in, and a law holds the
-two against each other.
+Invariant: the annotation is the only definition of a field's values. pydantic reads the same annotations for team
+files, and a law test compares the two.
 """
 
 import math
@@ -15,21 +15,21 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args
 from engine.core.records import JsonValue
 
 Check: TypeAlias = Callable[[Any], Any]
-"""Returns the value in the one shape that it has in records; raises `Wrong`."""
+"""Returns the value in the type that records hold; raises `Wrong`."""
 
 MOST_DIGITS = 30
 DEEPEST_JSON = 100
 WIDEST_INTEGER = 13_000
-"""In bits: Python reads no longer numbers back from JSON."""
+"""In bits: Python refuses to read longer numbers from JSON."""
 
 
 class Wrong(Exception):
-    """A value is not what is wanted.
+    """A value breaks its rule.
 
     Attributes:
-        wanted: What it has to be.
-        value: What it is.
-        path: Where it stands in what was looked at.
+        wanted: What the value must be, in words.
+        value: The value.
+        path: Its place in the checked value.
     """
 
     def __init__(self, wanted: str, value: object, path: tuple[str | int, ...] = ()) -> None:
@@ -40,26 +40,26 @@ class Wrong(Exception):
 
     @property
     def text(self) -> str:
-        """What is to be said of the value."""
+        """The message."""
         return f"must be {self.wanted}, not {shown(self.value)}"
 
     def under(self, part: str | int) -> "Wrong":
-        """Return the same fault, as seen from what holds the value."""
+        """Return the same fault with `part` put before its path."""
         self.path = (part, *self.path)
         return self
 
 
 class OutOfPlace(Wrong):
-    """A value that is right by itself stands where nothing comes of it."""
+    """A valid value stands where it has no effect."""
 
     @property
     def text(self) -> str:
-        """As `wanted` says it."""
+        """The message: `wanted` as it is."""
         return self.wanted
 
 
 def shown(value: object) -> str:
-    """Return a value as it is named in a fault."""
+    """Return the text of a value for a message."""
     try:
         text = repr(value)
     except BaseException:  # the value is the user's: describing it may raise anything
@@ -69,7 +69,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a value has to be, in words and as a check."""
+    """What a value must be, in words and as a check."""
 
     wanted: str
     check: Check
@@ -77,14 +77,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """Beside a type: what values of it are called."""
+    """In `Annotated`: the words for values of the type."""
 
     words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Within:
-    """Beside a type: which numbers, or which lengths and texts, its values may have."""
+    """In `Annotated`: the bounds of numbers, or of the length and the pattern of texts."""
 
     gt: Any = None
     ge: Any = None
@@ -97,13 +97,13 @@ class Within:
     __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the same for pydantic, which asks where a model has such a field."""
-        from pydantic import Field  # 40 ms that only who reads team files needs
+        """Yield the same bounds as pydantic metadata; pydantic iterates over this object."""
+        from pydantic import Field  # The import takes 40 ms, and only reading a team file needs it.
 
         yield from Field(**asdict(self)).metadata
 
     def hold(self, number: Any) -> bool:
-        """Tell whether a number lies within; NaN lies nowhere."""
+        """Return True when a number is within the bounds; NaN never is."""
         return (
             (self.gt is None or number > self.gt)
             and (self.ge is None or number >= self.ge)
@@ -111,12 +111,12 @@ class Within:
         )
 
     def has_room(self, length: int) -> bool:
-        """Tell whether a text or a list may be so long."""
+        """Return True when a text or a list may have this length."""
         return (self.min_length or 0) <= length and (self.max_length is None or length <= self.max_length)
 
     @property
     def words(self) -> str:
-        """What is said of a number behind what it is, such as `, 1 or more`."""
+        """The bounds in words, to follow the word for a number, such as `, 1 or more`."""
         if self.ge is not None:
             return f", {self.ge:,} or more" if self.le is None else f", {self.ge:,} to {self.le:,}"
         low = "" if self.gt is None else f" above {self.gt:,}"
@@ -128,20 +128,20 @@ _ANY = Within()
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Beside `Any`, which is what a decoder makes of it: the type that it stands for."""
+    """In `Annotated[Any, …]`: the real type of a field that a decoder must treat as `Any`."""
 
     hint: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """Beside a type: something more to look at, once the type is right; raises `Wrong`."""
+    """In `Annotated`: a further check of a value of the right type; raises `Wrong`."""
 
     look: Callable[[Any], None]
 
 
 def rule_for(hint: Any) -> Rule:
-    """Return the rule that an annotation says."""
+    """Return the rule of an annotation."""
     return _rule(hint, ())
 
 
@@ -171,7 +171,7 @@ def _rule(hint: Any, beside: tuple[Any, ...]) -> Rule:
 
 
 def _with_more(rule: Rule, beside: tuple[Any, ...]) -> Rule:
-    """Return a rule with its own words, and what it looks at besides."""
+    """Return a rule with the words and the further checks of its annotation."""
     words = next((one.words for one in beside if isinstance(one, Says)), rule.wanted)
     looks = [one.look for one in beside if isinstance(one, Also)]
 
@@ -254,7 +254,7 @@ def _text(bounds: Within) -> Rule:
 
 
 def _is_unicode(value: str) -> bool:
-    """Tell whether a text has no halves of characters, so that it can be written as UTF-8."""
+    """Return True when a text has no lone surrogates, so that it can be written as UTF-8."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -326,7 +326,7 @@ def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
     wanted, made = f"a list{most}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
 
     def check(value: Any) -> Any:
-        # A set has no order of its own: the same team would be another in the next process.
+        # A set is refused: its order differs between processes, and with it the team.
         if type(value) is not list and (
             not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set)
         ):
