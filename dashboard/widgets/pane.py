@@ -41,6 +41,8 @@ class Pane(Toned, ScrollView, can_focus=True):
         super().__init__(id=id)
         self._cells: tuple[Cell, ...] = ()
         self._lines: list[tuple[str, str, str, int]] = []
+        self._room = -1
+        """The width that they are folded to."""
 
     def show(self, cells: Sequence[Cell]) -> None:
         """Show these paragraphs; the place in the text stays where it was."""
@@ -66,7 +68,8 @@ class Pane(Toned, ScrollView, can_focus=True):
         return self._lines[line][3] if 0 <= line < len(self._lines) else None
 
     def _fold(self) -> None:
-        self._lines = self._folded_to(self.size.width)
+        self._room = self.size.width
+        self._lines = self._folded_to(self._room)
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
 
@@ -82,6 +85,8 @@ class Pane(Toned, ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         style, width = self.rich_style, self.size.width
+        if self._room != width:  # the first frame comes before the event that tells the size
+            self._room, self._lines = width, self._folded_to(width)
         place = y + self.scroll_offset.y
         if place >= len(self._lines):
             return Strip([Segment(" " * width, style)])

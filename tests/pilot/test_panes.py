@@ -3,11 +3,15 @@
 from pathlib import Path
 
 import pytest
+from textual.app import App, ComposeResult
+from textual.events import Resize
 from textual.widget import Widget
 
 from dashboard.frame.sizing import STEP_WIDE
 from dashboard.habits import Habits
 from dashboard.views.arrangement import TREE_LEAST
+from dashboard.views.rows import Cell
+from dashboard.widgets.pane import Pane
 from tests.pilot.hand import Hand, opened
 
 pytestmark = pytest.mark.anyio
@@ -77,3 +81,27 @@ async def test_a_page_beside_itself_is_sized_too_and_stands_below_itself_as_befo
         await hand.pilot.resize_terminal(140, 40)
         await hand.press()
         assert part(hand, "left").size.width == before - 6
+
+
+class Untold(Pane):
+    """One that is drawn before it hears of its size."""
+
+    def on_resize(self, event: Resize) -> None:  # type: ignore[override]
+        event.prevent_default()
+
+
+class OnePane(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Untold(id="told")
+
+    def on_mount(self) -> None:
+        self.query_one(Pane).show([Cell("which of the two should it be, the left one or the right one?")])
+
+
+async def test_a_text_is_folded_to_the_width_also_in_the_first_frame() -> None:
+    app = OnePane()
+    async with app.run_test(size=(30, 5)):
+        told = app.query_one(Pane)
+
+        assert told.render_line(0).text.strip() == "which of the two should it"
+        assert told.render_line(1).text.strip() == "be, the left one or the"
