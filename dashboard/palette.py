@@ -12,6 +12,7 @@ from textual.strip import Strip
 from dashboard.actions import ACTIONS, key_of
 from dashboard.actions.action import Acting, Spoken
 from dashboard.clean import clean
+from dashboard.frame.key_labels import sign_of
 from dashboard.widgets.typing import tame
 
 SHOWN = 60
@@ -44,7 +45,7 @@ class Everything(Provider):
             return
         for action in ACTIONS:
             if not (action.writes and screen.deck.readonly):
-                key = key_of(action).partition(",")[0]
+                key = sign_of(key_of(action))
                 name = action.name + (f"  ({key})" if key else "")
                 yield _Way(name, action.says or action.told, partial(action.call, screen, Spoken()))
         state, deck = screen.state, screen.deck

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
 from dashboard.actions.action import Spoken
-from dashboard.frame.key_labels import SIGNS, key_at
+from dashboard.frame.key_labels import key_at, sign_of
 from dashboard.frame.sizing import Sized
 from dashboard.places import tabs
 from dashboard.views.amounts import counted
@@ -216,7 +216,7 @@ class Frame(Sized):
             dialogs.HelpScreen(
                 self.PLACE or "this page",
                 help_lines(
-                    [(SIGNS.get(key, key), does) for key, does in map(_key_of, self.KEYS)],
+                    [(sign_of(key), does) for key, does in map(_key_of, self.KEYS)],
                     headings,
                     taken=self.taken(),
                     meanings={column.title: column.means for column in columns if column.means},
@@ -377,4 +377,4 @@ def _key_of(said: str | tuple[str, str]) -> tuple[str, str]:
 
 
 def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:
-    return [Cell(does, "muted", f"{SIGNS.get(key, key)} ") for key, does in keys]
+    return [Cell(does, "muted", f"{sign_of(key)} ") for key, does in keys]

@@ -1,10 +1,15 @@
-"""How the last line writes keys, and which key stands where a label was clicked."""
+"""How keys are written, and which key stands where a label was clicked."""
 
-from textual.keys import _character_to_key
+from textual.keys import REPLACED_KEYS, _character_to_key, key_to_character
 
-SIGNS = {"exclamation_mark": "!", "question_mark": "?", "full_stop": ".", "question_mark,f1": "?"}
-"""Keys that Textual calls by a word."""
 _NAMES = {"esc": "escape", "↑": "up", "↓": "down", "←": "left", "→": "right", "−": "minus"}
+
+
+def sign_of(key: str) -> str:
+    """Return how a key is written that Textual may call by a word, such as `[`; of several the first."""
+    first = key.partition(",")[0] if " " not in key else key
+    sign = key_to_character(REPLACED_KEYS.get(first, first))
+    return sign if sign is not None and sign.isprintable() and not sign.isspace() else first
 
 
 def key_at(label: str, x: int) -> str:

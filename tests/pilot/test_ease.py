@@ -10,6 +10,7 @@ from textual.widgets import Input
 from dashboard.actions import give_keys
 from dashboard.dialogs import SwapDialog
 from dashboard.frame.frame import Frame
+from dashboard.frame.key_labels import sign_of
 from dashboard.pages.agent import AgentScreen
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
@@ -37,6 +38,18 @@ async def test_the_palette_finds_what_can_be_done_and_who_there_is_by_words(tmp_
         await hand.pilot.pause(0.3)
         await hand.pilot.press("enter")
         await until(hand.pilot, lambda: isinstance(hand.app.screen, AgentScreen))
+
+
+@pytest.mark.parametrize(
+    ("key", "sign"),
+    [
+        ("left_square_bracket", "["), ("question_mark,f1", "?"), ("full_stop", "."), ("plus", "+"), ("h", "h"),
+        ("space", "space"), ("escape", "escape"), ("tab", "tab"), ("ctrl+d", "ctrl+d"), ("f2", "f2"), ("", ""),
+        ("[ ]", "[ ]"), (", .", ", ."), ("↑↓", "↑↓"),
+    ],
+)  # fmt: skip
+async def test_keys_are_written_as_they_are_on_the_keyboard(key: str, sign: str) -> None:
+    assert sign_of(key) == sign
 
 
 async def test_an_action_has_the_key_that_the_user_gave_it(tmp_path: Path, own_keys: None) -> None:
@@ -71,6 +84,19 @@ async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_pa
     async with opened(tmp_path, settings=Settings(theme="light", problem="theme is one of dark, light")) as hand:
         assert hand.said == "theme is one of dark, light"
         assert hand.app.theme == "quarterdeck-light"
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "contrast", "colorblind"])
+async def test_buttons_and_fields_of_a_dialog_stand_out_in_every_set_of_colours(tmp_path: Path, theme: str) -> None:
+    async with opened(tmp_path, settings=Settings(theme=theme)) as hand:
+        await hand.press("n")
+        ground = hand.dialog.query_one("#dialog").styles.background
+        button, field = hand.dialog.query_one("#confirm"), hand.dialog.query_one(Input)
+        assert len({ground, button.styles.background}) == 2
+        assert len({ground, field.styles.background}) == 2
+        button.focus()
+        await hand.press()
+        assert button.styles.background.hex == hand.app.theme_variables["accent"].upper()
 
 
 async def test_colours_that_there_are_not_are_refused(tmp_path: Path) -> None:
