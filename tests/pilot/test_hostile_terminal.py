@@ -150,7 +150,7 @@ def at_a_terminal(db: Path, everything: bool) -> tuple[str, int]:
         env={**os.environ, **OF_A_TERMINAL, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     os.close(theirs)
-    written_bytes, until_s = bytearray(), time.monotonic() + PATIENCE_S
+    written_bytes, until_s = bytearray(), time.monotonic() + PATIENCE_S * (4 if everything else 1)
     try:
         while time.monotonic() < until_s and select.select([ours], [], [], max(0.0, until_s - time.monotonic()))[0]:
             try:
