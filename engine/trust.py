@@ -140,7 +140,7 @@ class TrustList:
             allowing = [one for one in entries if reference in one.references]
             if not allowing:
                 continue
-            with suppress(Unusable):  # unreadable code is not the code that was allowed
+            with suppress(Unusable):  # Unreadable code cannot be the code that was allowed.
                 sources = folder.sources(reference)
                 if any(one.holds(files_of(sources, folder.path)) for one in allowing):
                     found[reference] = sources
@@ -150,28 +150,29 @@ class TrustList:
         self, path: Path, sha256: str, *, references: Sequence[str], at_ms: int, files: Mapping[str, str],
         db: Path | None = None,
     ) -> None:  # fmt: skip
-        """Let a file run its code; an earlier content of the same file is forgotten.
+        """Allow a file to run its code; replaces the entry of its earlier content.
 
         Args:
             path: The file that names the code.
-            sha256: Of its content.
-            references: What it names.
+            sha256: Hash of its content.
+            references: The references in it.
             at_ms: The time, UTC milliseconds.
             files: The hash of each file that the references import.
-            db: The database that this is for; None for a team file. What the same file brought to it earlier stays
-                allowed: agents of it may be at work there.
+            db: The database that this is for; None for a team file. Earlier references of the same file stay allowed
+                for the database.
         """
         of = "" if db is None else str(db)
         with self._changing() as entries:
             for key in [key for key, entry in entries.items() if (entry.path, entry.db) == (str(path), of)]:
                 before = entries.pop(key)
+                # Agents of an earlier import may be at work in this database, so their references stay allowed.
                 if of:
                     references = list(dict.fromkeys([*before.references, *references]))
                     files = {**before.files, **files}
             entries[_key(path, sha256, of)] = Allowed(str(path), sha256, list(references), at_ms, dict(files), of)
 
     def revoke(self, path: Path) -> bool:
-        """Forget a file; False if it was not trusted."""
+        """Remove a file from the list; False if it was not trusted."""
         with self._changing() as entries:
             known = [key for key, entry in entries.items() if entry.path == str(path)]
             for key in known:
@@ -196,6 +197,7 @@ class TrustList:
 
     def _write(self, entries: dict[str, Allowed]) -> None:
         body = {"v": 1, "files": {key: asdict(entry) for key, entry in entries.items()}}
+        # Written aside and renamed: a crash must not leave half a list, which would be refused as damaged.
         temporary = self.path.with_name(f"{self.path.name}-new-{secrets.token_hex(6)}")
         try:
             descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -211,6 +213,7 @@ class TrustList:
 
     def _read(self) -> dict[str, Allowed]:
         try:
+            # Not blocking, in case a pipe stands there: `_check_owner` then refuses it.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return {}
@@ -225,7 +228,7 @@ class TrustList:
 
 
 def user_list() -> TrustList | None:
-    """Return the list of the user who runs this process; None where they have no home."""
+    """Return the list of the user of this process; None without a home folder."""
     try:
         return TrustList(data_folder() / FILE)
     except NoHome:
@@ -243,7 +246,7 @@ def _check_owner(path: Path, found: os.stat_result) -> None:
 
 
 def _entries(content: bytes, path: Path) -> dict[str, Allowed]:
-    """Return the entries of a list under their keys."""
+    """Return the entries of a list by key."""
     try:
         entries = msgspec.convert(list(json.loads(content)["files"].values()), list[Allowed])
         return {_key(Path(entry.path), entry.sha256, entry.db): entry for entry in entries}
@@ -259,12 +262,12 @@ def _key(path: Path, sha256: str, db: str) -> str:
 
 
 def code_folder(state: State, otherwise: Path) -> Path:
-    """Return the folder of a team's own code: that of its file, else where its engine was started."""
+    """Return the folder of a team's own code: that of its team file, else the folder where its engine was started."""
     return Path(state.team.path).parent if state.team is not None else otherwise
 
 
 def needs_trust(allowed: TrustList, references: Sequence[str], state: State, db: Path | None) -> list[str]:
-    """Return which of some references the user's list does not allow for a database."""
+    """Return the references that the user's list does not allow for a database."""
     team = Path(state.team.path) if state.team is not None else None
     folder = Folder(code_folder(state, Path.cwd()))
     granted = allowed.granted(references, folder, db=None if db is None else db.resolve(), team=team)
@@ -278,13 +281,13 @@ def grant(
     """Allow references for a database, with their code as it is now.
 
     Args:
-        allowed: The list of the user who runs the engine.
-        references: What may be imported.
-        state: What the database holds.
+        allowed: The list of the user of the engine.
+        references: The code to allow.
+        state: The state in the database.
         db: The database.
-        path: What names the references: a file, an archive, or the database itself.
-        sha256: Of its content; empty for a database.
-        folder: Where its engine was started, where no team file says where its code stands; here by default.
+        path: Source of the references: a file, an archive, or the database itself.
+        sha256: Hash of its content; empty for a database.
+        folder: The folder where the engine was started, used without a team file; the current one by default.
 
     Raises:
         Unusable: If the code cannot be read.

@@ -1,7 +1,7 @@
-"""How each kind of file is laid out, one tuple of statements a version, oldest first.
+"""Schemas of the files, as migrations: one tuple of statements per version, oldest first.
 
-A released version never changes: what is different later is one more version. `schema_of` runs
-the same statements in memory, and what a file holds must equal that before it is written to.
+A released version never changes; a change of the schema is a new version. `schema_of` runs the same statements in
+memory, and the schema of a file must equal the result before anything is written to it.
 """
 
 import sqlite3
@@ -11,31 +11,31 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One of the kinds of file that this package writes."""
+    """A kind of file of this package."""
 
     name: str
-    """What it is, in messages."""
+    """Its name in messages."""
     application_id: int
-    """Stands in the header of the file (PRAGMA application_id)."""
+    """Written in the header of the file (PRAGMA application_id)."""
     versions: tuple[tuple[str, ...], ...]
-    """Statements that lead from each version to the next; version 1 starts from an empty file."""
+    """Statements from each version to the next; version 1 starts from an empty file."""
     disposable: bool
     """True if the file may be deleted while no engine runs."""
     oldest: int = 1
-    """The first version whose content this program reads."""
+    """The oldest version whose content this program reads."""
 
     @property
     def newest(self) -> int:
-        """Version that this program writes."""
+        """The version that this program writes."""
         return len(self.versions)
 
 
 def migrate(connection: sqlite3.Connection, kind: Kind) -> None:
-    """Bring a file to the newest version, in one transaction.
+    """Migrate a file to the newest version, in one transaction.
 
     Args:
         connection: In autocommit mode, on an empty file or on one whose schema was compared.
-        kind: What the file is.
+        kind: Kind of the file.
     """
     version = version_of(connection)
     if version == kind.newest:
@@ -55,7 +55,7 @@ def migrate(connection: sqlite3.Connection, kind: Kind) -> None:
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Version of the layout of an open file, 0 for an empty one."""
+    """Return the schema version of an open file, 0 for an empty one."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
 
@@ -65,14 +65,14 @@ Schema = frozenset[tuple[str, str, str]]
 
 
 def schema_in(connection: sqlite3.Connection) -> Schema:
-    """What an open file declares; SQLite's own tables aside."""
+    """Return the schema of an open file, without SQLite's own tables."""
     found = connection.execute("SELECT type, name, ifnull(sql, '') FROM sqlite_master").fetchall()
     return frozenset(entry for entry in found if not str(entry[1]).startswith("sqlite_"))
 
 
 @cache
 def schema_of(kind: Kind, version: int) -> Schema:
-    """What a file of a kind declares at a version."""
+    """Return the schema of a kind of file at a version."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for statements in kind.versions[:version]:
@@ -84,7 +84,7 @@ def schema_of(kind: Kind, version: int) -> Schema:
 
 
 BLOCK = 1_000
-"""Events that are summed up together, once the last of them is there."""
+"""Events per summary; a block is summarized when its last event is appended."""
 
 _ABOUT = "CREATE TABLE about (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID"
 
@@ -117,7 +117,7 @@ _DATABASE_1 = (
     "CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, body BLOB NOT NULL)",
 )
 
-_DATABASE_2: tuple[str, ...] = ()  # bodies of events are tagged in another way
+_DATABASE_2: tuple[str, ...] = ()  # Same schema; the bodies of events are tagged differently.
 
 _DATABASE_3 = (
     """CREATE TABLE blocks (
@@ -158,7 +158,7 @@ _INBOX_1 = (
 )
 
 INBOX = Kind("inbox", 0x51444931, (_INBOX_1,), disposable=True)
-"""`team.db-inbox`: commands, and what became of them."""
+"""`team.db-inbox`: commands and their outcomes."""
 
 _LIVE_1 = (
     _ABOUT,
@@ -184,4 +184,4 @@ _LIVE_3 = (
 )
 
 LIVE = Kind("live output", 0x51444C31, (_LIVE_1, _LIVE_2, _LIVE_3), disposable=True)
-"""`team.db-live`: heartbeat, streamed text, and how far the journal was acknowledged."""
+"""`team.db-live`: heartbeat, streamed text, and the last acknowledged seq of the journal."""

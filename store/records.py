@@ -1,7 +1,6 @@
-"""What goes into a store and what comes out of it, and the hash that ties each record to the one before.
+"""The records of a store, and the hash chain over them.
 
-Records are opaque here: a kind, and a body of UTF-8 JSON that this package never looks into. Times are UTC
-milliseconds.
+Records are opaque to this package: a kind, and a body of UTF-8 JSON that it never parses. Times are UTC milliseconds.
 """
 
 from collections.abc import Callable
@@ -14,19 +13,19 @@ from store.errors import CommandTooLarge
 T = TypeVar("T")
 
 LARGEST_COMMAND_BYTES = 8_000_000
-"""Of the body of a command in an inbox: several times the largest request or team file."""
+"""Limit on the body of a command in the inbox: several times the largest request or team file."""
 
 
 @dataclass_transform(frozen_default=True)
 def _row(cls: type[T]) -> type[T]:
-    """Slotted, and frozen for the type checker only: a truly frozen one costs a microsecond more a record."""
+    """Make a slotted dataclass, frozen for the type checker only: a frozen one costs a microsecond more per record."""
     make: Callable[[type[T]], type[T]] = dataclass(slots=True)
     return make(cls)
 
 
 @_row
 class Row:
-    """A record that is about to be appended."""
+    """A record to append."""
 
     at_ms: int
     kind: str
@@ -38,7 +37,7 @@ class Row:
 
 @_row
 class Record:
-    """A record as it stands in the journal."""
+    """A record of the journal."""
 
     seq: int
     """Place in the journal, 1 for the first; without gaps."""
@@ -55,18 +54,18 @@ class CommandRow:
     """A request that waits in the inbox."""
 
     id: str
-    """Made by the sender; a second put with the same id changes nothing."""
+    """Chosen by the sender; putting the same id again changes nothing."""
     kind: str
     body: bytes
     sender: str
     role: str
-    """What the sender claims to be, for the audit; file modes decide who may write."""
+    """Claimed by the sender, for the audit; the modes of the files decide who may write."""
     at_ms: int
     fault: str = ""
-    """Of a row that was read: why it cannot be a command, whatever its body says; empty where it can."""
+    """Why a row that was read is not a command, whatever its body; empty if it is one."""
 
     def __post_init__(self) -> None:
-        """Refuse what no engine would take.
+        """Refuse a body that every engine would refuse.
 
         Raises:
             CommandTooLarge: If the body is larger than `LARGEST_COMMAND_BYTES`.
@@ -77,12 +76,12 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """What became of a command."""
+    """The outcome of a command."""
 
     id: str
     state: Literal["pending", "applied", "refused"]
     seq: int | None
-    """Record that applied or refused it."""
+    """Seq of the record that applied or refused it."""
     reason: str | None
     """Why it was refused."""
     result: bytes | None
@@ -90,12 +89,12 @@ class CommandOutcome:
 
 
 HUNG_AFTER_MS = 3_000
-"""A heartbeat, or a tick of the loop, older than this is taken for a hung or stopped engine."""
+"""An engine counts as hung when its heartbeat or the last tick of its loop is older than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """Who holds the lease of a file, or held it last."""
+    """The current or last holder of the lease of a file."""
 
     pid: int
     alive: bool
@@ -106,48 +105,48 @@ class EngineInfo:
     heartbeat_ms: int | None
     """Age of its last heartbeat in milliseconds; None when there is none from this boot."""
     loop_ms: int | None
-    """Milliseconds since its loop last turned; None when it never did."""
+    """Milliseconds since the last tick of its loop; None if there was none."""
     host: str
     ended_ms: int | None = None
-    """When it let go in order; None while it runs, and for one that was killed."""
+    """When it released the lease; None while it runs, and if it was killed."""
     started: str = ""
-    """When its process started, as its operating system counts."""
+    """Start time of its process, as the operating system reports it: tells a reused pid from the process."""
     boot_id: str = ""
-    """Boot of the machine that it runs on."""
+    """Id of the boot of its machine."""
     heard_ms: int | None = None
-    """Its time at its last heartbeat, in UTC milliseconds, also once it is gone; None when it left none."""
+    """Its clock at its last heartbeat, in UTC milliseconds, also after its end; None without a heartbeat."""
     ahead_ms: int = 0
-    """How far its time is ahead of this computer's, in milliseconds: what it writes is stamped with its time."""
+    """How far its clock is ahead of this computer's, in milliseconds: its records have the times of its clock."""
 
     @property
     def hung(self) -> bool:
-        """True when it holds the lease and its heartbeat or its loop has stood still for 3 s."""
+        """True when it holds the lease, and its heartbeat or its loop has stopped for 3 s."""
         ages = [age for age in (self.heartbeat_ms, self.loop_ms) if age is not None]
         return self.alive and any(age > HUNG_AFTER_MS for age in ages)
 
 
 @dataclass(frozen=True, slots=True)
 class StandbyInfo:
-    """An engine that stands by: it takes over when the one at work is gone."""
+    """A standby engine: it takes over when the active engine is gone."""
 
     pid: int
     since_ms: int
     """When it began to wait."""
     beat_ms: int | None
-    """Age of its last beat in milliseconds; None when it is of another boot."""
+    """Age of its last beat in milliseconds; None if the beat is from another boot."""
 
     @property
     def hung(self) -> bool:
-        """True when it waits, and has stood still for 3 s: it will not take over."""
+        """True when its beat has stopped for 3 s: it will not take over."""
         return self.beat_ms is None or self.beat_ms > HUNG_AFTER_MS
 
 
 @dataclass(frozen=True, slots=True)
 class BlockSummary:
-    """What happened in `BLOCK` events that follow each other, or in those since the last full block."""
+    """Summary of `BLOCK` consecutive events, or of the events since the last full block."""
 
     number: int
-    """It holds the events `number * BLOCK + 1` to `(number + 1) * BLOCK`, as far as they are there."""
+    """The block holds the events `number * BLOCK + 1` to `(number + 1) * BLOCK`, as far as they exist."""
     counts: dict[str, int]
     """How many events, by kind."""
     first_ms: int
@@ -157,7 +156,7 @@ class BlockSummary:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What happened in some events that follow each other."""
+    """Summary of consecutive events."""
 
     first_seq: int
     last_seq: int
@@ -170,28 +169,28 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInfo:
-    """A stored state, without what it holds."""
+    """A snapshot, without its content."""
 
     seq: int
     at_ms: int
     """Time of that record, in UTC milliseconds."""
     bytes: int
-    """As it is stored: packed."""
+    """Size on disk, compressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """What a walk along the hash chain found."""
+    """The result of checking the hash chain."""
 
     checked: int
-    """Records whose hash is right, counted from the first."""
+    """Number of records with the right hash, from the first."""
     bad_seq: int | None = None
-    """First record that is missing or altered; None when all is well."""
+    """Seq of the first missing or altered record; None if the chain is intact."""
     reason: str | None = None
 
     @property
     def ok(self) -> bool:
-        """True when every record is as it was appended."""
+        """True when every record is unaltered."""
         return self.bad_seq is None
 
 
@@ -199,17 +198,17 @@ HASH_BYTES = 16
 
 
 def anchor_of(file_id: str) -> bytes:
-    """What the first record of a file is tied to: rows moved from another file do not fit."""
+    """Return the start of a file's hash chain: it depends on the file, so that rows from another file do not fit."""
     return blake2b(file_id.encode(), digest_size=HASH_BYTES).digest()
 
 
 def linked(previous: bytes, seq: int, row: Row | Record) -> bytes:
-    """Hash of one record.
+    """Return the hash of a record.
 
     Args:
-        previous: Hash of the record before, or the anchor.
-        seq: Place of this one.
-        row: What it holds.
+        previous: Hash of the previous record, or the anchor.
+        seq: Seq of this record.
+        row: Its content.
 
     Returns:
         16 bytes.
@@ -218,7 +217,7 @@ def linked(previous: bytes, seq: int, row: Row | Record) -> bytes:
         ValueError: If its kind or an id holds a NUL, which would make two records look alike.
     """
     run, task, agent = row.run_id, row.task_id, row.agent_id
-    # "=" tells an empty id from none.
+    # "=" distinguishes an empty id from None.
     head = (
         f"{seq}\0{row.at_ms}\0{row.kind}\0{'' if run is None else '=' + run}"
         f"\0{'' if task is None else '=' + task}\0{'' if agent is None else '=' + agent}\0"

@@ -31,16 +31,16 @@ from engine.core.validation.records import Written
 from engine.core.validation.rules import Means, Within
 
 BOUND = "bound:"
-"""How references begin that stand for a callable of one running program, which no other can import."""
+"""Prefix of references to a callable of one running program, which no other program can import."""
 
 Aggregation: TypeAlias = Literal["concat", "vote", "best", "first", "synthesis"]
 AGGREGATIONS: tuple[Aggregation, ...] = ("concat", "vote", "best", "first", "synthesis")
 if TYPE_CHECKING:
     Code: TypeAlias = Reference | Callable[..., object]
 else:
-    Code = Annotated[Any, Means(Reference | Callable[..., object])]  # JSON holds references alone
+    Code = Annotated[Any, Means(Reference | Callable[..., object])]  # msgspec cannot decode a callable.
 MODEL_TYPES = ("llm", "SimpleAgent", "ReactAgent", "MultiAgent", "MemoryAgent", "ConversationAgent")
-"""Agent types that a model plays, unless they are given a function."""
+"""Agent types that are run by a model, unless they have a function."""
 May: TypeAlias = Literal["ask_human", "remember", "recall", "create_agent", "list_workers"]
 RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
@@ -56,7 +56,7 @@ class Pool(Written, kw_only=True):
     """How long instances have nothing to do before one is taken away, in seconds."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
+        """Refuse a maximum below the minimum."""
         super().__post_init__()
         if self.max < self.min:
             raise BadValue("pool", ("max",), f"must be at least min, {self.min}, not {self.max}")
@@ -112,7 +112,7 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     """When it gets nothing to do because it keeps failing; None is what its supervisor says."""
 
     def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right; the hash of a spec depends on it."""
+        """Convert and check the fields, and fill in `agent_type`; the hash of a spec depends on the result."""
         super().__post_init__()
         if self.agent_type is None:
             self.agent_type = "function" if self.run is not None else "llm"
@@ -120,7 +120,9 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
             self._check_approvals()
 
     def _check_approvals(self) -> None:
-        from engine.core.approval import check_approval  # guards know discovery, which knows specs
+        from engine.core.approval import (
+            check_approval,
+        )  # An import cycle: guards import discovery, which imports specs.
 
         for tool, rule in self.approve.items():
             try:
@@ -131,7 +133,7 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
 
     @property
     def is_played_by_model(self) -> bool:
-        """True where a model does the work, and no function of the user's own."""
+        """True if a model does the work, not a function of the user."""
         return self.run is None and self.agent_type in MODEL_TYPES
 
     def with_name(self, name: str) -> "AgentSpec":

@@ -1,8 +1,8 @@
-"""The process that talks to providers of models: a child of the engine.
+"""The child process that talks to model providers.
 
-So the import of litellm (seconds), its memory and its work on each piece of an answer are not the engine's. It reads
-the lines of `child_messages` from standard input, writes them to standard output, and ends when the engine is gone. Its
-environment holds the variables that were asked for and nothing else.
+It keeps the import of litellm (seconds), its memory and its work per chunk out of the engine. It reads and writes the
+messages of `child_messages` as lines on standard input and output, and ends when the engine is gone. Its environment
+holds the variables it needs and nothing else.
 """
 
 import os
@@ -35,19 +35,19 @@ from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
 
 FLUSH_S = 0.005
-"""Pieces of an answer that come within this time travel together."""
+"""Chunks of answers that arrive within this time are sent in one message."""
 
 
 class TookTooLong(Exception):
-    """An answer, or the next piece of it, did not come in time."""
+    """An answer, or its next chunk, did not arrive in time."""
 
 
 class Server:
-    """Answers the engine until it is gone.
+    """Serves the engine's requests.
 
     Args:
-        output: Where lines to the engine go.
-        litellm: Who sends requests.
+        output: The stream to the engine.
+        litellm: Sends the requests.
     """
 
     def __init__(self, output: BinaryIO, litellm: Litellm) -> None:
@@ -59,7 +59,7 @@ class Server:
         self._secrets = [value for name, value in os.environ.items() if name not in PLAIN]
 
     async def run(self, requests: BinaryIO) -> None:
-        """Read requests in a thread, so that the end of the engine is seen whatever the loop is doing."""
+        """Read requests in a thread, which sees the end of the engine even while the loop is blocked."""
         async with BlockingPortal() as portal, anyio.create_task_group() as group:
             threading.Thread(target=_read, args=(requests, portal, lambda one: self._take(one, group))).start()
             await self._flush()
@@ -95,13 +95,13 @@ class Server:
                         self._show(ask.id, thought=thought, text=text)
             if scope.cancelled_caught:
                 raise TookTooLong(f"took longer than {ask.request.model.timeout_s:g} s")
-        except Exception as error:  # whatever litellm, its provider's code and what that stands on raise
+        except Exception as error:  # litellm and the libraries below it raise many types.
             secrets = [*self._secrets, ask.key or ""]
             return self._failed(ask, assembly, failure_of(error, secrets, now_s=time.time()))
         return AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly))
 
     async def _in_time(self, ask: Ask) -> AsyncIterator[Any]:
-        """Yield the pieces of an answer; each has to come within the time that nothing may."""
+        """Yield the chunks of an answer; raise if none arrives for `idle_s`."""
         idle_s = ask.request.model.idle_s
         async with aclosing(cast(Any, self._litellm.stream(ask))) as pieces:
             while True:
@@ -129,7 +129,7 @@ class Server:
         )
 
     def _spent(self, ask: Ask, assembly: Assembly, failure: Failure) -> Usage:
-        """Return what a request has cost that came to nothing: as the provider counts, or about, if it was at work."""
+        """Return the usage of a failed request: as the provider reports it, else an estimate if it had begun."""
         if assembly.usage is not None:
             return self._litellm.usage(ask.request, assembly.usage)[0]
         at_work = assembly.characters > 0 or failure.error_type in ("cut", "timeout")
@@ -173,7 +173,7 @@ def _read(requests: BinaryIO, portal: BlockingPortal, take: Callable[[bytes], No
 def main() -> None:
     """Answer the engine until it is gone."""
     requests, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # From here on nothing that litellm prints can stand in an answer.
+    # The real standard output belongs to the protocol: everything that litellm prints goes to standard error instead.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)

@@ -1,6 +1,6 @@
-"""Requests through litellm: the only file that imports it, and only in the process that `child.py` is.
+"""Sends requests through litellm; the only file that imports it, and only in the child process (`child.py`).
 
-One request for each call, and no retries: whether to ask again is decided by the engine, in the journal.
+One request per call, without retries: the engine decides about retries, in the journal.
 """
 
 import logging
@@ -24,24 +24,24 @@ from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.records import ModelAnswer, ModelRequest
 
 CLOSING_S = 2.0
-"""How long the end of a connection may take."""
+"""Timeout for closing a connection."""
 NO_KEY = "none"
-"""Sent where there is no key: without one litellm looks for another."""
+"""Sent instead of a missing key: without a key litellm searches the environment for one."""
 
 PARAMS = frozenset(
     {"extra_body", "min_p", "reasoning_effort", "repetition_penalty", "safety_settings", "seed", "stop", "temperature",
      "thinking", "top_k", "top_p", "verbosity"}
 )  # fmt: skip
-"""Parameters that are handed on besides those that litellm knows of a provider."""
+"""Parameters that are passed on in addition to those that litellm lists for a provider."""
 NOT_PARAMS = frozenset(
     {"extra_headers", "functions", "function_call", "messages", "model", "n", "response_format", "stream",
      "stream_options", "timeout", "tools"}
 )  # fmt: skip
-"""What is for the engine to say, and headers, which are an address of another kind."""
+"""Parameters that the engine sets itself, and headers, which could redirect a request as an address could."""
 
 
 class Litellm:
-    """litellm, as it has to be set up to do what it is asked and nothing else."""
+    """litellm, configured to send requests and do nothing else."""
 
     def __init__(self) -> None:
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices over HTTP while it is imported

@@ -1,7 +1,7 @@
-"""The engine's end of the line to the process that talks to providers.
+"""The engine's side of the connection to the child process that talks to providers.
 
-The process is started with the first request, ends with the engine, and is started again where it died; what was
-under way then fails, and may be asked again.
+The child is started by the first request, ends with the engine, and is restarted after it died; requests that were
+pending then fail and may be retried.
 """
 
 import contextlib
@@ -36,17 +36,17 @@ from engine.runtimes.pending import Pending
 
 T = TypeVar("T")
 TAIL_BYTES = 4_000
-"""How much of what it prints is kept, to say why it died."""
+"""The end of the child's output that is kept, to report why it died."""
 GONE_S = 5.0
-"""How long it may take to be gone, before it is left to the system."""
+"""How long the end of the child is waited for after it was killed."""
 CANCEL_S = 1.0
-"""How long saying that a request is not wanted any more may take."""
+"""Timeout for sending the cancellation of a request."""
 LATE_S = 60.0
-"""How much longer than the request may take an answer is waited for: starting takes some seconds."""
+"""Added to the timeout of a request, because the child takes seconds to start."""
 
 
 class CallFailed(Exception):
-    """A request came to nothing; `said` tells why."""
+    """A request failed; `said` holds the reason."""
 
     def __init__(self, said: Failed) -> None:
         super().__init__(said.text)
@@ -60,11 +60,11 @@ class _Request:
 
 
 class Link:
-    """One process that talks to providers.
+    """A child process that talks to providers.
 
     Args:
-        spawn: Starts the tasks that read what it says.
-        variables: Names of those that it gets of the engine's environment besides the plain ones.
+        spawn: Starts the tasks that read its output.
+        variables: Names of environment variables that it gets in addition to the plain ones.
     """
 
     def __init__(self, spawn: Callable[..., object], variables: Iterable[str] = ()) -> None:
@@ -77,10 +77,10 @@ class Link:
         self._tail = b""
 
     async def ask(self, request: ModelRequest, key: str | None, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
-        """Send a request and return its whole answer; cancelled, the connection is let go of.
+        """Send a request and return its whole answer; when cancelled, the connection is closed.
 
         Raises:
-            CallFailed: If there is none.
+            CallFailed: If there is no whole answer.
         """
         found = await self._send(
             lambda id: Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + LATE_S
@@ -89,17 +89,17 @@ class Link:
         return found.answer
 
     async def look(self, model: str) -> Facts:
-        """Return what litellm knows of a model.
+        """Return litellm's facts about a model.
 
         Raises:
-            CallFailed: If it knows nothing.
+            CallFailed: If litellm does not know it.
         """
         found = await self._send(lambda id: Look(id=id, model=model), _ignore, 60.0)
         assert isinstance(found, Found)
         return found.facts
 
     async def close(self) -> None:
-        """End the process."""
+        """End the child process."""
         process, self._process = self._process, None
         if process is not None:
             _kill(process)
@@ -117,10 +117,10 @@ class Link:
             with anyio.move_on_after(longest_s):
                 await _write(process, line(message(id)))
                 return await pending.answer.wait()
-            _kill(process)  # it missed its deadlines: replace it
+            _kill(process)  # The child enforces the timeouts itself: it hangs, and the next request starts another.
             raise CallFailed(_died(id, "the process that talks to providers hangs, and was ended"))
         finally:
-            # An answer or a failure has taken it away; what is left is not wanted any more.
+            # Still pending means that this task was cancelled or timed out: the child may drop the request.
             if self._pending.pop(id, None) is not None:
                 with anyio.move_on_after(CANCEL_S, shield=True), contextlib.suppress(CallFailed):
                     await _write(process, line(Cancel(id)))
@@ -132,7 +132,7 @@ class Link:
                 return running
             names = (*PLAIN, *self._variables)
             environment = {name: os.environ[name] for name in names if name in os.environ}
-            with anyio.CancelScope(shield=True):  # a half-started child would be orphaned
+            with anyio.CancelScope(shield=True):  # Cancelled half-way, a child would be orphaned.
                 process = await anyio.open_process(
                     [sys.executable, "-P", "-m", "engine.models.child"], env=environment, start_new_session=True
                 )
@@ -142,7 +142,7 @@ class Link:
             return process
 
     async def _read(self, process: Process) -> None:
-        """Hand out what the process says, until it is gone."""
+        """Dispatch the messages of the child until it is gone."""
         assert process.stdout is not None
         unread = b""
         with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -161,7 +161,7 @@ class Link:
         try:
             said = from_child.decode(one)
         except msgspec.DecodeError:
-            return  # a line that is not of the protocol is ignored
+            return  # Not a message of the protocol.
         if isinstance(said, Pieces):
             for id, thought, text in said.items:
                 if (pending := self._pending.get(id)) is not None:

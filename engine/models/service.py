@@ -1,4 +1,4 @@
-"""Who answers model requests in one engine: scripts, and providers through a process of their own."""
+"""Routes the model requests of one engine: to scripted replies, or to providers through a child process."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -15,11 +15,11 @@ from engine.models.rate_limits import RateLimits, Turn
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
 
 FIRST_TOKENS = 256
-"""How many tokens the first answer of a model is expected to have."""
+"""Estimated tokens of the first answer of a model."""
 
 
 class ModelService:
-    """Answers requests: those to scripted models from their replies, others by their provider.
+    """Answers requests: of scripted models from their replies, of others by their provider.
 
     Args:
         spawn: Starts a task that lives as long as the engine.
@@ -33,9 +33,9 @@ class ModelService:
         self._pace = RateLimits()
         self._turns: dict[int, Turn] = {}
         self._tokens_out: dict[str, tuple[int, int]] = {}
-        """Answers of each model so far, and their tokens together."""
+        """Number of answers per model, and the sum of their tokens."""
         self._links: dict[tuple[str, ...], Link] = {}
-        """By the variables that their process gets: one never sees another's keys."""
+        """Child processes by their environment variables: no provider's code sees the keys of another."""
         self._facts: dict[str, Facts] = {}
 
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
@@ -45,7 +45,9 @@ class ModelService:
             ModelError: If there is no whole answer.
         """
         if request.model.replies:
-            from engine.models.scripted import answer  # with pydantic, 60 ms that models of providers do not need
+            from engine.models.scripted import (
+                answer,
+            )  # Imports pydantic (60 ms), which models of providers do not need.
 
             return await answer(request, on_chunk, sleep)
         try:
@@ -56,7 +58,7 @@ class ModelService:
             raise _error(request, failed.said) from failed
 
     def due_ms(self, request: ModelRequest, now_ms: int) -> int:
-        """Take the next turn under the limits of its key, and return the moment from which `ask` may be called."""
+        """Reserve a turn under the rate limits of its key; return the time from which `ask` may be called."""
         spec, paused_ms = request.model, self._pace.paused_until_ms(_model_key(request.model))
         if spec.rpm is None and spec.tpm is None:
             return max(now_ms, paused_ms)
@@ -67,9 +69,10 @@ class ModelService:
         return turn.at_ms
 
     def settle(self, request: ModelRequest, usage: Usage, now_ms: int, *, retry_after_s: float | None = None) -> None:
-        """Take note of what a request came to: what it has used, and how long its provider asks to be left alone."""
+        """Record the usage of a request, and the delay that its provider asks for."""
         spec, turn = request.model, self._turns.pop(id(request), None)
         if turn is not None:
+            # The request was given up before its turn came: others may use it.
             if turn.at_ms > now_ms:
                 self._pace.give_back(_key(spec), turn)
             turn.tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
@@ -80,7 +83,7 @@ class ModelService:
             self._pace.pause(_model_key(spec), now_ms + round(retry_after_s * 1000))
 
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
-        """Return about what a request costs; with `characters_out` one whose answer was cut off there."""
+        """Estimate the usage of a request; with `characters_out`, of one whose answer was cut off after so many."""
         if request.model.replies and characters_out is None:
             from engine.models.scripted import scripted_usage
 
@@ -89,7 +92,7 @@ class ModelService:
         return usage_at(self._price(request.model), tokens_in=tokens_in(request), tokens_out=tokens_out)
 
     def _expected(self, request: ModelRequest) -> int:
-        """Return how many tokens an answer has: at most what was asked for, else as many as those before it."""
+        """Estimate the tokens of an answer: the requested maximum, else the mean of earlier answers."""
         for name in ("max_tokens", "max_completion_tokens"):
             most = request.params.get(name)
             if isinstance(most, int) and most > 0:
@@ -104,20 +107,20 @@ class ModelService:
         return None if facts is None else facts.price
 
     def context_tokens(self, model: ModelSpec) -> int | None:
-        """Return how many tokens a request may hold, where that is known: once the model was asked."""
+        """Return the size of a model's context in tokens; None if unknown, as before its first request."""
         facts = self._facts.get(model.model or "")
         return model.context_tokens or (None if facts is None or model.base_url is not None else facts.context_tokens)
 
     async def close(self) -> None:
-        """End the processes."""
+        """End the child processes."""
         for link in self._links.values():
             await link.close()
 
     async def facts(self, model: str) -> Facts:
-        """Return what litellm's table says of a model.
+        """Return a model's entry in the table of litellm.
 
         Raises:
-            CallFailed: If it knows no provider of that name.
+            CallFailed: If litellm knows no provider of that name.
         """
         if model not in self._facts:
             self._facts[model] = await self._link(()).look(model)
@@ -129,10 +132,10 @@ class ModelService:
         return self._links[variables]
 
     async def _may_be_reached(self, request: ModelRequest) -> None:
-        """Return when the addresses of a request are trusted, also by the user of this engine.
+        """Check that the user of this engine trusts the addresses of a request.
 
         Raises:
-            CallFailed: If they are not.
+            CallFailed: If one is not trusted.
         """
         for reference in references_of_model(request.model):
             if reference not in self._checked:
@@ -144,10 +147,10 @@ class ModelService:
                 self._checked.add(reference)
 
     async def _credentials(self, request: ModelRequest) -> tuple[str | None, tuple[str, ...]]:
-        """Return the key of a request, and the variables that its process needs.
+        """Return the API key of a request, and the environment variables for its process.
 
         Raises:
-            CallFailed: If there is no key.
+            CallFailed: If a variable is not set.
         """
         spec = request.model
         assert spec.model is not None
@@ -161,7 +164,7 @@ class ModelService:
 
 
 def _key(spec: ModelSpec) -> tuple[str, str | None]:
-    """Return whose requests a provider counts: those to one address with one key."""
+    """Return the key of a rate limit: providers count the requests to one address with one API key."""
     return spec.base_url or (spec.model or "").partition("/")[0], spec.key_env
 
 
@@ -176,7 +179,7 @@ def _passed_on(provider: Provider) -> tuple[str, ...]:
 
 
 def _value(names: tuple[str, ...]) -> str:
-    """Return what the first of some variables holds that is set."""
+    """Return the value of the first variable that is set."""
     for name in names:
         if value := os.environ.get(name, "").strip():
             return value
