@@ -1,4 +1,4 @@
-"""Messages as litellm takes them, and the pieces that it streams put together to an answer."""
+"""Converts messages to litellm's form, and assembles its streamed chunks to an answer."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -11,13 +11,13 @@ _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
 
 def sent(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
-    """Return messages in the form of OpenAI's protocol, with thinking where this very provider thought it.
+    """Return messages in the form of OpenAI's protocol; thinking is only sent back to the provider that sent it.
 
     Args:
-        messages: What is said.
-        provider: Who is asked.
-        with_tools: The request names tools. Without any, some providers refuse calls of earlier runs, and are told
-            these in words.
+        messages: The conversation.
+        provider: The provider of the request.
+        with_tools: The request has tools. Without tools some providers refuse the calls of earlier runs, so these are
+            sent as text.
     """
     return [_sent(message if with_tools else _in_words(message), provider) for message in messages]
 
@@ -42,13 +42,13 @@ def _sent(message: Message, provider: str) -> dict[str, Any]:
         if isinstance(message.thinking, list):
             found["thinking_blocks"] = message.thinking
         elif message.calls:
-            # Providers without signed blocks want a thought back while the tools that it called for are at work.
+            # Providers without signed blocks expect the thought back with the tool calls that it led to.
             found["reasoning_content"] = message.thinking
     return found
 
 
 def _call(call: Call) -> dict[str, Any]:
-    # What is no JSON object is not sent back: providers refuse it, and the result of the call says what was wrong.
+    # Invalid arguments are not sent back: providers refuse them, and the result of the call describes the fault.
     arguments = json.dumps(call.arguments if isinstance(call.arguments, dict) else {}, ensure_ascii=False)
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
@@ -72,12 +72,12 @@ class _OpenCall:
 
 
 class Assembly:
-    """An answer as it comes."""
+    """Assembles an answer from its chunks."""
 
     def __init__(self) -> None:
         self.model = ""
         self.usage: Any = None
-        """As litellm counts it, once it has come."""
+        """Usage as litellm reports it, which is in one of the last chunks."""
         self.finish: str | None = None
         self._text: list[str] = []
         self._thoughts: list[str] = []
@@ -86,7 +86,7 @@ class Assembly:
         self._refused = False
 
     def take(self, chunk: Any) -> Iterator[tuple[bool, str]]:
-        """Take a piece of litellm's; yield what is to be shown of it: whether it is thought, and the text."""
+        """Add a chunk of litellm's; yield what to show: True for a thought, and the text."""
         self.model = chunk.model or self.model
         self.usage = getattr(chunk, "usage", None) or self.usage
         for choice in chunk.choices[:1]:
@@ -108,7 +108,7 @@ class Assembly:
                 self._take_call(part)
 
     def _take_block(self, block: dict[str, Any]) -> None:
-        """Add to the block that is open; a signature closes it, and one that is hidden stands alone."""
+        """Extend the open block; a signature closes a block, and a redacted block stands alone."""
         last = self._blocks[-1] if self._blocks else None
         if block.get("type") != "thinking" or last is None or last.get("type") != "thinking" or last.get("signature"):
             self._blocks.append(block)
@@ -127,17 +127,17 @@ class Assembly:
 
     @property
     def text(self) -> str:
-        """What was said so far."""
+        """The text so far."""
         return "".join(self._text)
 
     @property
     def characters(self) -> int:
-        """How much has come, of thoughts and calls too."""
+        """Length so far of the text, the thoughts and the calls."""
         parts = [*self._text, *self._thoughts]
         return sum(map(len, parts)) + sum(len(part) for call in self._calls.values() for part in call.arguments)
 
     def answer(self, provider: str) -> ModelAnswer:
-        """Return all of it; what it cost is for the caller to add."""
+        """Return the whole answer; the caller adds its usage."""
         calls = tuple(_whole(call, place) for place, call in sorted(self._calls.items()))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if self.text.strip() else "empty")
         signed = [block for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]

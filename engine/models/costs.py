@@ -1,6 +1,6 @@
-"""What requests cost: counted by the provider, or estimated where it does not say.
+"""Tokens and cost of requests: as the provider reports them, else estimated.
 
-An estimate takes four characters for a token, as most tokenizers come to for English text.
+An estimate takes four characters per token, about what most tokenizers need for English text.
 """
 
 import json
@@ -15,12 +15,12 @@ _MILLION = Decimal(1_000_000)
 
 
 def tokens_of(characters: int) -> int:
-    """Return about how many tokens so many characters are."""
+    """Estimate the tokens of a number of characters."""
     return -(-characters // CHARACTERS_A_TOKEN)
 
 
 def tokens_in(request: ModelRequest) -> int:
-    """Return about how many tokens a request is."""
+    """Estimate the tokens of a request."""
     characters = sum(_characters(message) for message in request.messages)
     for tool in request.tools:
         characters += len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters))
@@ -35,13 +35,13 @@ def _characters(message: Message) -> int:
 
 
 def usage_at(price: Price | None, *, tokens_in: int, tokens_out: int, tokens_cached: int | None = None) -> Usage:
-    """Return what tokens cost at a price; without one the cost is not known."""
+    """Return the usage of tokens at a price; without a price its cost is unknown."""
     cost = None if price is None else cost_of(price, tokens_in, tokens_out, tokens_cached or 0)
     return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached, cost_usd=cost)
 
 
 def cost_of(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int) -> Decimal:
-    """Return what tokens cost, in US dollars; `tokens_cached` are a part of `tokens_in`."""
+    """Return the cost of tokens in US dollars; `tokens_cached` is a part of `tokens_in`."""
     cached_usd = price.in_usd if price.cached_usd is None else price.cached_usd
     read = price.in_usd * (tokens_in - tokens_cached) + cached_usd * tokens_cached
     return (read + price.out_usd * tokens_out) / _MILLION

@@ -1,6 +1,6 @@
-"""What an error of litellm means: its kind, whether asking again may help, and when.
+"""Classifies the errors of litellm: their kind, and whether and when to retry.
 
-Told by names and status, not by classes: this is read without litellm.
+By names of classes and by status, because importing the classes would import litellm.
 """
 
 import re
@@ -38,7 +38,7 @@ _ORIGINAL = re.compile(r" Original exception: .*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is said of an error."""
+    """A classified error."""
 
     text: str
     """One line, without keys."""
@@ -48,12 +48,12 @@ class Failure:
 
 
 def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) -> Failure:
-    """Return what an error of litellm means.
+    """Classify an error of litellm.
 
     Args:
-        error: What was raised.
-        secrets: Keys that it may repeat.
-        now_s: The time, in seconds of the epoch: a provider may name a moment.
+        error: The raised error.
+        secrets: Keys that its message may contain.
+        now_s: The time, in seconds since the epoch: `Retry-After` may be a date.
     """
     kind = _kind(error)
     text = words_of(error, secrets)
@@ -66,7 +66,7 @@ def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) ->
 
 
 def words_of(error: BaseException, secrets: Iterable[str]) -> str:
-    """Return what an error says in one line, without keys and without the names of classes around it."""
+    """Return the message of an error as one line, without keys and without the class names that wrap it."""
     text = _ORIGINAL.sub("", str(getattr(error, "message", None) or error))
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter

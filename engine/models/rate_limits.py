@@ -1,6 +1,6 @@
-"""Rate limits of providers: requests and tokens a minute for each key, and pauses that a provider asked for.
+"""Rate limits of providers: requests and tokens per minute and key, and pauses that a provider asked for.
 
-Each request is given its time on arrival, first come, first served; the caller waits until then.
+A sliding window. Each request gets its time on arrival, first come, first served; the caller waits until then.
 """
 
 from collections import defaultdict, deque
@@ -12,11 +12,11 @@ WINDOW_MS = 60_000
 
 @dataclass
 class Turn:
-    """The moment from which a request may be sent."""
+    """The time from which a request may be sent."""
 
     at_ms: int
     tokens: int
-    """What it reads and writes: about, until it is known."""
+    """Tokens in and out: an estimate until the answer has come."""
 
 
 class RateLimits:
@@ -27,18 +27,19 @@ class RateLimits:
         self._paused_until_ms: dict[Hashable, int] = {}
 
     def turn(self, key: Hashable, tokens: int, now_ms: int, *, rpm: int | None, tpm: int | None) -> Turn:
-        """Take the next turn.
+        """Reserve the next turn.
 
         Args:
-            key: Of whom the provider counts requests.
-            tokens: What the request reads and writes, about.
+            key: What the provider counts requests by.
+            tokens: Estimated tokens in and out.
             now_ms: The time.
-            rpm: Requests that it allows in a minute.
-            tpm: Tokens that it allows in a minute; a request of more goes alone.
+            rpm: Requests allowed per minute.
+            tpm: Tokens allowed per minute; a larger request is sent alone.
         """
         turns = self._turns[key]
         while turns and turns[0].at_ms <= now_ms - WINDOW_MS:
             turns.popleft()
+        # First come, first served: a small request never goes before the turn that was reserved last.
         at_ms = max(now_ms, turns[-1].at_ms if turns else now_ms)
         if rpm is not None and len(turns) >= rpm:
             at_ms = max(at_ms, turns[-rpm].at_ms + WINDOW_MS)
@@ -54,14 +55,14 @@ class RateLimits:
         return turn
 
     def give_back(self, key: Hashable, turn: Turn) -> None:
-        """Return a turn that was not used, for another request."""
+        """Release a turn that was not used."""
         if turn in self._turns[key]:
             self._turns[key].remove(turn)
 
     def pause(self, key: Hashable, until_ms: int) -> None:
-        """Send nothing until a moment."""
+        """Send no requests of a key until a time."""
         self._paused_until_ms[key] = max(until_ms, self._paused_until_ms.get(key, 0))
 
     def paused_until_ms(self, key: Hashable) -> int:
-        """Return until when nothing is sent; a past time where no pause was asked for."""
+        """Return the end of the pause; a past time without one."""
         return self._paused_until_ms.get(key, 0)

@@ -1,4 +1,4 @@
-"""What is said to a model and what it says, the same for every provider; JSON in the journal, messages verbatim."""
+"""Requests to models and their answers, the same for every provider; the journal stores messages verbatim."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, Protocol, TypeAlias
@@ -11,18 +11,18 @@ from engine.core.values import NO_USAGE, Usage
 from engine.errors import EngineError
 
 Finish: TypeAlias = Literal["stop", "calls", "length", "refusal", "empty"]
-"""How an answer ended: said all; asks for tools; was cut at its length; was refused; holds nothing."""
+"""How an answer ended: complete; with tool calls; cut at its maximum length; refused; empty."""
 
 
 class Call(Struct, frozen=True, omit_defaults=True):
-    """A tool that a model wants called."""
+    """A tool call of a model."""
 
     id: str
     name: str
     arguments: JsonValue = None
-    """An object, as the model wrote it; None where what it wrote is not one."""
+    """The object that the model wrote; None if it did not write a JSON object."""
     invalid: str | None = None
-    """What it wrote, where that is no JSON object."""
+    """The text that it wrote instead of a JSON object."""
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
@@ -31,17 +31,17 @@ class Message(Struct, frozen=True, omit_defaults=True):
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
     calls: tuple[Call, ...] = ()
-    """Of an assistant."""
+    """Only of an assistant."""
     call_id: str | None = None
-    """Of a tool: the call that this is the result of."""
+    """Only of a tool: the call that this is the result of."""
     thinking: JsonValue = None
     """Blocks of thought with their signatures, as the provider sent them; dropped for another provider."""
     provider: str | None = None
-    """Who sent `thinking`."""
+    """The provider that sent `thinking`."""
 
 
 class ToolSchema(Struct, frozen=True):
-    """A tool as a model is told of it."""
+    """A tool as described to a model."""
 
     name: str
     description: str
@@ -53,7 +53,7 @@ class ModelRequest(Struct, frozen=True):
     """One question to a model."""
 
     name: str
-    """What the spec calls the model: a name under `models`, or one of litellm."""
+    """Name of the model in the spec: a name under `models`, or one of litellm."""
     model: ModelSpec
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...] = ()
@@ -64,7 +64,7 @@ class ModelRequest(Struct, frozen=True):
 
 
 class ModelAnswer(Struct, frozen=True, omit_defaults=True):
-    """All that a model said to one request."""
+    """The whole answer of a model."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -75,11 +75,11 @@ class ModelAnswer(Struct, frozen=True, omit_defaults=True):
     provider: str = ""
     usage: Usage = field(default_factory=Usage)
     price_known: bool = True
-    """False where no price is known, so that `usage.cost_usd` leaves it out."""
+    """False if the price is unknown, so that `usage.cost_usd` does not include it."""
 
 
 class Chunk(Struct, frozen=True):
-    """A piece of an answer as it comes."""
+    """A streamed piece of an answer."""
 
     kind: Literal["text", "thought"]
     text: str
@@ -89,12 +89,12 @@ class ModelError(EngineError):
     """A call of a model failed. One line, without keys.
 
     Attributes:
-        model: Which one.
+        model: Name of the model.
         error_type: `rate_limit`, `timeout`, `connection`, `server`, `auth`, `bad_request`, `context`, `cut`, `content`.
-        retryable: Whether asking the same model again may bring an answer.
-        retry_after_s: How long the provider asks to be left alone, in seconds.
-        usage: What was spent nevertheless.
-        partial: What had come of the answer.
+        retryable: Whether a retry with the same model may succeed.
+        retry_after_s: The delay that the provider asks for, in seconds.
+        usage: Usage of the failed request.
+        partial: The part of the answer that had arrived.
     """
 
     def __init__(
@@ -125,31 +125,31 @@ class Sleeps(Protocol):
 
 
 class Models(Protocol):
-    """Who answers."""
+    """Answers model requests; implemented by `ModelService`."""
 
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
-        """Send one request and return its whole answer; cancelled, it lets go of the connection.
+        """Send one request and return its whole answer; when cancelled, the connection is closed.
 
         Args:
-            request: What to ask.
-            on_chunk: Called with each piece as it comes.
-            sleep: What waits, where something has to be waited for besides the answer.
+            request: The request.
+            on_chunk: Called with each piece of the answer.
+            sleep: Waits on the engine's clock.
 
         Raises:
             ModelError: If there is no whole answer.
         """
 
     def due_ms(self, request: ModelRequest, now_ms: int) -> int:
-        """Take the next turn under the limits of its key, and return the moment from which `ask` may be called."""
+        """Reserve a turn under the rate limits of its key; return the time from which `ask` may be called."""
 
     def settle(self, request: ModelRequest, usage: Usage, now_ms: int, *, retry_after_s: float | None = None) -> None:
-        """Take note of what a request came to: what it has used, and how long its provider asks to be left alone."""
+        """Record the usage of a request, and the delay that its provider asks for."""
 
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
-        """Return about what a request costs; with `characters_out` one whose answer was cut off there."""
+        """Estimate the usage of a request; with `characters_out`, of one whose answer was cut off after so many."""
 
     def context_tokens(self, model: ModelSpec) -> int | None:
-        """Return how many tokens a request may hold, where that is known."""
+        """Return the size of a model's context in tokens; None if unknown."""
 
     async def close(self) -> None:
-        """Let go of everything; nothing more is asked."""
+        """Release all resources; no request may follow."""
