@@ -12,6 +12,7 @@ from typing import Any
 
 from store import EngineInfo, Reader, StoreError, Tail
 from tests.patience import PATIENCE_S
+from tests.runtime.commands import run_forked
 
 PROGRAM = [sys.executable, "-P", "-m", "dashboard"]
 
@@ -25,13 +26,8 @@ class Console:
         self.variables = {"XDG_DATA_HOME": str(self.data)}
         self._environment = os.environ | self.variables
 
-    def run(
-        self, *words: str, variables: dict[str, str] | None = None, **options: Any
-    ) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [*PROGRAM, *words], cwd=self.folder, env=self._environment | (variables or {}), capture_output=True,
-            text=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL, **options,
-        )  # fmt: skip
+    def run(self, *words: str, variables: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+        return run_forked(words, self.folder, self._environment | (variables or {}))
 
     def done(self, *words: str) -> str:
         """Run what must succeed, and return what it printed."""
