@@ -61,6 +61,10 @@ class Marked(NamedTuple):
     subject: str
 
 
+_EMPTY = array("I", bytes(4 * SLOTS))
+"""A counter in which nothing was counted; never written to."""
+
+
 class Track:
     """The counters of one agent, or of all together."""
 
@@ -72,19 +76,27 @@ class Track:
         self.since_ms = 0
         """Up to when the time of those is counted."""
         self._head = -1
-        self.busy, self.waited = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+        # Of a thousand agents most never park, fail or use tokens: they share what is empty until they do.
+        self.busy = self.waited = _EMPTY
         """Milliseconds of attempts at work and parked, by slot."""
-        self.ended, self.failed = array("H", bytes(2 * SLOTS)), array("H", bytes(2 * SLOTS))
-        self.events, self.tokens = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+        self.ended = self.failed = self.events = self.tokens = _EMPTY
+
+    def counter(self, name: str) -> "array[int]":
+        """Return a counter that may be written to."""
+        counter: array[int] = getattr(self, name)
+        if counter is _EMPTY:
+            counter = array("I", bytes(4 * SLOTS))
+            setattr(self, name, counter)
+        return counter
 
     def at(self, at_ms: int) -> int:
         """Return the place of a moment in the counters; slots since the last one are emptied."""
         slot = at_ms // SLOT_MS
         if slot > self._head:
             for new in range(max(self._head + 1, slot - SLOTS + 1), slot + 1):
-                place = new % SLOTS
-                self.busy[place] = self.waited[place] = self.ended[place] = self.failed[place] = 0
-                self.events[place] = self.tokens[place] = 0
+                for counter in (self.busy, self.waited, self.ended, self.failed, self.events, self.tokens):
+                    if counter is not _EMPTY:
+                        counter[new % SLOTS] = 0
             self._head = slot
         return slot % SLOTS
 
@@ -99,11 +111,15 @@ class Track:
         """Add so many attempts at work between two moments; what is older than the counters is left out."""
         self.at(to_ms)
         from_ms = max(from_ms, (self._head - SLOTS + 1) * SLOT_MS)
+        busy = self.counter("busy") if running else None
+        waited = self.counter("waited") if parked else None
         while from_ms < to_ms:
             end_ms = min(to_ms, (from_ms // SLOT_MS + 1) * SLOT_MS)
             place = from_ms // SLOT_MS % SLOTS
-            self.busy[place] += running * (end_ms - from_ms)
-            self.waited[place] += parked * (end_ms - from_ms)
+            if busy is not None:
+                busy[place] += running * (end_ms - from_ms)
+            if waited is not None:
+                waited[place] += parked * (end_ms - from_ms)
             from_ms = end_ms
 
     def sums(self, counter: Sequence[int], now_ms: int, samples: int, each: int) -> list[int]:
@@ -204,7 +220,7 @@ class Activity:
         """Count events in their order."""
         team, counts = self.team, self._counts
         for event in events:
-            team.events[team.at(event.at_ms)] += 1
+            team.counter("events")[team.at(event.at_ms)] += 1
             count = counts.get(type(event))
             if count is not None:
                 count(event)
@@ -260,9 +276,9 @@ class Activity:
                 _level(track, at_ms, *((0, -1) if begun[1] else (-1, 0)))
             place = track.at(at_ms)
             if isinstance(event, AttemptDone):
-                track.ended[place] = min(65_535, track.ended[place] + 1)
+                track.counter("ended")[place] += 1
             elif failed:
-                track.failed[place] = min(65_535, track.failed[place] + 1)
+                track.counter("failed")[place] += 1
         if failed or isinstance(event, AttemptDone):
             self.ended += 1
             self.ends.append(ended_of(event))
@@ -271,7 +287,7 @@ class Activity:
         if event.agent_id is not None and event.usage.tokens_out:
             for track in (self._of(event.agent_id), self.team):
                 place = track.at(event.at_ms)
-                track.tokens[place] = min(_MOST, track.tokens[place] + event.usage.tokens_out)
+                track.counter("tokens")[place] = min(_MOST, track.tokens[place] + event.usage.tokens_out)
 
     def _mark(self, event: Event) -> None:
         if isinstance(event, AgentSwapped):

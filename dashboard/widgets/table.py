@@ -27,7 +27,7 @@ FRESH_MS = 2_000
 """How long a changed cell is brighter."""
 HEADINGS = 1
 """Lines above the rows."""
-KEPT = 2_000
+KEPT = 500
 """Drawn lines that are kept to be shown again."""
 
 
