@@ -37,7 +37,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
-from dashboard.widgets.typing import InOrder, KeyPassed
+from dashboard.widgets.typing import KeyPassed, TextLine
 from engine.strategies_plugins import installed_strategies
 
 FLUSH_S = 0.1
@@ -267,8 +267,8 @@ class QuarterdeckApp(Touring):
         if isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)
             event.prevent_default()
-        elif isinstance(line, InOrder) and not line.has_seen(event):
-            self.post_message(events.Key(event.key, event.character))
+        elif isinstance(line, TextLine) and not line.has_seen(event) and event.is_printable and event.character:
+            line.insert_text_at_cursor(event.character)
             event.prevent_default()
 
     def on_key_passed(self, event: KeyPassed) -> None:

@@ -121,7 +121,9 @@ class Prompt(Horizontal):
         line.cursor_position = len(text)
         self.add_class("-open")
         self.screen.add_class("-asking")
+        before = self.screen.focused
         self.screen.set_focus(line)  # at once: keys may be waiting behind this one
+        line.wait_behind(before)
 
     def close(self) -> None:
         """Go away."""

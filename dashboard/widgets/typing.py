@@ -75,15 +75,30 @@ class InOrder(_Base):
                 return True
         return False
 
+    def wait_behind(self, before: "Widget | None") -> None:
+        """Keep keys until those have come up to the app that `before`, which had the focus, has still to pass on."""
+        if before is not None and before is not self:
+            self._waiting = []
+            self.app.call_later(lambda: before.post_message(KeyPassed(self)))
+
     def has_seen(self, event: events.Key) -> bool:
         """Tell whether a key that came up to the app was typed here, not where the focus was before."""
         return event is self._passed
 
     def let_go(self) -> None:
-        """Give the keys that waited to whom they are for now."""
+        """Take the letters that waited, and give the rest to whom it is for now."""
         waiting, self._waiting = self._waiting or [], None
-        for event in waiting:
+        place = 0
+        # At once, where they are for this one: by way of the app younger keys would overtake them.
+        is_here = self.is_attached and self.screen.focused is self
+        while is_here and place < len(waiting) and self._type(waiting[place]):
+            place += 1
+        for event in waiting[place:]:
             self.app.post_message(events.Key(event.key, event.character))
+
+    def _type(self, event: events.Key) -> bool:
+        """Insert a letter; False where that needs more than the letter."""
+        return False
 
     def on_unmount(self) -> None:
         self.let_go()
@@ -91,6 +106,12 @@ class InOrder(_Base):
 
 class TextLine(InOrder, Input):
     """A line for typing."""
+
+    def _type(self, event: events.Key) -> bool:
+        if not event.is_printable or event.character is None:
+            return False
+        self.replace(event.character, *self.selection)
+        return True
 
     def render_line(self, y: int) -> Strip:
         """Return what is drawn of it."""

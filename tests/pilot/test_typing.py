@@ -1,6 +1,7 @@
 """Where people type, what was pasted or stood there already is drawn as text, in the cells that it takes."""
 
 import ast
+import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from textual.widget import Widget
 from wcwidth import wcswidth
 
 from dashboard.clean import MARKS
+from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.typing import TextBox, TextLine
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.commands import Submit, SwapAgent
+from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.poison import KINDS, hostile
 from tests.pilot.test_hostile_terminal import strange
@@ -81,11 +84,29 @@ async def at_once(hand: Hand, *keys: str) -> None:
 @pytest.mark.anyio
 async def test_keys_count_in_their_order_however_many_come_at_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await at_once(hand, *":theme licht", *["backspace"] * 3, *"ght", "enter", "5")
+        await hand.press("colon")
+        await at_once(hand, *"theme licht", *["backspace"] * 3, *"ght", "enter", "5")
+        await until(hand.pilot, lambda: hand.place == "tasks")
         assert hand.app.theme == "quarterdeck-light"
-        assert hand.place == "tasks"
-        await at_once(hand, *":theme da", "tab", "enter", "1")
-        assert (hand.app.theme, hand.place) == ("quarterdeck", "network")
+        await hand.press("colon")
+        await at_once(hand, *"theme da", "tab", "enter")
+        assert hand.app.theme == "quarterdeck"
+
+
+@pytest.mark.anyio
+async def test_letters_keep_their_order_while_the_line_for_them_opens(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        text = "metrician"
+        for among in range(len(text)):
+            for place, key in enumerate("/" + text):
+                hand.app.post_message(Key(_character_to_key(key), key))
+                if place >= among:  # some are on their way to the table already, some are not
+                    await asyncio.sleep(0)
+            for _ in text:
+                await hand.press()
+            await until(hand.pilot, lambda: len(hand.app.screen.query_one(Prompt).text) == len(text))
+            assert hand.app.screen.query_one(Prompt).text == text, among
+            await hand.press("escape")
 
 
 @pytest.mark.anyio
