@@ -17,7 +17,6 @@ from msgspec import structs
 
 from engine.core.model_spec import Price
 from engine.core.values import NO_USAGE, Usage
-from engine.garbage import paused
 from engine.models.assembly import Assembly, sent, told
 from engine.models.child_messages import Ask, Facts
 from engine.models.costs import tokens_in, tokens_of, usage_at
@@ -46,8 +45,7 @@ class Litellm:
     def __init__(self) -> None:
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices over HTTP while it is imported
         os.environ["LITELLM_MODE"] = "PRODUCTION"  # else it loads a stray .env
-        with paused():  # a sixth of its import would go into looking through what it makes
-            import litellm  # 4 s and 180 MB where nothing is cached
+        import litellm  # 4 s and 180 MB where nothing is cached
 
         litellm.suppress_debug_info = True
         litellm.telemetry = False
