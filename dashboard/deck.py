@@ -41,6 +41,10 @@ READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to
 READ_ONLY_TAB = "refused: this tab is read-only; `quarterdeck serve --role operator` allows changes"
 
 
+def do_nothing() -> None:
+    """Do nothing."""
+
+
 class Deck(TimeTravel):
     """An app on the database of one team."""
 
@@ -199,19 +203,27 @@ class Deck(TimeTravel):
             command_id = self.undoable.pop()
         self.order(Undo(command_id=command_id))
 
-    def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
-        """Read the file in a thread, then go on here with what was found."""
+    def read(
+        self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
+    ) -> None:
+        """Read the file in a thread, then go on here with what was found; if it cannot be read, call `failed`."""
 
         def reading() -> T:
             with Reader(self.path) as reader:
                 return work(reader)
 
-        self.aside(reading, then, (StoreError, CoreError))
+        self.aside(reading, then, (StoreError, CoreError), failed=failed)
 
     def aside(
-        self, work: Callable[[], T], then: Callable[[T], None], errors: tuple[type[Exception], ...], sorry: str = ""
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], None],
+        errors: tuple[type[Exception], ...],
+        sorry: str = "",
+        *,
+        failed: Callable[[], None] = do_nothing,
     ) -> None:
-        """Work in a thread, then go on here; an error is one line that begins with `sorry`."""
+        """Work in a thread, then go on here; an error is one line that begins with `sorry`, and `failed` is called."""
 
         def working() -> None:
             try:
@@ -219,6 +231,7 @@ class Deck(TimeTravel):
                     found = work()
             except errors as error:
                 self.call_from_thread(self.say, f"{sorry}{error}", "error")
+                self.call_from_thread(failed)
             else:
                 self.call_from_thread(then, found)
 

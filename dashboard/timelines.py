@@ -115,7 +115,7 @@ class History:
             self._reading, self.is_read, self.lanes = False, True, found
             self._changed()
 
-        self._deck.read(lambda reader: whole(reader, goes_on), then)
+        self._deck.read(lambda reader: whole(reader, goes_on), then, failed=self._not_read)
 
     def _catch_up(self, after_seq: int) -> None:
         """Read only what the feed does not have any more, such as after a while on another screen."""
@@ -127,7 +127,11 @@ class History:
             self.lanes.seq = max(self.lanes.seq, found[1])
             self._changed()
 
-        self._deck.read(lambda reader: since(reader, after_seq), then)
+        self._deck.read(lambda reader: since(reader, after_seq), then, failed=self._not_read)
+
+    def _not_read(self) -> None:
+        """Read again at the next look."""
+        self._reading, self._asked = False, (0, 0)
 
     def zoomed(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
         """Return lanes whose slots are small enough for columns of `step_ms`, as soon as they were read.
@@ -154,7 +158,7 @@ class History:
                 self._reading, self._part = False, found
                 self._changed()
 
-            self._deck.read(lambda reader: part(reader, first, last), then)
+            self._deck.read(lambda reader: part(reader, first, last), then, failed=self._not_read)
         return lanes
 
 

@@ -57,7 +57,11 @@ class JournalScreen(TableScreen):
             if self.is_there:
                 self.look(self.deck.view)
 
-        self.deck.read(read, then)
+        self.deck.read(read, then, failed=self._not_read)
+
+    def _not_read(self) -> None:
+        """Read again after a while."""
+        self._reading, self._read_seq = False, -1
 
     def facts(self) -> list[Cell]:
         more = "+" if len(self.entries) == MOST else ""

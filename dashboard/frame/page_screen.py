@@ -96,7 +96,11 @@ class PageScreen(Frame):
             if self.is_there:
                 self.show(self.deck.view)
 
-        self.deck.read(read, then)
+        self.deck.read(read, then, failed=self._not_read)
+
+    def _not_read(self) -> None:
+        """Read again after a while."""
+        self._reading, self._read_seq = False, -1
 
     @property
     def subject_id(self) -> str:

@@ -95,7 +95,11 @@ class EventsScreen(Frame):
                 whole.put(block, entries)
             self.show(self.deck.view)
 
-        self.deck.read(read, then)
+        self.deck.read(read, then, failed=self._not_read)
+
+    def _not_read(self) -> None:
+        """What is visible is asked for again at the next look."""
+        self._reading = False
 
     def _search(self, log: FoundLog, view: ViewState) -> None:
         from_seq, to_seq, newest = log.from_seq, log.to_seq, self._newest(view)
@@ -121,7 +125,7 @@ class EventsScreen(Frame):
                 log.newer(found[1])
             self.show(self.deck.view)  # where another filter was typed meanwhile, its search begins here
 
-        self.deck.read(read, then)
+        self.deck.read(read, then, failed=self._not_read)
 
     def filter_typed(self, needle: str) -> None:
         if self._typed is not None:

@@ -67,7 +67,10 @@ class RunsScreen(TableScreen):
             if self.is_there:
                 self._show_below(self.deck.view)
 
-        self.deck.read(read, then)
+        def failed() -> None:
+            self._reading = False
+
+        self.deck.read(read, then, failed=failed)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open("run", event.key)

@@ -73,7 +73,10 @@ class StateScreen(TableScreen):
             if self.is_there:
                 self.look(self.deck.view)
 
-        self.deck.read(read, then)
+        def failed() -> None:
+            self._reading = False
+
+        self.deck.read(read, then, failed=failed)
 
     def listing(self, view: ViewState) -> Listing:
         past = view.past

@@ -117,3 +117,17 @@ async def test_a_key_is_for_the_row_under_the_cursor_also_where_another_agent_is
         assert hand.said == "'a3' is not unique; say one of @a3 (chief/a2), chief/a3 (@a4)"
         await hand.press("colon", *"pause chief/a3", "enter")
         assert hand.ordered == Pause(target="@a4")
+
+
+@pytest.mark.parametrize("keys", [("5",), ("0", "enter")])
+async def test_what_could_not_be_read_is_read_again(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    async with opened(tmp_path) as hand:
+        db, away = tmp_path / "team.db", tmp_path / "away.db"
+        db.rename(away)
+        await hand.press(*keys)
+        assert "team.db" in hand.said
+        away.rename(db)
+        hand.clock[0] += 60_000
+        hand.app.flush()
+        await hand.press()
+        assert hand.app.screen.entries  # type: ignore[attr-defined]
