@@ -1,7 +1,8 @@
 """The pool of runtimes: one for each spec in use, created when it is first needed."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from engine.core.state import State
 from engine.errors import BoundElsewhere, Unusable
 from engine.host.trusting import Trusting
 from engine.runtimes.base import Factory, Runtime
-from engine.runtimes.catalogue import factory_for
+from engine.runtimes.catalogue import factory_for, not_loaded
 from engine.runtimes.code import Code
 from engine.runtimes.pending import Pending
 from engine.runtimes.processes import Processes
@@ -145,8 +146,12 @@ class RuntimePool:
         return is_wanted
 
     async def _checked(self, blueprint: AgentSpec) -> Runtime:
+        agent_type = blueprint.agent_type or ""
         try:
-            runtime = factory_for(blueprint.agent_type or "", self._factories)(blueprint, self._code())
+            # In a thread: the import of the first agent of a kind would keep the loop from everything else.
+            if (module := not_loaded(agent_type)) is not None:
+                await self._threads.run(partial(import_module, module))
+            runtime = factory_for(agent_type, self._factories)(blueprint, self._code())
             await runtime.check()
         except Unusable:
             raise

@@ -1,6 +1,7 @@
 """The table of runtimes by agent type; each is imported when its first agent is made."""
 
 import difflib
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -31,6 +32,12 @@ def load_all() -> None:
     """Import every runtime now, so that the first agent of a kind is made as fast as those after it."""
     for address in _BUILT_IN.values():
         import_module(address.partition(":")[0])
+
+
+def not_loaded(agent_type: str) -> str | None:
+    """Return the module of a built-in runtime that is not imported yet; None for every other runtime."""
+    module = _BUILT_IN.get(agent_type, "").partition(":")[0]
+    return module if module and module not in sys.modules else None
 
 
 def factory_for(agent_type: str, runtimes: "Mapping[str, Factory]") -> "Factory":

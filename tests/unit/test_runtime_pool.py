@@ -1,7 +1,10 @@
 """One runtime for each spec, however many ask for it at once, and whoever of them goes away."""
 
+import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 import pytest
@@ -13,6 +16,7 @@ from engine import AgentSpec, Unusable
 from engine.core.state import State
 from engine.host.runtime_pool import RuntimePool
 from engine.host.trusting import Trusting
+from engine.runtimes import catalogue
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
@@ -160,3 +164,19 @@ async def test_a_runtime_that_was_forgotten_while_it_was_made_is_made_anew_for_w
 
     assert (before.got, after.got) == ([gate.made[0]], [gate.made[1]])
     assert crew.ready("hash") is gate.made[1]
+
+
+@pytest.mark.anyio
+async def test_the_module_of_a_runtime_is_imported_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath("late_runtime.py").write_text("import threading\nTHREAD = threading.current_thread()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(catalogue._BUILT_IN, "gated", "late_runtime:make")
+    gate = Gate()
+    gate.open.set()
+    async with crew_of(gate) as (crew, _):
+        assert "late_runtime" not in sys.modules
+        await crew.prepare("hash", SPEC)
+
+        assert sys.modules.pop("late_runtime").THREAD is not threading.main_thread()
