@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -151,6 +152,16 @@ def test_every_template_is_well_with_scripted_answers_and_with_a_model(
     assert said(capsys, "check", "scripted/team.yaml", "--trust")[:2] == (0, "scripted/team.yaml: all is well\n")
     assert said(capsys, "check", "real/team.yaml", "--trust")[:2] == (0, "real/team.yaml: all is well\n")
     assert "replies" not in (tmp_path / "real" / "team.yaml").read_text()
+
+
+def test_reviewers_of_a_repository_without_a_commit_are_told_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said(capsys, "init", "reviews", "--template", "code-review", "--offline")
+    subprocess.run(["git", "-C", str(tmp_path), "init", "--quiet"], check=True)
+    tools = runpy.run_path(str(tmp_path / "reviews" / "repository.py"))
+
+    assert tools["change"]() == "There is no commit to compare with yet; commit once, then ask again."
 
 
 def test_a_key_in_the_environment_is_used_and_said_and_stands_in_no_file(
