@@ -220,7 +220,9 @@ def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height:
     lines = [*before, *live][-height:]
     spoken = streaming or any(isinstance(one.event, on.StepRecorded) for one in islice(entries, 40))
     title = "SAYS" if spoken else "OUTPUT"
-    empty = Line((Span("nothing yet: it has not worked since this was opened", "faint"),))
+    has_worked = agent.done or agent.failed or agent.cancelled
+    told = "nothing since this was opened; enter shows what was before" if has_worked else "nothing yet"
+    empty = Line((Span(told, "faint"),))
     return [
         Section(
             title, [*(lines or [empty]), *[BLANK] * (height - max(1, len(lines)))], "streaming" if streaming else ""

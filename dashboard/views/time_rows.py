@@ -80,6 +80,8 @@ def _message(said: Cell | None, width: int) -> list[Line]:
 
 
 def _words(seq: int, at_ms: int, past: Moment | None) -> tuple[Span, ...]:
+    if past is None and not seq:
+        return ()  # nothing happened, or nothing was read yet: there is no moment to name
     tone = "past bold" if past is not None else "muted"
     shown_ms = past.at_ms if past is not None else at_ms
     return (Span(f" {clock(shown_ms)}  seq {seq:,}", tone),)
@@ -135,7 +137,8 @@ def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[_Letter]]:
         later = f", live +{max(0, past.live_seq - seq):,}"
         return [_spelled([(f"AT {clock(past.at_ms)}  seq {seq:,}{later}", "past bold")])]
     signs = [part for sign, word in LEGEND for part in ((sign, TONES[sign]), (f" {word}  ", "muted"))]
-    return [_spelled([(f"{clock(at_ms)}  seq {seq:,}", "muted")]), _spelled(signs)[:-2]]
+    legend = _spelled(signs)[:-2]
+    return [_spelled([(f"{clock(at_ms)}  seq {seq:,}", "muted")]), legend] if seq else [legend]
 
 
 def _spelled(parts: Sequence[_Letter]) -> list[_Letter]:

@@ -114,3 +114,11 @@ def test_a_time_of_day_is_of_the_day_of_the_team() -> None:
     found = moment_of("2025-11-21T10:24:31+00:00", NOON_MS)
 
     assert found == NOON_MS
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_before_anything_was_read_no_moment_is_named(rows: int) -> None:
+    bar = time_bar([], width=columns_at(120, rows), from_ms=0, to_ms=0)
+    lines = time_rows(bar, width=120, rows=rows, seq=0, at_ms=0, alive=True, past=None, said=None)
+
+    assert not any("seq" in text(line) or "00:00" in text(line) for line in lines)
