@@ -97,7 +97,7 @@ async def test_an_agent_without_steps_shows_its_events_and_its_last_tasks_lead_o
         await hand.press("j", "j", "j", "j", "enter")
         page = hand.app.screen
         assert isinstance(page, AgentScreen)
-        await until(hand.pilot, lambda: "was swapped to g2" in pane(page, "steps").whole)
+        await until(hand.pilot, lambda: " swapped to g2" in pane(page, "steps").whole)
         assert "lib/" in pane(page, "times").whole
         await hand.press("tab", "tab", "tab", "enter")
         assert isinstance(hand.app.screen, TaskScreen)
