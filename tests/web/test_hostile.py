@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import socket
 from pathlib import Path
 
 import aiohttp
@@ -195,7 +196,11 @@ async def test_a_browser_that_does_not_read_loses_its_tab_and_slows_nobody_down(
 async def deaf(ann: Visitor, at: Served) -> asyncio.StreamWriter:
     """Open a tab of a browser that never reads what it is sent."""
     host, _, port = at.base.removeprefix("http://").partition(":")
-    reader, writer = await asyncio.open_connection(host, int(port), limit=1)
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)  # else megabytes fit in before anything stalls
+    line.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(line, (host, int(port)))
+    reader, writer = await asyncio.open_connection(sock=line, limit=1)
     (cookie,) = ann.http.cookie_jar
     head = (
         f"GET /ws?width=500&height=200 HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {at.base}\r\nUpgrade: websocket\r\n"
@@ -209,13 +214,16 @@ async def deaf(ann: Visitor, at: Served) -> asyncio.StreamWriter:
 
 
 async def type_on(writer: asyncio.StreamWriter) -> None:
-    """Go from screen to screen, each of which is drawn anew, and never read."""
+    """Go from screen to screen, each of which is drawn anew, and never read.
+
+    Not faster than they can be drawn: a program that has only keys to look at draws nothing, and so nothing stalls.
+    """
     while True:
         for key in "15204":
             data = json.dumps(["stdin", key]).encode()
             writer.write(bytes([0x81, 0x80 | len(data)]) + bytes(4) + data)  # masked with zeros
-        await writer.drain()
-        await asyncio.sleep(0.01)
+            await writer.drain()
+            await asyncio.sleep(0.1)
 
 
 async def test_many_tabs_at_once_all_see_the_team(db: Path) -> None:
