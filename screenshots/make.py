@@ -175,7 +175,7 @@ async def when_it_is_done(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[st
     await go(app, pilot, "network")
     swapped = next(mark for mark in app.feed.activity.marks if mark.glyph == "◆")
     app.goto_time(swapped.at_ms)
-    await until(pilot, lambda: app.glimpse.past is not None, "the past")
+    await until(pilot, lambda: app.view.past is not None, "the past")
     await settle(pilot, 1.2)
     taken["past"] = drawn(app)
     app.live()

@@ -82,11 +82,11 @@ async def switch(at: Tour) -> None:
 async def travel(at: Tour) -> None:
     """Go back to the swap, see what a fork would be, and come back."""
     await at.press("1", "left_square_bracket")
-    await until(at.pilot, lambda: at.app.glimpse.past is not None, "the past")
+    await until(at.pilot, lambda: at.app.view.past is not None, "the past")
     await settle(at.pilot, 1.2)
     await at.hold("[: back in time, on every screen", 4.0)
     await at.press("F")
     await at.hold("F: go on from here in a copy of the file", 3.0)
     await at.press("escape", "L")
-    await until(at.pilot, lambda: at.app.glimpse.past is None, "the newest event")
+    await until(at.pilot, lambda: at.app.view.past is None, "the newest event")
     await at.watch("L: live again; nothing was lost meanwhile", 4)
