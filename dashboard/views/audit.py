@@ -65,7 +65,7 @@ def of_change(
     event = entry.event
     assert isinstance(event, CommandApplied | CommandRefused)
     when = f"{moment(entry.at_ms, now_ms)}, seq {entry.seq:,}"
-    told = [labelled("sent", f"by {event.sender or 'somebody'}, {event.role}, at {when}")]
+    told = [labelled("sent", f"by {event.sender or 'an unknown sender'}, {event.role}, at {when}")]
     if isinstance(event, CommandApplied):
         said = command_line(event.command, event.args) or in_words(event.command, event.args)
         told += [labelled("outcome", f"✓ {event.summary}", "done"), _undo(event, entries, state)]
@@ -82,7 +82,7 @@ def of_change(
 
 def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:
     """Return whether a command can be taken back, and how."""
-    from engine.core.queries.undoing import as_command, left_by  # not before somebody looks at a change
+    from engine.core.queries.undoing import as_command, left_by  # imported when a change is first looked at
 
     back = (one for one in entries if isinstance(one.event, CommandUndone) and one.event.command_id == event.command_id)
     taken = next(back, None)

@@ -95,7 +95,7 @@ def of_engine(
 
 
 def _led_lines(terms: Sequence[_Term], width: int, now_ms: int, info: EngineInfo | None) -> list[Line]:
-    """Return a line for each term on one axis of time, and how long nobody led before it."""
+    """Return a line for each term on one axis of time, with the gap before it."""
     if not terms:
         return []
     room = max(1, width - _WHO - _GAP - 2)

@@ -1,4 +1,4 @@
-"""The folders of tabs in the system's folder for temporary files: made, locked, and removed when nobody holds them.
+"""The folders of tabs in the system's folder for temporary files: made, locked, and removed when no process locks them.
 
 Rule: the lock on a folder says whether its server lives, because the system lets go of it when a process ends, however
 it ends. A pid would say nothing in another container, or once it was given to another process.

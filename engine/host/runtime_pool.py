@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from engine.core.state import State
 from engine.errors import BoundElsewhere, Unusable
 from engine.host.trusting import Trusting
 from engine.runtimes.base import Factory, Runtime
-from engine.runtimes.catalogue import factory_for, not_loaded
+from engine.runtimes.catalogue import factory_for, is_loaded, load
 from engine.runtimes.code import Code
 from engine.runtimes.pending import Pending
 from engine.runtimes.processes import Processes
@@ -149,8 +148,8 @@ class RuntimePool:
         agent_type = blueprint.agent_type or ""
         try:
             # In a thread: the import of the first agent of a kind would keep the loop from everything else.
-            if (module := not_loaded(agent_type)) is not None:
-                await self._threads.run(partial(import_module, module))
+            if not is_loaded(agent_type):
+                await self._threads.run(partial(load, agent_type))
             runtime = factory_for(agent_type, self._factories)(blueprint, self._code())
             await runtime.check()
         except Unusable:

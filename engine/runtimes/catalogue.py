@@ -1,7 +1,6 @@
 """The table of runtimes by agent type; each is imported when its first agent is made."""
 
 import difflib
-import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -23,6 +22,10 @@ _BUILT_IN = {
 }
 
 
+_loaded: set[str] = set()
+"""Types whose runtime is imported; one that is being imported stands in `sys.modules` already."""
+
+
 def built_in() -> "dict[str, Factory]":
     """Return a new table of the runtimes that come with the engine; add your own to it."""
     return {agent_type: _made_by(address) for agent_type, address in _BUILT_IN.items()}
@@ -30,14 +33,19 @@ def built_in() -> "dict[str, Factory]":
 
 def load_all() -> None:
     """Import every runtime now, so that the first agent of a kind is made as fast as those after it."""
-    for address in _BUILT_IN.values():
-        import_module(address.partition(":")[0])
+    for agent_type in _BUILT_IN:
+        load(agent_type)
 
 
-def not_loaded(agent_type: str) -> str | None:
-    """Return the module of a built-in runtime that is not imported yet; None for every other runtime."""
-    module = _BUILT_IN.get(agent_type, "").partition(":")[0]
-    return module if module and module not in sys.modules else None
+def is_loaded(agent_type: str) -> bool:
+    """Return False for a built-in runtime that is not imported yet."""
+    return agent_type in _loaded or agent_type not in _BUILT_IN
+
+
+def load(agent_type: str) -> None:
+    """Import a built-in runtime; any thread may do so."""
+    import_module(_BUILT_IN[agent_type].partition(":")[0])
+    _loaded.add(agent_type)
 
 
 def factory_for(agent_type: str, runtimes: "Mapping[str, Factory]") -> "Factory":

@@ -173,6 +173,7 @@ async def test_the_module_of_a_runtime_is_imported_beside_the_loop(
     tmp_path.joinpath("late_runtime.py").write_text("import threading\nTHREAD = threading.current_thread()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setitem(catalogue._BUILT_IN, "gated", "late_runtime:make")
+    monkeypatch.setattr(catalogue, "_loaded", set())
     gate = Gate()
     gate.open.set()
     async with crew_of(gate) as (crew, _):
