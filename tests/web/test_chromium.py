@@ -84,7 +84,7 @@ async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: P
             await session.stop()
         for page, place in ((first, "tasks"), (second, "agents?scout-c")):
             page.told.clear()
-            await page.comes_to(NOTICE)
+            # Not after the notice: a page whose connection broke off comes back by itself, too soon for a busy machine.
             await page.value("location.reload()")
             await page.until(lambda page=page, place=place: ["place", place] in page.told)  # type: ignore[misc]
 
