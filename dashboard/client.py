@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import uuid
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -125,10 +126,11 @@ class Client:
         deadline.daemon = True
         deadline.start()
         try:
-            for batch in Tail(self.path, after_seq).batches(stop):
-                outcome = _outcome_in(batch, command_id)
-                if outcome is not None:
-                    return outcome
+            with closing(Tail(self.path, after_seq).batches(stop)) as batches:
+                for batch in batches:
+                    outcome = _outcome_in(batch, command_id)
+                    if outcome is not None:
+                        return outcome
             return self._outcome_after(after_seq, command_id)
         finally:
             deadline.cancel()

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import NamedTuple
 
 from store.errors import ReadRowsLost
@@ -82,8 +82,11 @@ class Tail:
         self.after_seq = after_seq
         """Seq of the last record that was yielded."""
 
-    def batches(self, stop: threading.Event, limit: int = 500) -> Iterator[list[Record]]:
+    def batches(self, stop: threading.Event, limit: int = 500) -> Generator[list[Record], None, None]:
         """Yield new records, oldest first, in lists of 1 to `limit`; blocks in between until `stop` is set.
+
+        A caller that leaves early closes it, as with `contextlib.closing`: Python drops a Ctrl-C that comes while a
+        generator is closed by the garbage collection.
 
         Raises:
             ReadRowsLost: If the journal no longer contains records that were yielded.

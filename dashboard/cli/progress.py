@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,8 +78,8 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     if run_id not in state.runs:
         return _ended(db, run_id, state)
     progress(state)
-    with _while_engine_lives(db, progress.tick) as stop:
-        for batch in Tail(db, state.seq).batches(stop):
+    with _while_engine_lives(db, progress.tick) as stop, closing(Tail(db, state.seq).batches(stop)) as batches:
+        for batch in batches:
             fold(state, events_of(batch))
             if run_id not in state.runs:
                 break
