@@ -158,7 +158,7 @@ def _counted(one: Told) -> Told:
     if not one.more:
         return one
     verb, _, rest = one.what.partition(" ")
-    return one._replace(what=f"{verb} {one.more + 1}: {rest} and {one.more} more", tone="muted")
+    return one._replace(what=f"{verb} {one.more + 1}, last: {rest}", tone="muted")
 
 
 def tell(entry: Entry, names: Names) -> Told:

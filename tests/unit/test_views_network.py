@@ -169,8 +169,8 @@ def test_much_that_is_routine_becomes_one_line_an_agent_a_second() -> None:
     told = newest(entries_of(storm(failures=3)), Names(), 20, joins=True)
 
     assert [(one.who, one.what, one.bold) for one in told] == [
-        ("a0", "finished 20: t38 and 19 more", False),
-        ("a1", "finished 20: t39 and 19 more", False),
+        ("a0", "finished 20, last: t38", False),
+        ("a1", "finished 20, last: t39", False),
         *[("a0", f"failed f{number}: no", True) for number in range(3)],
     ]
 
