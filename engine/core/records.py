@@ -43,6 +43,12 @@ def fact(cls: type[T]) -> type[T]:
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
+def shared_fields(cls: type[T]) -> type[T]:
+    """Mark `cls` as a base with fields that several facts begin with; it needs `__slots__ = ()`."""
+    return cls
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 def tally(cls: type[T]) -> type[T]:
     """Make `cls` a keyword-only record of amounts, which facts carry and to which the fold adds where it keeps one."""
     return _record(cls, Tally)
@@ -60,8 +66,11 @@ def entity(cls: type[T]) -> type[T]:
 
 
 def _record(cls: type[T], base: type) -> type[T]:
-    annotations = dict(cls.__annotations__)
-    own = {name: value for name, value in vars(cls).items() if name not in _NOT_TAKEN}
+    annotations: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for part in reversed(cls.__mro__[:-1]):
+        annotations.update(part.__annotations__)
+        own.update((name, value) for name, value in vars(part).items() if name not in _NOT_TAKEN)
     tag = own.get("type") if "type" in annotations else None
     if tag is not None:
         del annotations["type"]
@@ -70,7 +79,7 @@ def _record(cls: type[T], base: type) -> type[T]:
     make: Any = type(Struct)
     made: type[T] = make(
         cls.__name__,
-        (base,),
+        (base, *(one for one in cls.__bases__ if one is not object)),
         own,
         kw_only=True,
         gc=beside,
@@ -83,6 +92,7 @@ def _record(cls: type[T], base: type) -> type[T]:
 
 _NOT_TAKEN = {
     "__dict__",
+    "__slots__",
     "__weakref__",
     "__annotations__",
     "__annotate__",

@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
+from engine.core.events.base import AttemptEvent, RunEvent
 from engine.core.records import JsonValue, fact
 from engine.core.state import ParkedFor
 from engine.core.values import Usage
@@ -13,27 +14,19 @@ StepKind: TypeAlias = Literal["code", "model", "tool", "compact"]
 
 
 @fact
-class AttemptStarted:
+class AttemptStarted(AttemptEvent):
     """An agent (or the engine itself, for a join) begins to work on a task."""
 
     type: Literal["attempt_started"] = "attempt_started"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     generation: int
 
 
 @fact
-class AttemptParked:
+class AttemptParked(AttemptEvent):
     """No step of an attempt runs any more, and it waits: it gives its slot back."""
 
     type: Literal["attempt_parked"] = "attempt_parked"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
     why: ParkedFor = "call"
     until_ms: int | None = None
@@ -41,40 +34,28 @@ class AttemptParked:
 
 
 @fact
-class SlotWanted:
+class SlotWanted(AttemptEvent):
     """An attempt that waits without a slot is about to begin a step: it waits for a slot too."""
 
     type: Literal["slot_wanted"] = "slot_wanted"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
 
 
 @fact
-class AttemptResumed:
+class AttemptResumed(AttemptEvent):
     """An attempt has a slot again: it goes on with what its delegations answered, or with a step beside them."""
 
     type: Literal["attempt_resumed"] = "attempt_resumed"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
     call_keys: list[str]
     """The calls whose outcomes it is told; none where it goes on with a new generation, whose code asks again."""
 
 
 @fact
-class StepRecorded:
+class StepRecorded(AttemptEvent):
     """A step ended well; its output is never computed again."""
 
     type: Literal["step_recorded"] = "step_recorded"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     what: StepKind = "code"
     name: str
@@ -93,14 +74,10 @@ class StepRecorded:
 
 
 @fact
-class ModelFailed:
+class ModelFailed(AttemptEvent):
     """A call of a model failed; the attempt goes on with the next model of its list, or fails with this error."""
 
     type: Literal["model_failed"] = "model_failed"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     model: str
     """The name that the spec calls it by."""
@@ -127,14 +104,10 @@ class Said:
 
 
 @fact
-class AttemptDone:
+class AttemptDone(AttemptEvent):
     """An attempt ended well, and with it the task."""
 
     type: Literal["attempt_done"] = "attempt_done"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     output: JsonValue
     duration_ms: int
@@ -144,14 +117,10 @@ class AttemptDone:
 
 
 @fact
-class AttemptFailed:
+class AttemptFailed(AttemptEvent):
     """An attempt ended with an error; the failure policy decides what is next."""
 
     type: Literal["attempt_failed"] = "attempt_failed"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     error: str
     error_type: str
@@ -170,14 +139,10 @@ class AttemptFailed:
 
 
 @fact
-class AttemptCancelled:
+class AttemptCancelled(AttemptEvent):
     """An attempt was stopped; what it had said so far is kept."""
 
     type: Literal["attempt_cancelled"] = "attempt_cancelled"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     partial: JsonValue
     duration_ms: int
@@ -192,14 +157,10 @@ class AttemptCancelled:
 
 
 @fact
-class AttemptSetAside:
+class AttemptSetAside(AttemptEvent):
     """An attempt was stopped for a budget; its task waits again, with its finished steps."""
 
     type: Literal["attempt_set_aside"] = "attempt_set_aside"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     partial: JsonValue
     duration_ms: int
@@ -208,24 +169,18 @@ class AttemptSetAside:
 
 
 @fact
-class AttemptLost:
+class AttemptLost(AttemptEvent):
     """An attempt ended with the engine that ran it; its finished steps are kept."""
 
     type: Literal["attempt_lost"] = "attempt_lost"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
 
 
 @fact
-class PrioritySet:
+class PrioritySet(RunEvent):
     """A run or a task, and all below it, is more or less urgent than before."""
 
     type: Literal["priority_set"] = "priority_set"
-    at_ms: int = 0
-    run_id: str
     task_id: str | None = None
     """None for the whole run, and what it makes later."""
     priority: int
@@ -233,14 +188,10 @@ class PrioritySet:
 
 
 @fact
-class PreemptionAsked:
+class PreemptionAsked(AttemptEvent):
     """An attempt is asked to stop, because its slot is for a task that is more urgent."""
 
     type: Literal["preemption_asked"] = "preemption_asked"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
     for_task_id: str
     """The urgent task; one at a time stops for it."""
@@ -249,14 +200,10 @@ class PreemptionAsked:
 
 
 @fact
-class AttemptPreempted:
+class AttemptPreempted(AttemptEvent):
     """An attempt stopped for a more urgent task; its task waits again, and goes on from its finished steps."""
 
     type: Literal["attempt_preempted"] = "attempt_preempted"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
     for_task_id: str | None
     duration_ms: int

@@ -4,15 +4,15 @@ from typing import Literal
 
 from msgspec import Raw, field
 
+from engine.core.events.base import EventBase
 from engine.core.records import JsonValue, fact
 
 
 @fact
-class EngineStarted:
+class EngineStarted(EventBase):
     """A process took the lease and begins to decide."""
 
     type: Literal["engine_started"] = "engine_started"
-    at_ms: int = 0
     pid: int
     token: int
     version: str
@@ -25,22 +25,20 @@ class EngineStarted:
 
 
 @fact
-class EngineStopped:
+class EngineStopped(EventBase):
     """The engine ended on purpose; open runs are suspended until the next one."""
 
     type: Literal["engine_stopped"] = "engine_stopped"
-    at_ms: int = 0
     reason: str
     final: bool = False
     """The team was to stop, not this process alone: engines that stand by do not take over."""
 
 
 @fact
-class TeamLoaded:
+class TeamLoaded(EventBase):
     """A team file was read; with its text, so that the database needs nothing else."""
 
     type: Literal["team_loaded"] = "team_loaded"
-    at_ms: int = 0
     path: str
     folder: str
     sha256: str
@@ -48,21 +46,19 @@ class TeamLoaded:
 
 
 @fact
-class ReferencesTrusted:
+class ReferencesTrusted(EventBase):
     """The user who runs the engine allowed these references to be imported and called."""
 
     type: Literal["references_trusted"] = "references_trusted"
-    at_ms: int = 0
     references: dict[str, str]
     """Each with the hash of its code: of the files that it imports from the team's folder; empty for installed code."""
 
 
 @fact
-class CommandApplied:
+class CommandApplied(EventBase):
     """A command was carried out; what it did are the events since the one before it."""
 
     type: Literal["command_applied"] = "command_applied"
-    at_ms: int = 0
     command_id: str
     command: str
     """The command's type."""
@@ -79,22 +75,20 @@ class CommandApplied:
 
 
 @fact
-class CommandUndone:
+class CommandUndone(EventBase):
     """What a command did was taken back."""
 
     type: Literal["command_undone"] = "command_undone"
-    at_ms: int = 0
     command_id: str
     command: str
     """Its type."""
 
 
 @fact
-class CommandRefused:
+class CommandRefused(EventBase):
     """A command was not carried out, and nothing changed."""
 
     type: Literal["command_refused"] = "command_refused"
-    at_ms: int = 0
     command_id: str
     command: str
     sender: str
@@ -106,22 +100,20 @@ class CommandRefused:
 
 
 @fact
-class SignalDropped:
+class SignalDropped(EventBase):
     """A signal could not be decided because of a defect; the rest of the team goes on."""
 
     type: Literal["signal_dropped"] = "signal_dropped"
-    at_ms: int = 0
     signal: str
     error: str
     task_id: str | None = None
 
 
 @fact
-class ImportBegan:
+class ImportBegan(EventBase):
     """An archive was read and checked; its parts follow, and nothing of it is there before the last one."""
 
     type: Literal["import_began"] = "import_began"
-    at_ms: int = 0
     command_id: str
     path: str
     sha256: str
@@ -132,22 +124,20 @@ class ImportBegan:
 
 
 @fact
-class PartImported:
+class PartImported(EventBase):
     """Entities, or texts, of the archive that is being taken in."""
 
     type: Literal["part_imported"] = "part_imported"
-    at_ms: int = 0
     state: Raw
     """A piece of the state document, its ids raised already; its references count the texts of all parts."""
     texts: list[JsonValue]
 
 
 @fact
-class SummariesImported:
+class SummariesImported(EventBase):
     """Finished runs of the archive that is being taken in."""
 
     type: Literal["summaries_imported"] = "summaries_imported"
-    at_ms: int = 0
     state: Raw
     """A piece of the state document with nothing but them."""
     texts: list[JsonValue]
@@ -155,11 +145,10 @@ class SummariesImported:
 
 
 @fact
-class StateImported:
+class StateImported(EventBase):
     """A whole state has come in from an archive: what this event carries, and all parts before it."""
 
     type: Literal["state_imported"] = "state_imported"
-    at_ms: int = 0
     path: str
     sha256: str
     paused: bool

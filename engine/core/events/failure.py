@@ -4,17 +4,15 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.events.base import AgentEvent, AttemptEvent, EventBase, SupervisorEvent, TaskEvent
 from engine.core.records import JsonValue, fact
 
 
 @fact
-class TaskFailedOver:
+class TaskFailedOver(TaskEvent):
     """A task that failed on one agent was given to another; its finished steps are kept."""
 
     type: Literal["task_failed_over"] = "task_failed_over"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     from_id: str | None
     """The agent that failed on it last."""
     to_id: str
@@ -24,35 +22,27 @@ class TaskFailedOver:
 
 
 @fact
-class TaskTriedAnew:
+class TaskTriedAnew(TaskEvent):
     """A failed task is tried again because a person said so, or the default; its failure policies begin anew."""
 
     type: Literal["task_tried_anew"] = "task_tried_anew"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     queue: str
     by: str
     """`person` or `default`."""
 
 
 @fact
-class TaskAnswered:
+class TaskAnswered(TaskEvent):
     """A person gave the output of a task in place of its agent."""
 
     type: Literal["task_answered"] = "task_answered"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
 
 
 @fact
-class CircuitOpened:
+class CircuitOpened(AgentEvent):
     """An agent keeps failing: it gets nothing to do until it has cooled down."""
 
     type: Literal["circuit_opened"] = "circuit_opened"
-    at_ms: int = 0
-    agent_id: str
     failures: int
     """Failed attempts in a row."""
     cool_s: float
@@ -61,31 +51,25 @@ class CircuitOpened:
 
 
 @fact
-class CircuitHalfOpened:
+class CircuitHalfOpened(AgentEvent):
     """An agent has cooled down: one attempt is let through."""
 
     type: Literal["circuit_half_opened"] = "circuit_half_opened"
-    at_ms: int = 0
-    agent_id: str
 
 
 @fact
-class CircuitClosed:
+class CircuitClosed(AgentEvent):
     """An agent takes tasks again as before."""
 
     type: Literal["circuit_closed"] = "circuit_closed"
-    at_ms: int = 0
-    agent_id: str
     reason: str
 
 
 @fact
-class AgentsRestarted:
+class AgentsRestarted(SupervisorEvent):
     """An agent crashed: it is restarted, with the agents that its supervisor's restart strategy names."""
 
     type: Literal["agents_restarted"] = "agents_restarted"
-    at_ms: int = 0
-    supervisor_id: str
     agent_ids: list[str]
     """Of the supervisor and of those below it, in declared order."""
     strategy: Literal["one_for_one", "one_for_all", "rest_for_one"]
@@ -96,12 +80,10 @@ class AgentsRestarted:
 
 
 @fact
-class SupervisorFailed:
+class SupervisorFailed(SupervisorEvent):
     """A supervisor had to restart its agents too often: its requests fail, and the one above it has a crash."""
 
     type: Literal["supervisor_failed"] = "supervisor_failed"
-    at_ms: int = 0
-    supervisor_id: str
     error: str
     """Such as `supervisor chief failed: 4 restarts in 60 s`."""
     because: str
@@ -111,29 +93,24 @@ class SupervisorFailed:
 
 
 @fact
-class SupervisorMended:
+class SupervisorMended(SupervisorEvent):
     """An operator let a supervisor work again that had failed."""
 
     type: Literal["supervisor_mended"] = "supervisor_mended"
-    at_ms: int = 0
-    supervisor_id: str
 
 
 @fact
-class AgentCheckAsked:
+class AgentCheckAsked(AgentEvent):
     """An operator asked that an agent in error is looked at again."""
 
     type: Literal["agent_check_asked"] = "agent_check_asked"
-    at_ms: int = 0
-    agent_id: str
 
 
 @fact
-class Escalated:
+class Escalated(EventBase):
     """A person is asked; what it is about waits."""
 
     type: Literal["escalated"] = "escalated"
-    at_ms: int = 0
     escalation_id: str
     kind: str
     """What it is about, such as `failure`, `budget` or `drain`."""
@@ -151,11 +128,10 @@ class Escalated:
 
 
 @fact
-class EscalationAnswered:
+class EscalationAnswered(EventBase):
     """A question has its answer; what it brings about follows."""
 
     type: Literal["escalation_answered"] = "escalation_answered"
-    at_ms: int = 0
     escalation_id: str
     kind: str
     subject: str
@@ -170,42 +146,30 @@ class EscalationAnswered:
 
 
 @fact
-class QuestionWithdrawn:
+class QuestionWithdrawn(AttemptEvent):
     """An attempt does not wait any more for the answer of a person: the question is closed."""
 
     type: Literal["question_withdrawn"] = "question_withdrawn"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     escalation_id: str
     key: str
 
 
 @fact
-class ToolStarted:
+class ToolStarted(AttemptEvent):
     """An attempt is about to call a tool that must not be called twice; a step that is recorded is its good end."""
 
     type: Literal["tool_started"] = "tool_started"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     name: str
     key: str
 
 
 @fact
-class ToolFailed:
+class ToolFailed(AttemptEvent):
     """A tool that was called raised: it has ended, and what is next is a matter of the agent's code."""
 
     type: Literal["tool_failed"] = "tool_failed"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str | None
     name: str
     key: str
@@ -213,13 +177,10 @@ class ToolFailed:
 
 
 @fact
-class DoubtSettled:
+class DoubtSettled(TaskEvent):
     """A person said of a tool call without an end whether it has happened."""
 
     type: Literal["doubt_settled"] = "doubt_settled"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     name: str
     key: str
     ran: bool

@@ -4,17 +4,17 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.events.base import AgentEvent, EventBase, SupervisorEvent
 from engine.core.options import Balance, SupervisorOptions
 from engine.core.records import fact
 from engine.core.spec import AgentSpec
 
 
 @fact
-class MemberMoved:
+class MemberMoved(EventBase):
     """An agent, or a supervisor with everything under it, stands under another supervisor."""
 
     type: Literal["member_moved"] = "member_moved"
-    at_ms: int = 0
     member_id: str
     parent_id: str
     previous_id: str | None
@@ -24,11 +24,10 @@ class MemberMoved:
 
 
 @fact
-class MemberRenamed:
+class MemberRenamed(EventBase):
     """An agent or a supervisor is called otherwise; its id, its generation and its work stay."""
 
     type: Literal["member_renamed"] = "member_renamed"
-    at_ms: int = 0
     member_id: str
     name: str
     previous: str
@@ -39,12 +38,10 @@ class MemberRenamed:
 
 
 @fact
-class MembersOrdered:
+class MembersOrdered(SupervisorEvent):
     """The members of a supervisor take part in another order."""
 
     type: Literal["members_ordered"] = "members_ordered"
-    at_ms: int = 0
-    supervisor_id: str
     members: list[str]
     """Ids of all of them."""
 
@@ -60,11 +57,10 @@ class Declared:
 
 
 @fact
-class MembersDeclared:
+class MembersDeclared(EventBase):
     """A program or a team file has declared members; later changes are made by others."""
 
     type: Literal["members_declared"] = "members_declared"
-    at_ms: int = 0
     same: list[str]
     """Ids of those that are as they were declared."""
     different: dict[str, Declared] = field(default_factory=dict)
@@ -74,12 +70,10 @@ class MembersDeclared:
 
 
 @fact
-class SupervisorChanged:
+class SupervisorChanged(SupervisorEvent):
     """Settings of a supervisor are others; its strategy is said by `StrategySwitched`."""
 
     type: Literal["supervisor_changed"] = "supervisor_changed"
-    at_ms: int = 0
-    supervisor_id: str
     fields: list[str]
     """Names of what differs from before."""
     participants: list[str] | None
@@ -92,12 +86,10 @@ class SupervisorChanged:
 
 
 @fact
-class CoordinationTuned:
+class CoordinationTuned(SupervisorEvent):
     """A supervisor changes how it coordinates by itself, or takes such a change back; what follows says how."""
 
     type: Literal["coordination_tuned"] = "coordination_tuned"
-    at_ms: int = 0
-    supervisor_id: str
     kind: Literal["parallel", "selection", "back"]
     mode: str
     """Its strategy before."""
@@ -116,23 +108,19 @@ class CoordinationTuned:
 
 
 @fact
-class SupervisorLeaving:
+class SupervisorLeaving(SupervisorEvent):
     """A supervisor gets nothing new; it goes with its agents when nothing of its work is open."""
 
     type: Literal["supervisor_leaving"] = "supervisor_leaving"
-    at_ms: int = 0
-    supervisor_id: str
     mode: Literal["drain", "abort"]
     """Its open work goes on to its end, or is stopped."""
 
 
 @fact
-class PoolResized:
+class PoolResized(AgentEvent):
     """An agent has another number of instances."""
 
     type: Literal["pool_resized"] = "pool_resized"
-    at_ms: int = 0
-    agent_id: str
     size: int
     previous: int
     reason: str
@@ -140,11 +128,9 @@ class PoolResized:
 
 
 @fact
-class PoolWatched:
+class PoolWatched(AgentEvent):
     """An instance of a pool has nothing to do; it goes if that is so until a moment."""
 
     type: Literal["pool_watched"] = "pool_watched"
-    at_ms: int = 0
-    agent_id: str
     due_ms: int | None
     """None: all of them are at work again, and none goes."""

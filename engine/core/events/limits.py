@@ -3,18 +3,35 @@
 from decimal import Decimal
 from typing import Literal
 
-from engine.core.records import fact
+from engine.core.events.base import EventBase, RunEvent
+from engine.core.records import fact, shared_fields
+
+
+@shared_fields
+class DeadlineEvent(RunEvent):
+    """An event of a deadline."""
+
+    __slots__ = ()
+    task_id: str | None
+    """The task whose deadline it is; None for that of the whole run."""
+
+
+@shared_fields
+class BudgetEvent(EventBase):
+    """An event of a budget."""
+
+    __slots__ = ()
+    subject: str
+    """Id of the task, run, agent or supervisor whose budget it is."""
+    run_id: str | None
+    task_id: str | None
 
 
 @fact
-class DeadlineSet:
+class DeadlineSet(DeadlineEvent):
     """A run or a task has to have ended by a moment; or need not any more."""
 
     type: Literal["deadline_set"] = "deadline_set"
-    at_ms: int = 0
-    run_id: str
-    task_id: str | None
-    """None is the whole run."""
     deadline_ms: int | None
     """None takes its own deadline away; that of what it is part of stays."""
     after_ms: int | None
@@ -24,25 +41,18 @@ class DeadlineSet:
 
 
 @fact
-class DeadlineWarned:
+class DeadlineWarned(DeadlineEvent):
     """Most of the time until a deadline is over."""
 
     type: Literal["deadline_warned"] = "deadline_warned"
-    at_ms: int = 0
-    run_id: str
-    task_id: str | None
     deadline_ms: int
 
 
 @fact
-class DeadlinePassed:
+class DeadlinePassed(DeadlineEvent):
     """Time is up: what had not started ended, what is at work stops at its next step, and what is done is kept."""
 
     type: Literal["deadline_passed"] = "deadline_passed"
-    at_ms: int = 0
-    run_id: str
-    task_id: str | None
-    """None is the whole run."""
     ended: list[str]
     """Tasks that ended at once because nothing of them was at work."""
     stopping: list[str]
@@ -54,27 +64,19 @@ class DeadlinePassed:
 
 
 @fact
-class GraceEnded:
+class GraceEnded(DeadlineEvent):
     """What was asked to stop at its next step has not come to one; it is stopped where it is."""
 
     type: Literal["grace_ended"] = "grace_ended"
-    at_ms: int = 0
-    run_id: str
-    task_id: str | None
     stopping: list[str]
     """Tasks whose attempts are stopped now."""
 
 
 @fact
-class BudgetWarned:
+class BudgetWarned(BudgetEvent):
     """Most of a budget is spent."""
 
     type: Literal["budget_warned"] = "budget_warned"
-    at_ms: int = 0
-    subject: str
-    """Id of the task, run, agent or supervisor whose budget it is."""
-    run_id: str | None
-    task_id: str | None
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"]
     spent: Decimal
@@ -82,15 +84,10 @@ class BudgetWarned:
 
 
 @fact
-class BudgetExhausted:
+class BudgetExhausted(BudgetEvent):
     """A budget is spent: what spends it stops, and nothing more of it starts."""
 
     type: Literal["budget_exhausted"] = "budget_exhausted"
-    at_ms: int = 0
-    subject: str
-    """Id of the task, run, agent or supervisor whose budget it is."""
-    run_id: str | None
-    task_id: str | None
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"]
     spent: Decimal
@@ -110,14 +107,10 @@ class BudgetExhausted:
 
 
 @fact
-class BudgetExtended:
+class BudgetExtended(BudgetEvent):
     """There is something left of a budget again: a person granted more, or it was set anew."""
 
     type: Literal["budget_extended"] = "budget_extended"
-    at_ms: int = 0
-    subject: str
-    run_id: str | None
-    task_id: str | None
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"] | None
     """What was granted; None where the budget was set anew."""
@@ -128,13 +121,9 @@ class BudgetExtended:
 
 
 @fact
-class BudgetTimed:
+class BudgetTimed(BudgetEvent):
     """A budget of time will be spent at a moment, if what is at work goes on."""
 
     type: Literal["budget_timed"] = "budget_timed"
-    at_ms: int = 0
-    subject: str
-    run_id: str | None
-    task_id: str | None
     due_ms: int | None
     """None where nothing is at work."""

@@ -4,17 +4,15 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.events.base import EventBase, TaskEvent
 from engine.core.records import JsonValue, fact
 
 
 @fact
-class Remembered:
+class Remembered(TaskEvent):
     """An agent keeps something for later."""
 
     type: Literal["remembered"] = "remembered"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     agent_id: str
     insight_id: str
     text: str
@@ -24,10 +22,9 @@ class Remembered:
 
 
 @fact
-class PartRecorded:
+class PartRecorded(EventBase):
     """A system prompt, or the schemas of tools, that a model is told of for the first time; steps name it by hash."""
 
     type: Literal["part_recorded"] = "part_recorded"
-    at_ms: int = 0
     hash: str
     value: JsonValue

@@ -2,15 +2,15 @@
 
 from typing import Literal
 
+from engine.core.events.base import EventBase
 from engine.core.records import fact
 
 
 @fact
-class Steered:
+class Steered(EventBase):
     """A message for conversations under way: each takes it at its next turn, which is recorded as a step."""
 
     type: Literal["steered"] = "steered"
-    at_ms: int = 0
     steer_id: str
     text: str
     sender: str
@@ -21,11 +21,10 @@ class Steered:
 
 
 @fact
-class GrantGiven:
+class GrantGiven(EventBase):
     """A person answered for all calls of a tool by an agent: later ones are not asked about."""
 
     type: Literal["grant_given"] = "grant_given"
-    at_ms: int = 0
     grant_id: str
     agent_id: str
     generation: int
@@ -36,11 +35,10 @@ class GrantGiven:
 
 
 @fact
-class GrantRevoked:
+class GrantRevoked(EventBase):
     """A person is asked again about calls of a tool."""
 
     type: Literal["grant_revoked"] = "grant_revoked"
-    at_ms: int = 0
     grant_id: str
     agent_id: str
     tool: str

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.check import Takes
+from engine.core.events.base import RunEvent, SupervisorEvent
 from engine.core.events.task import NodePlan
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
@@ -15,12 +16,10 @@ from engine.core.values import StoredValue, Usage
 
 
 @fact
-class RunSubmitted:
+class RunSubmitted(RunEvent):
     """A request was given to a supervisor."""
 
     type: Literal["run_submitted"] = "run_submitted"
-    at_ms: int = 0
-    run_id: str
     supervisor_id: str
     root_id: str
     """The group task that stands for the whole run."""
@@ -40,30 +39,24 @@ class RunSubmitted:
 
 
 @fact
-class RunPaused:
+class RunPaused(RunEvent):
     """Nothing of the run starts; what is at work goes on."""
 
     type: Literal["run_paused"] = "run_paused"
-    at_ms: int = 0
-    run_id: str
 
 
 @fact
-class RunResumed:
+class RunResumed(RunEvent):
     """Tasks of the run start again."""
 
     type: Literal["run_resumed"] = "run_resumed"
-    at_ms: int = 0
-    run_id: str
 
 
 @fact
-class CancelRequested:
+class CancelRequested(RunEvent):
     """Work is being stopped: what had not started is cancelled, what is at work stops at its next step."""
 
     type: Literal["cancel_requested"] = "cancel_requested"
-    at_ms: int = 0
-    run_id: str
     task_id: str | None = None
     """The task whose part of the run is cancelled; None for the whole run."""
     cancelled: list[str]
@@ -109,12 +102,10 @@ class GroupChange:
 
 
 @fact
-class StrategySwitched:
+class StrategySwitched(SupervisorEvent):
     """A supervisor coordinates in another way; graphs in progress were rewired, done nodes stay done."""
 
     type: Literal["strategy_switched"] = "strategy_switched"
-    at_ms: int = 0
-    supervisor_id: str
     mode: str
     previous: str
     aggregation: Aggregation
@@ -145,12 +136,10 @@ class RunFigures:
 
 
 @fact
-class RunFinished:
+class RunFinished(RunEvent):
     """A run has its outcome; its tasks leave the state."""
 
     type: Literal["run_finished"] = "run_finished"
-    at_ms: int = 0
-    run_id: str
     status: RunStatus
     output: StoredValue
     figures: RunFigures

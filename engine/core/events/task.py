@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
+from engine.core.events.base import AttemptEvent, TaskEvent
 from engine.core.records import JsonValue, fact
 from engine.core.state import CallKind, TaskStatus
 from engine.core.values import StoredValue
@@ -37,13 +38,10 @@ class NodePlan:
 
 
 @fact
-class GroupPlanned:
+class GroupPlanned(TaskEvent):
     """A supervisor turned a request into a graph of tasks."""
 
     type: Literal["group_planned"] = "group_planned"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     mode: str
     nodes: list[NodePlan]
     outcome_id: str | None
@@ -57,13 +55,10 @@ class GroupPlanned:
 
 
 @fact
-class GroupGrown:
+class GroupGrown(TaskEvent):
     """A built-in node looked at outputs, and the graph goes on in one of its ways."""
 
     type: Literal["group_grown"] = "group_grown"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     check_id: str
     """The node whose verdict it follows."""
     added: list[NodePlan] = field(default_factory=list)
@@ -81,13 +76,10 @@ class GroupGrown:
 
 
 @fact
-class GroupEnded:
+class GroupEnded(TaskEvent):
     """Every node of a graph has ended."""
 
     type: Literal["group_ended"] = "group_ended"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     status: TaskStatus
     output: StoredValue
     error: str | None = None
@@ -111,14 +103,10 @@ class ChildPlan:
 
 
 @fact
-class Delegated:
+class Delegated(AttemptEvent):
     """An agent at work asked others; it holds no slot until they answer."""
 
     type: Literal["delegated"] = "delegated"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
     call_key: str
     call_kind: CallKind
@@ -128,14 +116,10 @@ class Delegated:
 
 
 @fact
-class CallRejoined:
+class CallRejoined(AttemptEvent):
     """An attempt asked again what an earlier one had asked; the same tasks answer it."""
 
     type: Literal["call_rejoined"] = "call_rejoined"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
     call_key: str
     parks: bool = True
@@ -143,38 +127,27 @@ class CallRejoined:
 
 
 @fact
-class CallAnswered:
+class CallAnswered(AttemptEvent):
     """The outcomes of a call are told to the attempt that asked."""
 
     type: Literal["call_answered"] = "call_answered"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     call_key: str
 
 
 @fact
-class CallRefused:
+class CallRefused(AttemptEvent):
     """No agent can do what an attempt asked for."""
 
     type: Literal["call_refused"] = "call_refused"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     call_key: str
     reason: str
 
 
 @fact
-class RetryScheduled:
+class RetryScheduled(TaskEvent):
     """A task is tried again after a back-off; its slot is free until then."""
 
     type: Literal["retry_scheduled"] = "retry_scheduled"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     retry: int
     """1 for the first try after the first failure."""
     delay_ms: int
@@ -186,49 +159,37 @@ class RetryScheduled:
 
 
 @fact
-class RetryDue:
+class RetryDue(TaskEvent):
     """The back-off of a task is over, or an operator cut it short."""
 
     type: Literal["retry_due"] = "retry_due"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
 
 
 @fact
-class TaskFailed:
+class TaskFailed(TaskEvent):
     """A task has failed for good."""
 
     type: Literal["task_failed"] = "task_failed"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     error: str
     optional: bool | None = None
     """Whether those who wait for it go on without its output; None leaves it as it was planned."""
 
 
 @fact
-class TaskSkipped:
+class TaskSkipped(TaskEvent):
     """A task will not be done: what it needs did not come about, or it failed and others go on without it."""
 
     type: Literal["task_skipped"] = "task_skipped"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     reason: str
     optional: bool = False
     """Those who wait for it go on without its output: its failure policies say so, or a person."""
 
 
 @fact
-class NeedMet:
+class NeedMet(TaskEvent):
     """As many answers are there as a node needs: it goes on with these, whatever becomes of the others."""
 
     type: Literal["need_met"] = "need_met"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     answers: list[str]
     """Those that came first, in the order of the plan: whose outputs the node gets."""
     after: list[str]
@@ -236,13 +197,10 @@ class NeedMet:
 
 
 @fact
-class ItemTaken:
+class ItemTaken(TaskEvent):
     """A team takes work from a queue that several members share, and does it by its own strategy."""
 
     type: Literal["item_taken"] = "item_taken"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     supervisor_id: str
     agent_id: str
     """Who of it was free."""
@@ -266,34 +224,25 @@ class ItemReturned:
 
 
 @fact
-class TaskRequeued:
+class TaskRequeued(TaskEvent):
     """A task waits somewhere else, or again."""
 
     type: Literal["task_requeued"] = "task_requeued"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     queue: str
     reason: str
 
 
 @fact
-class TaskReopened:
+class TaskReopened(TaskEvent):
     """An operator asked that a failed task is tried again; those that were skipped because of it wait for it again."""
 
     type: Literal["task_reopened"] = "task_reopened"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     reopened: list[str]
     """The task and every skipped one that depends on it."""
 
 
 @fact
-class PlanAsked:
+class PlanAsked(TaskEvent):
     """A graph can be planned once the whole text of its request was read."""
 
     type: Literal["plan_asked"] = "plan_asked"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str

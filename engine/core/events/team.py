@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.events.base import AgentEvent, AttemptEvent, EventBase, SupervisorEvent, TaskEvent
 from engine.core.options import SupervisorOptions
 from engine.core.records import fact
 from engine.core.spec import AgentSpec, Aggregation
@@ -12,12 +13,10 @@ from engine.core.values import Usage
 
 
 @fact
-class SupervisorAdded:
+class SupervisorAdded(SupervisorEvent):
     """A supervisor came to the team."""
 
     type: Literal["supervisor_added"] = "supervisor_added"
-    at_ms: int = 0
-    supervisor_id: str
     name: str
     parent_id: str | None
     mode: str
@@ -35,57 +34,47 @@ class SupervisorAdded:
 
 
 @fact
-class SupervisorRemoved:
+class SupervisorRemoved(SupervisorEvent):
     """A supervisor without members and work left the team."""
 
     type: Literal["supervisor_removed"] = "supervisor_removed"
-    at_ms: int = 0
-    supervisor_id: str
 
 
 @fact
-class SupervisorPaused:
+class SupervisorPaused(SupervisorEvent):
     """Its agents start nothing new; what runs goes on."""
 
     type: Literal["supervisor_paused"] = "supervisor_paused"
-    at_ms: int = 0
-    supervisor_id: str
 
 
 @fact
-class SupervisorResumed:
+class SupervisorResumed(SupervisorEvent):
     """Its agents take tasks again."""
 
     type: Literal["supervisor_resumed"] = "supervisor_resumed"
-    at_ms: int = 0
-    supervisor_id: str
 
 
 @fact
-class SpecRegistered:
+class SpecRegistered(EventBase):
     """A spec is in the registry, from where agents are made and swapped."""
 
     type: Literal["spec_registered"] = "spec_registered"
-    at_ms: int = 0
     spec: AgentSpec
 
 
 @fact
-class SpecUnregistered:
+class SpecUnregistered(EventBase):
     """A name left the registry; agents that were made from it stay."""
 
     type: Literal["spec_unregistered"] = "spec_unregistered"
-    at_ms: int = 0
     name: str
 
 
 @fact
-class AgentAdded:
+class AgentAdded(AgentEvent):
     """An agent came to a supervisor."""
 
     type: Literal["agent_added"] = "agent_added"
-    at_ms: int = 0
-    agent_id: str
     name: str
     supervisor_id: str
     spec: AgentSpec
@@ -96,33 +85,27 @@ class AgentAdded:
 
 
 @fact
-class AgentRemoving:
+class AgentRemoving(AgentEvent):
     """An agent leaves: it takes nothing new, and goes when nothing is at work on it."""
 
     type: Literal["agent_removing"] = "agent_removing"
-    at_ms: int = 0
-    agent_id: str
     mode: Literal["drain", "requeue", "abort"]
 
 
 @fact
-class AgentRemoved:
+class AgentRemoved(AgentEvent):
     """An agent left; its name may be used again, its id never."""
 
     type: Literal["agent_removed"] = "agent_removed"
-    at_ms: int = 0
-    agent_id: str
     evicted: bool = False
     """It was idle for longest, and made room for another."""
 
 
 @fact
-class AgentSwapped:
+class AgentSwapped(AgentEvent):
     """An agent has a new generation; attempts that begin from now on use it."""
 
     type: Literal["agent_swapped"] = "agent_swapped"
-    at_ms: int = 0
-    agent_id: str
     generation: int
     spec: AgentSpec
     mode: SwapMode
@@ -136,61 +119,49 @@ class AgentSwapped:
 
 
 @fact
-class SwapDrained:
+class SwapDrained(AgentEvent):
     """The last attempt of the earlier generations has ended."""
 
     type: Literal["swap_drained"] = "swap_drained"
-    at_ms: int = 0
-    agent_id: str
     generation: int
 
 
 @fact
-class AgentPaused:
+class AgentPaused(AgentEvent):
     """An agent takes nothing new; what it does goes on."""
 
     type: Literal["agent_paused"] = "agent_paused"
-    at_ms: int = 0
-    agent_id: str
 
 
 @fact
-class AgentResumed:
+class AgentResumed(AgentEvent):
     """An agent takes tasks again."""
 
     type: Literal["agent_resumed"] = "agent_resumed"
-    at_ms: int = 0
-    agent_id: str
 
 
 @fact
-class AgentBroke:
+class AgentBroke(AgentEvent):
     """An agent cannot work: its code is not there or not usable."""
 
     type: Literal["agent_broke"] = "agent_broke"
-    at_ms: int = 0
-    agent_id: str
     error: str
     away: bool = False
     """Its code is bound to another program; its work waits for that, and nothing of it fails."""
 
 
 @fact
-class AgentMended:
+class AgentMended(AgentEvent):
     """What kept an agent from working is gone."""
 
     type: Literal["agent_mended"] = "agent_mended"
-    at_ms: int = 0
-    agent_id: str
 
 
 @fact
-class ThreadReturned:
+class ThreadReturned(AgentEvent):
     """Code whose attempt had ended came back; its slot is free again."""
 
     type: Literal["thread_returned"] = "thread_returned"
-    at_ms: int = 0
-    agent_id: str
     run_id: str | None = None
     """The run that it worked for, where that is open."""
     task_id: str | None = None
@@ -199,11 +170,10 @@ class ThreadReturned:
 
 
 @fact
-class QueueMade:
+class QueueMade(EventBase):
     """A capability was asked for the first time; these agents are able to do it."""
 
     type: Literal["queue_made"] = "queue_made"
-    at_ms: int = 0
     key: str
     supervisor_id: str
     capability: str
@@ -211,14 +181,10 @@ class QueueMade:
 
 
 @fact
-class AttemptMigrated:
+class AttemptMigrated(AttemptEvent):
     """An attempt stopped at a step, and goes on from there with the agent's new generation."""
 
     type: Literal["attempt_migrated"] = "attempt_migrated"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
-    attempt: int
     agent_id: str
     before: int
     """The generation that it stopped on."""
@@ -231,12 +197,10 @@ class AttemptMigrated:
 
 
 @fact
-class SwapRolledBack:
+class SwapRolledBack(AgentEvent):
     """An agent has the spec of the generation before again, as a new generation."""
 
     type: Literal["swap_rolled_back"] = "swap_rolled_back"
-    at_ms: int = 0
-    agent_id: str
     generation: int
     spec: AgentSpec
     mode: SwapMode
@@ -249,23 +213,19 @@ class SwapRolledBack:
 
 
 @fact
-class SwapHurried:
+class SwapHurried(AgentEvent):
     """What was still at work on earlier generations is stopped, and begins again on the new one."""
 
     type: Literal["swap_hurried"] = "swap_hurried"
-    at_ms: int = 0
-    agent_id: str
     generation: int
     mode: Literal["migrate", "abort"]
 
 
 @fact
-class CapabilitiesChanged:
+class CapabilitiesChanged(AgentEvent):
     """A live agent has other specialties; its generation stays, and what is at work goes on."""
 
     type: Literal["capabilities_changed"] = "capabilities_changed"
-    at_ms: int = 0
-    agent_id: str
     spec: AgentSpec
     added: list[str]
     removed: list[str]
@@ -274,13 +234,10 @@ class CapabilitiesChanged:
 
 
 @fact
-class TaskReassigned:
+class TaskReassigned(TaskEvent):
     """An operator gave a task to another agent; an attempt at work stops, and its finished steps are kept."""
 
     type: Literal["task_reassigned"] = "task_reassigned"
-    at_ms: int = 0
-    run_id: str = ""
-    task_id: str
     agent_id: str
     """Who does it from now on."""
     supervisor_id: str

@@ -1,0 +1,55 @@
+"""Fields that many events begin with: when it happened, and what it is about."""
+
+from engine.core.records import shared_fields
+
+
+@shared_fields
+class EventBase:
+    """What every event has."""
+
+    __slots__ = ()
+    at_ms: int = 0
+    """When it was decided, in UTC milliseconds; filled in by `decide`."""
+
+
+@shared_fields
+class RunEvent(EventBase):
+    """An event of one run."""
+
+    __slots__ = ()
+    run_id: str
+
+
+@shared_fields
+class TaskEvent(EventBase):
+    """An event of one task."""
+
+    __slots__ = ()
+    run_id: str = ""
+    """The run of the task; filled in by `decide`."""
+    task_id: str
+
+
+@shared_fields
+class AttemptEvent(TaskEvent):
+    """An event of one attempt at a task."""
+
+    __slots__ = ()
+    attempt: int
+    """Its number: 1 for the first attempt at the task."""
+
+
+@shared_fields
+class AgentEvent(EventBase):
+    """An event of one agent."""
+
+    __slots__ = ()
+    agent_id: str
+
+
+@shared_fields
+class SupervisorEvent(EventBase):
+    """An event of one supervisor."""
+
+    __slots__ = ()
+    supervisor_id: str
