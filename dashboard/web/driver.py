@@ -9,9 +9,11 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from typing import Any
 
 from textual import events
+from textual.app import App
 from textual.drivers.web_driver import WebDriver
 from textual.geometry import Size
 from textual.message import Message
@@ -31,6 +33,20 @@ def clamped(width: object, height: object) -> Size | None:
 
 class TabDriver(WebDriver):
     """Draw into the pipe of the server."""
+
+    def __init__(
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        """Write packets whole: the thread that reads sends files while the app draws.
+
+        Args:
+            app: What draws.
+            debug: Whether Textual's parser logs.
+            mouse: Whether it hears of the mouse.
+            size: Of the screen, in cells; None takes that of the environment.
+        """
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._write = partial(_write_whole, self.fileno, threading.Lock())
 
     def start_application_mode(self) -> None:
         """Start, and ask the system to kill this process with the server, where it can be asked."""
@@ -76,3 +92,12 @@ class TabDriver(WebDriver):
             super().write_meta(json.loads(json.dumps(data)))
         except BrokenPipeError:
             os._exit(0)
+
+
+def _write_whole(descriptor: int, writing: threading.Lock, packet: bytes) -> int:
+    """Write a packet with none of another thread in it: a pipe takes only 4 KiB at once without mixing them."""
+    rest = memoryview(packet)
+    with writing:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    return len(packet)
