@@ -10,19 +10,11 @@ from typing import Any, TypeAlias
 
 from msgspec import to_builtins
 
+from engine.core import events
 from engine.core.decide import decide
 from engine.core.decide.dispatch import started
 from engine.core.decision_context import DecisionContext
-from engine.core.events import (
-    AttemptDone,
-    AttemptStarted,
-    Delegated,
-    Event,
-    GroupEnded,
-    GroupGrown,
-    GroupPlanned,
-    PlanAsked,
-)
+from engine.core.events import Event
 from engine.core.followups import GrowGroup, PlanGroup
 from engine.core.queries.inputs import input_of
 from engine.core.records import JsonValue, changed
@@ -57,38 +49,38 @@ class Planner:
         """Return where an event of the journal would be another one; `state` is that right before it."""
         if getattr(event, "run_id", None) != self._run_id:
             return None
-        if isinstance(event, GroupPlanned):
+        if isinstance(event, events.GroupPlanned):
             return _compared(event, self._planned(state, event))
-        if isinstance(event, GroupGrown):
+        if isinstance(event, events.GroupGrown):
             return _compared(event, self._grown(state, event))
-        if isinstance(event, Delegated):
+        if isinstance(event, events.Delegated):
             signal = self._asked.get((event.task_id, event.call_key))
             return None if signal is None else _compared(event, _delegated(state, event, signal))
-        if isinstance(event, AttemptStarted):
+        if isinstance(event, events.AttemptStarted):
             return _compared(event, _started(state, event))
-        if isinstance(event, AttemptDone) and state.tasks[event.task_id].kind == "check":
+        if isinstance(event, events.AttemptDone) and state.tasks[event.task_id].kind == "check":
             self._verdicts[event.task_id] = GrowGroup(check_id=event.task_id, verdict=event.output, seq=seq)
         return None
 
-    def _planned(self, state: State, event: GroupPlanned) -> list[Event]:
+    def _planned(self, state: State, event: events.GroupPlanned) -> list[Event]:
         context = _context(state, event)
         decided = decide(state, PlanGroup(task_id=event.task_id), context)
-        if any(isinstance(one, PlanAsked) for one in decided):
+        if any(isinstance(one, events.PlanAsked) for one in decided):
             text = as_text(self._read(input_of(state, state.tasks[event.task_id])))
             decided = decide(state, PlanGroup(task_id=event.task_id, text=text), context)
         return decided
 
-    def _grown(self, state: State, event: GroupGrown) -> list[Event]:
+    def _grown(self, state: State, event: events.GroupGrown) -> list[Event]:
         prompt = self._verdicts.get(event.check_id)
         return [event] if prompt is None else decide(state, prompt, _context(state, event))
 
 
-def _delegated(state: State, event: Delegated, signal: DelegationAsked) -> list[Event]:
+def _delegated(state: State, event: events.Delegated, signal: DelegationAsked) -> list[Event]:
     asked = changed(signal, attempt=event.attempt, busy=not event.parks, generation=None)
     return decide(state, asked, _context(state, event))
 
 
-def _started(state: State, event: AttemptStarted) -> list[Event]:
+def _started(state: State, event: events.AttemptStarted) -> list[Event]:
     """Return the beginning of the same task on the agent that would be chosen; as it is where nobody is."""
     task = state.tasks[event.task_id]
     agent = None if event.agent_id is None else Schedule.of(state).agent_for(state, task)
@@ -102,7 +94,7 @@ def _context(state: State, event: Any) -> DecisionContext:
 def _compared(event: Event, decided: list[Event]) -> Change | None:
     """Compare an event with its like among those that would be decided now; one that ends the group stands for it."""
     same = next((one for one in decided if type(one) is type(event)), None)
-    other = same or next((one for one in decided if isinstance(one, GroupEnded)), None)
+    other = same or next((one for one in decided if isinstance(one, events.GroupEnded)), None)
     was, now = _fields(event), {} if other is None else _fields(other)
     differing = [name for name in {**was, **now} if was.get(name) != now.get(name)]
     if not differing:

@@ -2,23 +2,10 @@
 
 from itertools import islice
 
+from engine.core import events
 from engine.core.decide.attempts import stop_all
 from engine.core.decision_context import DecisionContext
-from engine.core.events import (
-    AgentsRestarted,
-    CircuitClosed,
-    CircuitHalfOpened,
-    CircuitOpened,
-    Event,
-    RetryDue,
-    RetryScheduled,
-    SupervisorFailed,
-    TaskAnswered,
-    TaskFailed,
-    TaskFailedOver,
-    TaskSkipped,
-    TaskTriedAnew,
-)
+from engine.core.events import Event
 from engine.core.followups import ActOnAnswer, ApplyPolicy, LookAtCircuit, MemberCrashed
 from engine.core.limits.enforcement import before_retry
 from engine.core.outcomes import ask
@@ -91,7 +78,7 @@ def _events(
 
 
 def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: DecisionContext) -> Event:
-    return RetryScheduled(
+    return events.RetryScheduled(
         task_id=task.id,
         retry=task.retries + 1,
         delay_ms=delay_ms,
@@ -104,7 +91,7 @@ def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: DecisionConte
 def _given(state: State, task: Task, agent_id: str) -> Event:
     failed = state.agents.get(task.agent_id or "")
     name = state.agents[agent_id].name
-    return TaskFailedOver(
+    return events.TaskFailedOver(
         task_id=task.id,
         from_id=task.agent_id,
         to_id=agent_id,
@@ -128,14 +115,14 @@ def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: Decisi
     )
 
 
-def _failed(task: Task, *, optional: bool | None = None) -> TaskFailed:
+def _failed(task: Task, *, optional: bool | None = None) -> events.TaskFailed:
     error = task.error or "failed"
-    return TaskFailed(task_id=task.id, error=error, optional=optional)
+    return events.TaskFailed(task_id=task.id, error=error, optional=optional)
 
 
-def _skipped(task: Task) -> TaskSkipped:
+def _skipped(task: Task) -> events.TaskSkipped:
     reason = task.error or "failed"
-    return TaskSkipped(task_id=task.id, reason=reason, optional=True)
+    return events.TaskSkipped(task_id=task.id, reason=reason, optional=True)
 
 
 def _given_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
@@ -160,7 +147,7 @@ def _beside(state: State, task: Task) -> list[Task]:
 def retry_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """End a back-off."""
     task = state.tasks[timer.subject]
-    return [RetryDue(task_id=task.id)]
+    return [events.RetryDue(task_id=task.id)]
 
 
 def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
@@ -170,9 +157,9 @@ def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[
         return []
     if followup.answer == "retry":
         queue = _home(state, task)
-        return [TaskTriedAnew(task_id=task.id, queue=queue, by=followup.by)]
+        return [events.TaskTriedAnew(task_id=task.id, queue=queue, by=followup.by)]
     if followup.answer == "use":
-        return [TaskAnswered(task_id=task.id)]
+        return [events.TaskAnswered(task_id=task.id)]
     if followup.answer == "skip":
         return [_skipped(task)]
     place = followup.detail.get("place")
@@ -220,13 +207,13 @@ def look_at_circuit(state: State, followup: LookAtCircuit, ctx: DecisionContext)
 
 
 def _opened(agent: Agent, seconds: float, ctx: DecisionContext) -> Event:
-    return CircuitOpened(
+    return events.CircuitOpened(
         agent_id=agent.id, failures=agent.failures_in_a_row, cool_s=seconds, due_ms=ctx.now_ms + round(seconds * 1000)
     )
 
 
 def _closed(agent: Agent, reason: str) -> Event:
-    return CircuitClosed(agent_id=agent.id, reason=reason)
+    return events.CircuitClosed(agent_id=agent.id, reason=reason)
 
 
 def closed_by_hand(agent: Agent) -> list[Event]:
@@ -236,7 +223,7 @@ def closed_by_hand(agent: Agent) -> list[Event]:
 
 def cooled(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     """Half-open a circuit after its cooling time."""
-    return [CircuitHalfOpened(agent_id=timer.subject)]
+    return [events.CircuitHalfOpened(agent_id=timer.subject)]
 
 
 def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) -> list[Event]:
@@ -252,7 +239,7 @@ def member_crashed(state: State, followup: MemberCrashed, ctx: DecisionContext) 
     rule = policy or Restart()
     members = affected(rule, supervisor.members, followup.member_id)
     return [
-        AgentsRestarted(
+        events.AgentsRestarted(
             supervisor_id=supervisor.id,
             agent_ids=[agent.id for one in members for agent in agents_of(state, one)],
             strategy=rule.strategy,
@@ -272,7 +259,7 @@ def _given_in(state: State, supervisor: Supervisor, policy: Restart, because: st
         for task in state.tasks.values()
         if task.kind == "group" and task.worker_id in below and task.status is TaskStatus.RUNNING
     ]
-    event = SupervisorFailed(
+    event = events.SupervisorFailed(
         supervisor_id=supervisor.id, error=error, because=because, groups=[group.id for group in groups]
     )
     failing = {group.id for group in groups}

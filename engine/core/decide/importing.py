@@ -2,20 +2,13 @@
 
 from msgspec import Raw
 
+from engine.core import events
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ImportState
 from engine.core.decide.trust import trusted
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.events import (
-    CommandApplied,
-    CommandRefused,
-    Event,
-    ImportBegan,
-    PartImported,
-    StateImported,
-    SummariesImported,
-)
+from engine.core.events import Event
 from engine.core.outcomes import Decided
 from engine.core.records import changed
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
@@ -39,7 +32,7 @@ def archive_checked(state: State, signal: ArchiveChecked, ctx: DecisionContext) 
         trust = _trusted(state, signal, signal.references, ctx)
     except Refused as refusal:
         return [_refused(signal, refusal.code, refusal.reason)]
-    began = ImportBegan(
+    began = events.ImportBegan(
         command_id=signal.order_id, path=signal.path, sha256=signal.sha256, above=dict(state.minted), last=signal.last
     )
     return [*trust, began]
@@ -52,7 +45,7 @@ def part_read(state: State, signal: PartRead, ctx: DecisionContext) -> list[Even
         return []
     part = decode_state(signal.state)
     raise_ids(part, incoming.above, taken={root.name for root in (*state.roots, *incoming.state.roots)})
-    kind = SummariesImported if part.finished else PartImported
+    kind = events.SummariesImported if part.finished else events.PartImported
     return [kind(state=Raw(encode_state(part)), texts=signal.texts)]
 
 
@@ -100,13 +93,13 @@ def _trusted(
 
 
 def _imported(signal: StateReady, document: Raw) -> Event:
-    return StateImported(
+    return events.StateImported(
         path=signal.path, sha256=signal.sha256, paused=signal.paused, state=document, texts=signal.texts
     )
 
 
 def _applied(signal: StateReady, counts: dict[str, int]) -> Event:
-    return CommandApplied(
+    return events.CommandApplied(
         command_id=signal.order_id,
         command="import_state",
         sender=signal.sender,
@@ -121,8 +114,8 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _refused(signal: ArchiveChecked | StateReady | StateUnusable, code: str, reason: str) -> CommandRefused:
-    return CommandRefused(
+def _refused(signal: ArchiveChecked | StateReady | StateUnusable, code: str, reason: str) -> events.CommandRefused:
+    return events.CommandRefused(
         command_id=signal.order_id,
         command="import_state",
         sender=signal.sender,

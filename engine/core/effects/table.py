@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from engine.core import events
 from engine.core.check import Takes
 from engine.core.code import references_of
 from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, source_of
@@ -26,47 +27,7 @@ from engine.core.effects.records import (
     TellAnswer,
     TellSteer,
 )
-from engine.core.events import (
-    AgentAdded,
-    AgentCheckAsked,
-    AgentsRestarted,
-    AgentSwapped,
-    AttemptLost,
-    AttemptMigrated,
-    AttemptResumed,
-    AttemptStarted,
-    BudgetExhausted,
-    BudgetTimed,
-    CallAnswered,
-    CallRefused,
-    CancelRequested,
-    CapabilitiesChanged,
-    CircuitOpened,
-    CommandApplied,
-    CommandRefused,
-    DeadlinePassed,
-    DeadlineSet,
-    EngineStopped,
-    Escalated,
-    EscalationAnswered,
-    Event,
-    GraceEnded,
-    MemberRenamed,
-    PlanAsked,
-    PoolWatched,
-    PreemptionAsked,
-    ReferencesTrusted,
-    RetryScheduled,
-    RunFinished,
-    RunSubmitted,
-    StateImported,
-    Steered,
-    StrategySwitched,
-    SwapHurried,
-    SwapRolledBack,
-    TaskReassigned,
-)
-from engine.core.events.team import AgentRemoving
+from engine.core.events import Event
 from engine.core.fold.completion import lets_pass
 from engine.core.queries.conversation import remembered_by
 from engine.core.queries.tree import inherited
@@ -79,7 +40,7 @@ def effects_of(state: State, event: Event) -> list[Effect]:
     return handler(state, event) if handler is not None else []
 
 
-def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
+def _attempt_started(state: State, event: events.AttemptStarted) -> list[Effect]:
     task = state.tasks[event.task_id]
     if event.agent_id is None and task.check is not None:
         return [CheckOutputs(task_id=task.id, attempt=event.attempt, check=task.check, looks=looks_of(state, task))]
@@ -111,7 +72,7 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
     )
 
 
-def _attempt_migrated(state: State, event: AttemptMigrated) -> list[Effect]:
+def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[Effect]:
     return [_start(state, state.tasks[event.task_id], state.agents[event.agent_id], event.attempt, event.generation)]
 
 
@@ -136,7 +97,7 @@ def _answer(child: Task) -> CallAnswer:
     return CallAnswer(task_id=child.id, ok=ok, output=child.output, error=child.error or child.status)
 
 
-def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:
+def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[Effect]:
     task = state.tasks[event.task_id]
     assert task.attempt is not None
     if task.attempt.stopping == "migrate":
@@ -149,11 +110,11 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:
     return [*answers] or [ResumeAttempt(task_id=task.id, attempt=event.attempt)]
 
 
-def _call_answered(state: State, event: CallAnswered) -> list[Effect]:
+def _call_answered(state: State, event: events.CallAnswered) -> list[Effect]:
     return [answer_of(state, event.task_id, event.attempt, event.call_key)]
 
 
-def _call_refused(state: State, event: CallRefused) -> list[Effect]:
+def _call_refused(state: State, event: events.CallRefused) -> list[Effect]:
     attempt = state.tasks[event.task_id].attempt
     return [
         AnswerCall(
@@ -191,7 +152,7 @@ def _grace_ms(state: State, attempt: Attempt) -> int | None:
     return None if said is None else round(said * 1000)
 
 
-def _attempt_lost(state: State, event: AttemptLost) -> list[Effect]:
+def _attempt_lost(state: State, event: events.AttemptLost) -> list[Effect]:
     """Stop an abandoned attempt, so that it does not run beside its successor.
 
     After a restart nothing runs any more, but an attempt may also be lost within an engine (an away agent).
@@ -199,48 +160,48 @@ def _attempt_lost(state: State, event: AttemptLost) -> list[Effect]:
     return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=True)]
 
 
-def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:
+def _cancel_requested(state: State, event: events.CancelRequested) -> list[Effect]:
     is_left = event.at_once or event.grace_ms is not None
     return _stop(state, event.stopping, now=event.at_once, grace_ms=event.grace_ms, leave=is_left)
 
 
-def _preemption_asked(state: State, event: PreemptionAsked) -> list[Effect]:
+def _preemption_asked(state: State, event: events.PreemptionAsked) -> list[Effect]:
     return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=event.now, patient=not event.now)]
 
 
-def _strategy_switched(state: State, event: StrategySwitched) -> list[Effect]:
+def _strategy_switched(state: State, event: events.StrategySwitched) -> list[Effect]:
     return [effect for group in event.groups for effect in _stop(state, group.cancelled, now=False)]
 
 
-def _agent_removing(state: State, event: AgentRemoving) -> list[Effect]:
+def _agent_removing(state: State, event: events.AgentRemoving) -> list[Effect]:
     if event.mode == "drain":
         return []
     agent = state.agents[event.agent_id]
     return _stop(state, [*agent.running, *agent.parked], now=event.mode == "abort")
 
 
-def _plan_asked(state: State, event: PlanAsked) -> list[Effect]:
+def _plan_asked(state: State, event: events.PlanAsked) -> list[Effect]:
     return [ReadText(task_id=event.task_id, input=state.tasks[event.task_id].input)]
 
 
-def _retry_scheduled(state: State, event: RetryScheduled) -> list[Effect]:
+def _retry_scheduled(state: State, event: events.RetryScheduled) -> list[Effect]:
     return [StartTimer(timer_id=timer_id("retry", event.task_id), due_ms=event.due_ms)]
 
 
-def _escalated(state: State, event: Escalated) -> list[Effect]:
+def _escalated(state: State, event: events.Escalated) -> list[Effect]:
     if event.due_ms is None:
         return []
     return [StartTimer(timer_id=timer_id("escalation", event.escalation_id), due_ms=event.due_ms)]
 
 
-def _escalation_answered(state: State, event: EscalationAnswered) -> list[Effect]:
+def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[Effect]:
     task = state.tasks.get(event.subject)
     if event.kind not in OF_ATTEMPTS or task is None or task.attempt is None:
         return []
     return [TellAnswer(task_id=task.id, attempt=task.attempt.number, key=str(event.detail["key"]))]
 
 
-def _steered(state: State, event: Steered) -> list[Effect]:
+def _steered(state: State, event: events.Steered) -> list[Effect]:
     found = ((task_id, state.tasks[task_id].attempt) for task_id in event.tasks)
     return [TellSteer(task_id=one, attempt=now.number, now=event.now) for one, now in found if now is not None]
 
@@ -250,37 +211,39 @@ def _timers(state: State, subject: str, *kinds: str) -> list[Effect]:
     return [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
 
 
-def _deadline_set(state: State, event: DeadlineSet) -> list[Effect]:
+def _deadline_set(state: State, event: events.DeadlineSet) -> list[Effect]:
     return _timers(state, event.task_id or event.run_id, "warn", "deadline")
 
 
-def _run_submitted(state: State, event: RunSubmitted) -> list[Effect]:
+def _run_submitted(state: State, event: events.RunSubmitted) -> list[Effect]:
     return [] if event.deadline_ms is None else _timers(state, event.run_id, "warn", "deadline")
 
 
-def _deadline_passed(state: State, event: DeadlinePassed) -> list[Effect]:
+def _deadline_passed(state: State, event: events.DeadlinePassed) -> list[Effect]:
     grace_ms = None if event.grace_due_ms is None else event.grace_due_ms - event.at_ms
     stops = _stop(state, event.stopping, now=grace_ms == 0, grace_ms=grace_ms)
     return [*stops, *_timers(state, event.task_id or event.run_id, "grace")]
 
 
-def _budget_exhausted(state: State, event: BudgetExhausted) -> list[Effect]:
+def _budget_exhausted(state: State, event: events.BudgetExhausted) -> list[Effect]:
     return _stop(state, event.stopping, now=event.then == "fail" or event.grace_ms == 0, grace_ms=event.grace_ms)
 
 
-def _budget_timed(state: State, event: BudgetTimed) -> list[Effect]:
+def _budget_timed(state: State, event: events.BudgetTimed) -> list[Effect]:
     return _timers(state, event.subject, "time")
 
 
-def _grace_ended(state: State, event: GraceEnded) -> list[Effect]:
+def _grace_ended(state: State, event: events.GraceEnded) -> list[Effect]:
     return _stop(state, event.stopping, now=True)
 
 
-def _pool_watched(state: State, event: PoolWatched) -> list[Effect]:
+def _pool_watched(state: State, event: events.PoolWatched) -> list[Effect]:
     return [] if event.due_ms is None else [StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
 
 
-def _check_agent(state: State, event: AgentAdded | AgentCheckAsked | CapabilitiesChanged) -> list[Effect]:
+def _check_agent(
+    state: State, event: events.AgentAdded | events.AgentCheckAsked | events.CapabilitiesChanged
+) -> list[Effect]:
     return [_look_at(state.agents[event.agent_id])]
 
 
@@ -288,12 +251,12 @@ def _look_at(agent: Agent) -> CheckAgent:
     return CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
 
 
-def _check_renamed(state: State, event: MemberRenamed) -> list[Effect]:
+def _check_renamed(state: State, event: events.MemberRenamed) -> list[Effect]:
     agent = state.agents.get(event.member_id)
     return [] if agent is None else [_look_at(agent)]
 
 
-def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack) -> list[Effect]:
+def _agent_swapped(state: State, event: events.AgentSwapped | events.SwapRolledBack) -> list[Effect]:
     agent = state.agents[event.agent_id]
     return [_look_at(agent), *_leave_generation(state, agent, event.mode), *_timers(state, agent.id, "drain")]
 
@@ -312,24 +275,24 @@ def _asked(state: State, task_ids: list[str], reason: StopReason) -> list[str]:
     return [task_id for task_id, attempt in found if attempt is not None and attempt.stopping == reason]
 
 
-def _swap_hurried(state: State, event: SwapHurried) -> list[Effect]:
+def _swap_hurried(state: State, event: events.SwapHurried) -> list[Effect]:
     return _leave_generation(state, state.agents[event.agent_id], event.mode)
 
 
-def _task_reassigned(state: State, event: TaskReassigned) -> list[Effect]:
+def _task_reassigned(state: State, event: events.TaskReassigned) -> list[Effect]:
     return [] if event.stopping is None else _stop(state, [event.task_id], now=event.now, patient=not event.now)
 
 
-def _references_trusted(state: State, event: ReferencesTrusted) -> list[Effect]:
+def _references_trusted(state: State, event: events.ReferencesTrusted) -> list[Effect]:
     specs = [key for key, spec in state.specs.items() if not event.references.keys().isdisjoint(references_of(spec))]
     return [DropRuntimes(specs=specs)] if specs else []
 
 
-def _circuit_opened(state: State, event: CircuitOpened) -> list[Effect]:
+def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:
     return [StartTimer(timer_id=timer_id("circuit", event.agent_id), due_ms=event.due_ms)]
 
 
-def _agents_restarted(state: State, event: AgentsRestarted) -> list[Effect]:
+def _agents_restarted(state: State, event: events.AgentsRestarted) -> list[Effect]:
     agents = [state.agents[agent_id] for agent_id in event.agent_ids]
     at_work = [task_id for agent in agents for task_id in (*agent.running, *agent.parked)]
     kept = {one.spec for one in state.agents.values() if one.id not in event.agent_ids}
@@ -349,11 +312,11 @@ def _found(state: State, agents: Iterable[Agent]) -> list[Effect]:
     return [*map(_look_at, agents), *timers]
 
 
-def _state_imported(state: State, event: StateImported) -> list[Effect]:
+def _state_imported(state: State, event: events.StateImported) -> list[Effect]:
     return _found(state, (agent for agent in state.agents.values() if agent.created_seq == state.seq))
 
 
-def _command_applied(state: State, event: CommandApplied) -> list[Effect]:
+def _command_applied(state: State, event: events.CommandApplied) -> list[Effect]:
     return [
         Acknowledge(
             command_id=event.command_id,
@@ -367,7 +330,7 @@ def _command_applied(state: State, event: CommandApplied) -> list[Effect]:
     ]
 
 
-def _command_refused(state: State, event: CommandRefused) -> list[Effect]:
+def _command_refused(state: State, event: events.CommandRefused) -> list[Effect]:
     return [
         Acknowledge(
             command_id=event.command_id,
@@ -381,51 +344,51 @@ def _command_refused(state: State, event: CommandRefused) -> list[Effect]:
     ]
 
 
-def _run_finished(state: State, event: RunFinished) -> list[Effect]:
+def _run_finished(state: State, event: events.RunFinished) -> list[Effect]:
     return [EndRun(run_id=event.run_id, seq=state.seq)]
 
 
-def _engine_stopped(state: State, event: EngineStopped) -> list[Effect]:
+def _engine_stopped(state: State, event: events.EngineStopped) -> list[Effect]:
     return [StopLoop(reason=event.reason)]
 
 
 _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
-    AttemptStarted: _attempt_started,
-    AttemptResumed: _attempt_resumed,
-    AttemptLost: _attempt_lost,
-    CallAnswered: _call_answered,
-    CallRefused: _call_refused,
-    CancelRequested: _cancel_requested,
-    StrategySwitched: _strategy_switched,
-    PreemptionAsked: _preemption_asked,
-    RunSubmitted: _run_submitted,
-    DeadlineSet: _deadline_set,
-    DeadlinePassed: _deadline_passed,
-    GraceEnded: _grace_ended,
-    BudgetExhausted: _budget_exhausted,
-    BudgetTimed: _budget_timed,
-    AgentRemoving: _agent_removing,
-    PlanAsked: _plan_asked,
-    RetryScheduled: _retry_scheduled,
-    Escalated: _escalated,
-    EscalationAnswered: _escalation_answered,
-    Steered: _steered,
-    PoolWatched: _pool_watched,
-    AgentAdded: _check_agent,
-    AgentCheckAsked: _check_agent,
-    AgentsRestarted: _agents_restarted,
-    CircuitOpened: _circuit_opened,
-    AgentSwapped: _agent_swapped,
-    SwapRolledBack: _agent_swapped,
-    SwapHurried: _swap_hurried,
-    CapabilitiesChanged: _check_agent,
-    MemberRenamed: _check_renamed,
-    ReferencesTrusted: _references_trusted,
-    TaskReassigned: _task_reassigned,
-    AttemptMigrated: _attempt_migrated,
-    StateImported: _state_imported,
-    CommandApplied: _command_applied,
-    CommandRefused: _command_refused,
-    RunFinished: _run_finished,
-    EngineStopped: _engine_stopped,
+    events.AttemptStarted: _attempt_started,
+    events.AttemptResumed: _attempt_resumed,
+    events.AttemptLost: _attempt_lost,
+    events.CallAnswered: _call_answered,
+    events.CallRefused: _call_refused,
+    events.CancelRequested: _cancel_requested,
+    events.StrategySwitched: _strategy_switched,
+    events.PreemptionAsked: _preemption_asked,
+    events.RunSubmitted: _run_submitted,
+    events.DeadlineSet: _deadline_set,
+    events.DeadlinePassed: _deadline_passed,
+    events.GraceEnded: _grace_ended,
+    events.BudgetExhausted: _budget_exhausted,
+    events.BudgetTimed: _budget_timed,
+    events.AgentRemoving: _agent_removing,
+    events.PlanAsked: _plan_asked,
+    events.RetryScheduled: _retry_scheduled,
+    events.Escalated: _escalated,
+    events.EscalationAnswered: _escalation_answered,
+    events.Steered: _steered,
+    events.PoolWatched: _pool_watched,
+    events.AgentAdded: _check_agent,
+    events.AgentCheckAsked: _check_agent,
+    events.AgentsRestarted: _agents_restarted,
+    events.CircuitOpened: _circuit_opened,
+    events.AgentSwapped: _agent_swapped,
+    events.SwapRolledBack: _agent_swapped,
+    events.SwapHurried: _swap_hurried,
+    events.CapabilitiesChanged: _check_agent,
+    events.MemberRenamed: _check_renamed,
+    events.ReferencesTrusted: _references_trusted,
+    events.TaskReassigned: _task_reassigned,
+    events.AttemptMigrated: _attempt_migrated,
+    events.StateImported: _state_imported,
+    events.CommandApplied: _command_applied,
+    events.CommandRefused: _command_refused,
+    events.RunFinished: _run_finished,
+    events.EngineStopped: _engine_stopped,
 }

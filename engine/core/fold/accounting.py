@@ -4,16 +4,7 @@ Only an object with a deadline of its own has timers. `State.limited` is empty w
 every check of spending.
 """
 
-from engine.core.events import (
-    BudgetExhausted,
-    BudgetExtended,
-    BudgetTimed,
-    BudgetWarned,
-    DeadlinePassed,
-    DeadlineSet,
-    DeadlineWarned,
-    GraceEnded,
-)
+from engine.core import events
 from engine.core.fold.completion import end, withdraw
 from engine.core.fold.queues import hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
@@ -74,7 +65,7 @@ def exceed(state: State, subject: Run | Task, words: str, ended: list[str], stop
         end(state, state.tasks[task_id], status, error=words)
 
 
-def _deadline_set(state: State, event: DeadlineSet) -> None:
+def _deadline_set(state: State, event: events.DeadlineSet) -> None:
     run = state.runs[event.run_id]
     subject = subject_of(state, event.run_id, event.task_id)
     set_deadline(state, subject, event.deadline_ms, event.after_ms, event.warn_ms)
@@ -85,11 +76,11 @@ def _deadline_set(state: State, event: DeadlineSet) -> None:
         follow_deadline(state, subject, deadline_above(state, subject))
 
 
-def _deadline_warned(state: State, event: DeadlineWarned) -> None:
+def _deadline_warned(state: State, event: events.DeadlineWarned) -> None:
     drop_timer(state, "warn", event.task_id or event.run_id)
 
 
-def _deadline_passed(state: State, event: DeadlinePassed) -> None:
+def _deadline_passed(state: State, event: events.DeadlinePassed) -> None:
     subject = subject_of(state, event.run_id, event.task_id)
     drop_timer(state, "warn", subject.id)
     drop_timer(state, "deadline", subject.id)
@@ -98,7 +89,7 @@ def _deadline_passed(state: State, event: DeadlinePassed) -> None:
     exceed(state, subject, event.error, event.ended, event.stopping)
 
 
-def _grace_ended(state: State, event: GraceEnded) -> None:
+def _grace_ended(state: State, event: events.GraceEnded) -> None:
     drop_timer(state, "grace", event.task_id or event.run_id)
 
 
@@ -240,11 +231,11 @@ def _ledger(state: State, subject_id: str) -> Ledger:
     return state.ledgers.setdefault(subject_id, Ledger(id=subject_id))
 
 
-def _budget_warned(state: State, event: BudgetWarned) -> None:
+def _budget_warned(state: State, event: events.BudgetWarned) -> None:
     _ledger(state, event.subject).warned.append(event.amount)
 
 
-def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
+def _budget_exhausted(state: State, event: events.BudgetExhausted) -> None:
     subject = _subject(state, event.subject)
     drop_timer(state, "time", event.subject)
     subject.held = event.then == "ask"
@@ -263,7 +254,7 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
         _refresh(state, subject)
 
 
-def _budget_extended(state: State, event: BudgetExtended) -> None:
+def _budget_extended(state: State, event: events.BudgetExtended) -> None:
     subject = _subject(state, event.subject)
     if event.subject in state.ledgers:
         state.ledgers[event.subject].needs.clear()
@@ -284,7 +275,7 @@ def _budget_extended(state: State, event: BudgetExtended) -> None:
         _refresh(state, subject)
 
 
-def _budget_timed(state: State, event: BudgetTimed) -> None:
+def _budget_timed(state: State, event: events.BudgetTimed) -> None:
     if event.due_ms is None:
         drop_timer(state, "time", event.subject)
     else:
@@ -299,14 +290,14 @@ def _refresh(state: State, subject: Agent | Supervisor) -> None:
 
 
 HANDLERS: Handlers = {
-    DeadlineSet: _deadline_set,
-    DeadlineWarned: _deadline_warned,
-    DeadlinePassed: _deadline_passed,
-    GraceEnded: _grace_ended,
-    BudgetWarned: _budget_warned,
-    BudgetExhausted: _budget_exhausted,
-    BudgetExtended: _budget_extended,
-    BudgetTimed: _budget_timed,
+    events.DeadlineSet: _deadline_set,
+    events.DeadlineWarned: _deadline_warned,
+    events.DeadlinePassed: _deadline_passed,
+    events.GraceEnded: _grace_ended,
+    events.BudgetWarned: _budget_warned,
+    events.BudgetExhausted: _budget_exhausted,
+    events.BudgetExtended: _budget_extended,
+    events.BudgetTimed: _budget_timed,
 }
 
 

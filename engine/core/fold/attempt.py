@@ -1,20 +1,6 @@
 """Fold: attempts begun, parked and ended; steps recorded."""
 
-from engine.core.events import (
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptMigrated,
-    AttemptParked,
-    AttemptPreempted,
-    AttemptResumed,
-    AttemptSetAside,
-    AttemptStarted,
-    ModelFailed,
-    SlotWanted,
-    StepRecorded,
-)
+from engine.core import events
 from engine.core.fold.accounting import charge, charge_attempt, count_begun, start_clock, stop_clock
 from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
@@ -42,7 +28,7 @@ from engine.core.values import stored_value
 _DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
 
 
-def _attempt_started(state: State, event: AttemptStarted) -> None:
+def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     task = state.tasks[event.task_id]
     task.status = _RUNNING
     task.yields_to = None
@@ -71,7 +57,7 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
             attempt_began(state, agent, task)
 
 
-def _attempt_resumed(state: State, event: AttemptResumed) -> None:
+def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
     task = state.tasks[event.task_id]
     attempt = task.attempt
     assert attempt is not None
@@ -106,7 +92,7 @@ def park(state: State, task: Task) -> None:
         give_up_probe(state, agent, task)
 
 
-def _attempt_parked(state: State, event: AttemptParked) -> None:
+def _attempt_parked(state: State, event: events.AttemptParked) -> None:
     task = state.tasks[event.task_id]
     park(state, task)
     assert task.attempt is not None
@@ -114,14 +100,14 @@ def _attempt_parked(state: State, event: AttemptParked) -> None:
         task.attempt.parked_for, task.attempt.until_ms = event.why, event.until_ms
 
 
-def _slot_wanted(state: State, event: SlotWanted) -> None:
+def _slot_wanted(state: State, event: events.SlotWanted) -> None:
     task = state.tasks[event.task_id]
     assert task.attempt is not None
     task.attempt.wants_slot = True
     wait_for_slot(state, task)
 
 
-def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
+def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     task, agent = state.tasks[event.task_id], state.agents[event.agent_id]
     attempt = task.attempt
     assert attempt is not None
@@ -141,7 +127,7 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
         refresh_agent(state, agent)
 
 
-def _step_recorded(state: State, event: StepRecorded) -> None:
+def _step_recorded(state: State, event: events.StepRecorded) -> None:
     task = state.tasks[event.task_id]
     task.steps = put(task.steps, event.key, stored_value(event.output, state.seq, "output"))
     task.calling = drop(task.calling, event.key)
@@ -153,7 +139,7 @@ def _step_recorded(state: State, event: StepRecorded) -> None:
         took_part(state.agents[event.agent_id], task.attempt.generation)
 
 
-def _model_failed(state: State, event: ModelFailed) -> None:
+def _model_failed(state: State, event: events.ModelFailed) -> None:
     task = state.tasks[event.task_id]
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
     charge_attempt(task, event.usage)
@@ -197,7 +183,7 @@ def _take_back(state: State, task: Task) -> None:
         tell(state, other)
 
 
-def _attempt_done(state: State, event: AttemptDone) -> None:
+def _attempt_done(state: State, event: events.AttemptDone) -> None:
     task = state.tasks[event.task_id]
     attempt, duration_ms = task.attempt, event.duration_ms
     agent = _close(state, task)
@@ -220,7 +206,7 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
     end(state, task, _DONE)
 
 
-def _attempt_failed(state: State, event: AttemptFailed) -> None:
+def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
     task = state.tasks[event.task_id]
     attempt = task.attempt
     if event.agent_id is not None:
@@ -239,7 +225,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> None:
         task.failed_on = (*task.failed_on, event.agent_id)
 
 
-def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
+def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> None:
     task = state.tasks[event.task_id]
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None:
@@ -257,7 +243,7 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
     end(state, task, status, error=event.limit or why_cancelled(state, task))
 
 
-def _attempt_set_aside(state: State, event: AttemptSetAside) -> None:
+def _attempt_set_aside(state: State, event: events.AttemptSetAside) -> None:
     task = state.tasks[event.task_id]
     agent = _close(state, task, stuck=event.stuck)
     charge(state, task, agent, event.usage)
@@ -267,7 +253,7 @@ def _attempt_set_aside(state: State, event: AttemptSetAside) -> None:
     enqueue(state, task, again=True)
 
 
-def _attempt_preempted(state: State, event: AttemptPreempted) -> None:
+def _attempt_preempted(state: State, event: events.AttemptPreempted) -> None:
     task = state.tasks[event.task_id]
     agent = _close(state, task, stuck=event.stuck)
     charge(state, task, agent, event.usage)
@@ -276,7 +262,7 @@ def _attempt_preempted(state: State, event: AttemptPreempted) -> None:
     enqueue(state, task, again=True)
 
 
-def _attempt_lost(state: State, event: AttemptLost) -> None:
+def _attempt_lost(state: State, event: events.AttemptLost) -> None:
     task = state.tasks[event.task_id]
     _close(state, task)
     task.status = _WAITING
@@ -285,17 +271,17 @@ def _attempt_lost(state: State, event: AttemptLost) -> None:
 
 
 HANDLERS: Handlers = {
-    AttemptStarted: _attempt_started,
-    AttemptParked: _attempt_parked,
-    SlotWanted: _slot_wanted,
-    AttemptResumed: _attempt_resumed,
-    AttemptMigrated: _attempt_migrated,
-    StepRecorded: _step_recorded,
-    ModelFailed: _model_failed,
-    AttemptDone: _attempt_done,
-    AttemptFailed: _attempt_failed,
-    AttemptCancelled: _attempt_cancelled,
-    AttemptLost: _attempt_lost,
-    AttemptPreempted: _attempt_preempted,
-    AttemptSetAside: _attempt_set_aside,
+    events.AttemptStarted: _attempt_started,
+    events.AttemptParked: _attempt_parked,
+    events.SlotWanted: _slot_wanted,
+    events.AttemptResumed: _attempt_resumed,
+    events.AttemptMigrated: _attempt_migrated,
+    events.StepRecorded: _step_recorded,
+    events.ModelFailed: _model_failed,
+    events.AttemptDone: _attempt_done,
+    events.AttemptFailed: _attempt_failed,
+    events.AttemptCancelled: _attempt_cancelled,
+    events.AttemptLost: _attempt_lost,
+    events.AttemptPreempted: _attempt_preempted,
+    events.AttemptSetAside: _attempt_set_aside,
 }

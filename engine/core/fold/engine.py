@@ -1,19 +1,6 @@
 """Fold: start and stop of the engine, outcomes of commands, team files, trust, imports."""
 
-from engine.core.events import (
-    CommandApplied,
-    CommandRefused,
-    CommandUndone,
-    EngineStarted,
-    EngineStopped,
-    ImportBegan,
-    PartImported,
-    ReferencesTrusted,
-    SignalDropped,
-    StateImported,
-    SummariesImported,
-    TeamLoaded,
-)
+from engine.core import events
 from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.timers import Handlers
@@ -21,7 +8,7 @@ from engine.core.queries.undoing import as_command, left_by
 from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, Undoable
 
 
-def _engine_started(state: State, event: EngineStarted) -> None:
+def _engine_started(state: State, event: events.EngineStarted) -> None:
     state.engine = Engine(
         pid=event.pid,
         token=event.token,
@@ -45,18 +32,18 @@ def _engine_started(state: State, event: EngineStarted) -> None:
         queue.pace = 0
 
 
-def _engine_stopped(state: State, event: EngineStopped) -> None:
+def _engine_stopped(state: State, event: events.EngineStopped) -> None:
     if state.engine is not None:
         state.engine.stopped_ms = event.at_ms
     for run in state.runs.values():
         run.suspended = True
 
 
-def _team_loaded(state: State, event: TeamLoaded) -> None:
+def _team_loaded(state: State, event: events.TeamLoaded) -> None:
     state.team = Team(path=event.path, folder=event.folder, sha256=event.sha256, seq=state.seq)
 
 
-def _references_trusted(state: State, event: ReferencesTrusted) -> None:
+def _references_trusted(state: State, event: events.ReferencesTrusted) -> None:
     state.trusted.update(event.references)
 
 
@@ -67,7 +54,7 @@ def _remember(state: State, command_id: str, outcome: Outcome) -> None:
         state.commands.popitem(last=False)
 
 
-def _command_applied(state: State, event: CommandApplied) -> None:
+def _command_applied(state: State, event: events.CommandApplied) -> None:
     _remember(state, event.command_id, Outcome(status="applied", seq=state.seq))
     if event.inverse is not None:
         left = left_by(state, as_command(event.inverse))
@@ -78,31 +65,31 @@ def _command_applied(state: State, event: CommandApplied) -> None:
             state.undoable.popitem(last=False)
 
 
-def _command_undone(state: State, event: CommandUndone) -> None:
+def _command_undone(state: State, event: events.CommandUndone) -> None:
     state.undoable.pop(event.command_id, None)
 
 
-def _command_refused(state: State, event: CommandRefused) -> None:
+def _command_refused(state: State, event: events.CommandRefused) -> None:
     _remember(state, event.command_id, Outcome(status="refused", seq=state.seq, reason=event.reason))
     if state.incoming is not None and state.incoming.command_id == event.command_id:
         state.incoming = None
 
 
-def _signal_dropped(state: State, event: SignalDropped) -> None:
+def _signal_dropped(state: State, event: events.SignalDropped) -> None:
     """Change nothing: the event only informs readers of the journal."""
 
 
 HANDLERS: Handlers = {
-    EngineStarted: _engine_started,
-    EngineStopped: _engine_stopped,
-    TeamLoaded: _team_loaded,
-    ReferencesTrusted: _references_trusted,
-    CommandApplied: _command_applied,
-    CommandRefused: _command_refused,
-    CommandUndone: _command_undone,
-    SignalDropped: _signal_dropped,
-    ImportBegan: begin_import,
-    PartImported: take_part,
-    SummariesImported: take_summaries,
-    StateImported: end_import,
+    events.EngineStarted: _engine_started,
+    events.EngineStopped: _engine_stopped,
+    events.TeamLoaded: _team_loaded,
+    events.ReferencesTrusted: _references_trusted,
+    events.CommandApplied: _command_applied,
+    events.CommandRefused: _command_refused,
+    events.CommandUndone: _command_undone,
+    events.SignalDropped: _signal_dropped,
+    events.ImportBegan: begin_import,
+    events.PartImported: take_part,
+    events.SummariesImported: take_summaries,
+    events.StateImported: end_import,
 }

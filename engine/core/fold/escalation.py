@@ -1,13 +1,6 @@
 """Fold: escalations, and tool calls that have begun."""
 
-from engine.core.events import (
-    DoubtSettled,
-    Escalated,
-    EscalationAnswered,
-    QuestionWithdrawn,
-    ToolFailed,
-    ToolStarted,
-)
+from engine.core import events
 from engine.core.fold.completion import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
@@ -22,17 +15,17 @@ def doubt(state: State, task: Task) -> None:
     task.status = TaskStatus.IN_DOUBT
 
 
-def _tool_started(state: State, event: ToolStarted) -> None:
+def _tool_started(state: State, event: events.ToolStarted) -> None:
     task = state.tasks[event.task_id]
     task.calling = put(task.calling, event.key, event.name)
 
 
-def _tool_failed(state: State, event: ToolFailed) -> None:
+def _tool_failed(state: State, event: events.ToolFailed) -> None:
     task = state.tasks[event.task_id]
     task.calling = drop(task.calling, event.key)
 
 
-def _doubt_settled(state: State, event: DoubtSettled) -> None:
+def _doubt_settled(state: State, event: events.DoubtSettled) -> None:
     task = state.tasks[event.task_id]
     task.calling = drop(task.calling, event.key)
     task.status = TaskStatus.WAITING
@@ -40,7 +33,7 @@ def _doubt_settled(state: State, event: DoubtSettled) -> None:
         enqueue(state, task, again=True)
 
 
-def _escalated(state: State, event: Escalated) -> None:
+def _escalated(state: State, event: events.Escalated) -> None:
     note(state, event.escalation_id)
     state.escalations[event.escalation_id] = Escalation(
         id=event.escalation_id,
@@ -66,7 +59,7 @@ def _escalated(state: State, event: Escalated) -> None:
         set_timer(state, "escalation", event.escalation_id, event.due_ms)
 
 
-def _escalation_answered(state: State, event: EscalationAnswered) -> None:
+def _escalation_answered(state: State, event: events.EscalationAnswered) -> None:
     withdraw(state, event.escalation_id)
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
@@ -78,15 +71,15 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> None:
         task.steps = put(task.steps, str(event.detail["key"]), stored_value(event.output, state.seq, "output"))
 
 
-def _question_withdrawn(state: State, event: QuestionWithdrawn) -> None:
+def _question_withdrawn(state: State, event: events.QuestionWithdrawn) -> None:
     withdraw(state, event.escalation_id)
 
 
 HANDLERS: Handlers = {
-    Escalated: _escalated,
-    EscalationAnswered: _escalation_answered,
-    QuestionWithdrawn: _question_withdrawn,
-    ToolStarted: _tool_started,
-    ToolFailed: _tool_failed,
-    DoubtSettled: _doubt_settled,
+    events.Escalated: _escalated,
+    events.EscalationAnswered: _escalation_answered,
+    events.QuestionWithdrawn: _question_withdrawn,
+    events.ToolStarted: _tool_started,
+    events.ToolFailed: _tool_failed,
+    events.DoubtSettled: _doubt_settled,
 }

@@ -1,17 +1,6 @@
 """Fold: failovers and retries of failed tasks, circuits, restarts."""
 
-from engine.core.events import (
-    AgentCheckAsked,
-    AgentsRestarted,
-    CircuitClosed,
-    CircuitHalfOpened,
-    CircuitOpened,
-    SupervisorFailed,
-    SupervisorMended,
-    TaskAnswered,
-    TaskFailedOver,
-    TaskTriedAnew,
-)
+from engine.core import events
 from engine.core.fold.completion import begin_anew, end
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
@@ -49,27 +38,27 @@ def shut_no_more(state: State, agent: Agent) -> None:
     drop_timer(state, "circuit", agent.id)
 
 
-def _circuit_opened(state: State, event: CircuitOpened) -> None:
+def _circuit_opened(state: State, event: events.CircuitOpened) -> None:
     agent = state.agents[event.agent_id]
     agent.circuit, agent.cool_s, agent.probe = "open", event.cool_s, None
     set_timer(state, "circuit", agent.id, event.due_ms)
     refresh_agent(state, agent)
 
 
-def _circuit_half_opened(state: State, event: CircuitHalfOpened) -> None:
+def _circuit_half_opened(state: State, event: events.CircuitHalfOpened) -> None:
     agent = state.agents[event.agent_id]
     agent.circuit, agent.failures_in_a_row = "half_open", 0
     drop_timer(state, "circuit", agent.id)
     refresh_agent(state, agent)
 
 
-def _circuit_closed(state: State, event: CircuitClosed) -> None:
+def _circuit_closed(state: State, event: events.CircuitClosed) -> None:
     agent = state.agents[event.agent_id]
     shut_no_more(state, agent)
     refresh_agent(state, agent)
 
 
-def _agents_restarted(state: State, event: AgentsRestarted) -> None:
+def _agents_restarted(state: State, event: events.AgentsRestarted) -> None:
     supervisor = state.supervisors[event.supervisor_id]
     if event.period_s is not None:
         since = event.at_ms - round(event.period_s * 1000)
@@ -81,7 +70,7 @@ def _agents_restarted(state: State, event: AgentsRestarted) -> None:
             ask_to_stop(state.tasks[task_id], "crash")
 
 
-def _supervisor_failed(state: State, event: SupervisorFailed) -> None:
+def _supervisor_failed(state: State, event: events.SupervisorFailed) -> None:
     supervisor = state.supervisors[event.supervisor_id]
     supervisor.restarts_ms = []
     if supervisor.parent_id is None:
@@ -91,12 +80,12 @@ def _supervisor_failed(state: State, event: SupervisorFailed) -> None:
         state.tasks[task_id].error = event.error
 
 
-def _supervisor_mended(state: State, event: SupervisorMended) -> None:
+def _supervisor_mended(state: State, event: events.SupervisorMended) -> None:
     state.supervisors[event.supervisor_id].error = None
     tell(state, state.supervisors[event.supervisor_id])
 
 
-def _agent_check_asked(state: State, event: AgentCheckAsked) -> None:
+def _agent_check_asked(state: State, event: events.AgentCheckAsked) -> None:
     """Change nothing: `AgentMended` or `AgentBroke` reports the result."""
 
 
@@ -112,33 +101,33 @@ def _place(state: State, task: Task, queue: str) -> None:
         enqueue(state, task)
 
 
-def _task_failed_over(state: State, event: TaskFailedOver) -> None:
+def _task_failed_over(state: State, event: events.TaskFailedOver) -> None:
     task = state.tasks[event.task_id]
     task.retries = 0
     task.failovers += 1
     _place(state, task, event.queue)
 
 
-def _task_tried_anew(state: State, event: TaskTriedAnew) -> None:
+def _task_tried_anew(state: State, event: events.TaskTriedAnew) -> None:
     task = state.tasks[event.task_id]
     begin_anew(task)
     task.tried_by_default = event.by == "default"
     _place(state, task, event.queue)
 
 
-def _task_answered(state: State, event: TaskAnswered) -> None:
+def _task_answered(state: State, event: events.TaskAnswered) -> None:
     end(state, state.tasks[event.task_id], TaskStatus.DONE)
 
 
 HANDLERS: Handlers = {
-    TaskFailedOver: _task_failed_over,
-    TaskTriedAnew: _task_tried_anew,
-    TaskAnswered: _task_answered,
-    CircuitOpened: _circuit_opened,
-    CircuitHalfOpened: _circuit_half_opened,
-    CircuitClosed: _circuit_closed,
-    AgentsRestarted: _agents_restarted,
-    SupervisorFailed: _supervisor_failed,
-    SupervisorMended: _supervisor_mended,
-    AgentCheckAsked: _agent_check_asked,
+    events.TaskFailedOver: _task_failed_over,
+    events.TaskTriedAnew: _task_tried_anew,
+    events.TaskAnswered: _task_answered,
+    events.CircuitOpened: _circuit_opened,
+    events.CircuitHalfOpened: _circuit_half_opened,
+    events.CircuitClosed: _circuit_closed,
+    events.AgentsRestarted: _agents_restarted,
+    events.SupervisorFailed: _supervisor_failed,
+    events.SupervisorMended: _supervisor_mended,
+    events.AgentCheckAsked: _agent_check_asked,
 }

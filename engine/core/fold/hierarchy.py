@@ -1,15 +1,6 @@
 """Fold: members moved, renamed and ordered; supervisors changed, tuned and leaving; pools resized."""
 
-from engine.core.events import (
-    CoordinationTuned,
-    MemberMoved,
-    MemberRenamed,
-    MembersOrdered,
-    PoolResized,
-    PoolWatched,
-    SupervisorChanged,
-    SupervisorLeaving,
-)
+from engine.core import events
 from engine.core.fold.accounting import note_supervisor
 from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
 from engine.core.fold.queues import serve
@@ -23,7 +14,7 @@ from engine.core.shared import put
 from engine.core.state import State, Supervisor, Tuning
 
 
-def _member_moved(state: State, event: MemberMoved) -> None:
+def _member_moved(state: State, event: events.MemberMoved) -> None:
     parent = state.supervisors[event.parent_id]
     previous = state.supervisors[event.previous_id] if event.previous_id is not None else None
     if previous is not None:
@@ -54,7 +45,7 @@ def _leave_shared_queues(state: State, moved: Supervisor) -> None:
                 serve(state, agent, [key for key in able if state.queues[key].supervisor_id in above])
 
 
-def _member_renamed(state: State, event: MemberRenamed) -> None:
+def _member_renamed(state: State, event: events.MemberRenamed) -> None:
     agent = state.agents.get(event.member_id)
     above_id = state.supervisors[event.member_id].parent_id if agent is None else agent.supervisor_id
     for group in state.tasks.values():
@@ -73,12 +64,12 @@ def _member_renamed(state: State, event: MemberRenamed) -> None:
     serve(state, agent, event.queues)
 
 
-def _members_ordered(state: State, event: MembersOrdered) -> None:
+def _members_ordered(state: State, event: events.MembersOrdered) -> None:
     state.supervisors[event.supervisor_id].members[:] = event.members
     order_changed(state, event.supervisor_id)
 
 
-def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
+def _supervisor_changed(state: State, event: events.SupervisorChanged) -> None:
     supervisor = state.supervisors[event.supervisor_id]
     before = digests(state, supervisor, event.fields)
     supervisor.participants = event.participants
@@ -93,16 +84,16 @@ def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
     tell_all(state)
 
 
-def _supervisor_leaving(state: State, event: SupervisorLeaving) -> None:
+def _supervisor_leaving(state: State, event: events.SupervisorLeaving) -> None:
     state.supervisors[event.supervisor_id].leaving = event.mode
     state.leaving[event.supervisor_id] = 0
 
 
-def _pool_resized(state: State, event: PoolResized) -> None:
+def _pool_resized(state: State, event: events.PoolResized) -> None:
     refresh_agent(state, pool_resized(state, event))
 
 
-def _coordination_tuned(state: State, event: CoordinationTuned) -> None:
+def _coordination_tuned(state: State, event: events.CoordinationTuned) -> None:
     supervisor = state.supervisors[event.supervisor_id]
     last = supervisor.tuning
     if event.kind == "back":
@@ -123,12 +114,12 @@ def _coordination_tuned(state: State, event: CoordinationTuned) -> None:
 
 
 HANDLERS: Handlers = {
-    CoordinationTuned: _coordination_tuned,
-    MemberMoved: _member_moved,
-    MemberRenamed: _member_renamed,
-    MembersOrdered: _members_ordered,
-    SupervisorChanged: _supervisor_changed,
-    SupervisorLeaving: _supervisor_leaving,
-    PoolResized: _pool_resized,
-    PoolWatched: pool_watched,
+    events.CoordinationTuned: _coordination_tuned,
+    events.MemberMoved: _member_moved,
+    events.MemberRenamed: _member_renamed,
+    events.MembersOrdered: _members_ordered,
+    events.SupervisorChanged: _supervisor_changed,
+    events.SupervisorLeaving: _supervisor_leaving,
+    events.PoolResized: _pool_resized,
+    events.PoolWatched: pool_watched,
 }

@@ -1,15 +1,7 @@
 """Fold: runs submitted, paused, resumed, rewired, cancelled, finished."""
 
+from engine.core import events
 from engine.core.declared import STRATEGY
-from engine.core.events import (
-    CancelRequested,
-    GroupChange,
-    RunFinished,
-    RunPaused,
-    RunResumed,
-    RunSubmitted,
-    StrategySwitched,
-)
 from engine.core.finished import summary_of
 from engine.core.fold import conversation
 from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
@@ -26,7 +18,7 @@ from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
 from engine.core.values import preview, stored_value
 
 
-def _run_submitted(state: State, event: RunSubmitted) -> None:
+def _run_submitted(state: State, event: events.RunSubmitted) -> None:
     note(state, event.run_id)
     request = stored_value(event.request, state.seq, "request")
     run = Run(
@@ -69,20 +61,20 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         set_deadline(state, run, event.deadline_ms, event.deadline_ms - event.at_ms, event.warn_ms)
 
 
-def _run_paused(state: State, event: RunPaused) -> None:
+def _run_paused(state: State, event: events.RunPaused) -> None:
     run = state.runs[event.run_id]
     run.paused = True
     for task_id in run.tasks:
         hold_back(state, state.tasks[task_id])
 
 
-def _run_resumed(state: State, event: RunResumed) -> None:
+def _run_resumed(state: State, event: events.RunResumed) -> None:
     run = state.runs[event.run_id]
     run.paused = False
     let_go_on(state, [state.tasks[task_id] for task_id in run.tasks])
 
 
-def _cancel_requested(state: State, event: CancelRequested) -> None:
+def _cancel_requested(state: State, event: events.CancelRequested) -> None:
     subject = state.runs[event.run_id] if event.task_id is None else state.tasks[event.task_id]
     subject.cancelling, subject.cancelled_for = True, preview(event.reason)
     for task_id in event.stopping:
@@ -91,7 +83,7 @@ def _cancel_requested(state: State, event: CancelRequested) -> None:
         end(state, state.tasks[task_id], TaskStatus.CANCELLED, error=subject.cancelled_for)
 
 
-def _strategy_switched(state: State, event: StrategySwitched) -> None:
+def _strategy_switched(state: State, event: events.StrategySwitched) -> None:
     if event.scope != "run":
         supervisor = state.supervisors[event.supervisor_id]
         before = digests(state, supervisor, (*STRATEGY, "settings", "lead"))
@@ -104,7 +96,7 @@ def _strategy_switched(state: State, event: StrategySwitched) -> None:
         _rewire(state, state.tasks[change.task_id], change)
 
 
-def _rewire(state: State, group: Task, change: GroupChange) -> None:
+def _rewire(state: State, group: Task, change: events.GroupChange) -> None:
     for task_id in change.removed:
         task = state.tasks[task_id]
         if task.attempt is not None:  # only built-in work can be removed at work; its result is ignored
@@ -167,7 +159,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
     let_go_on(state, below(state, task))
 
 
-def _run_finished(state: State, event: RunFinished) -> None:
+def _run_finished(state: State, event: events.RunFinished) -> None:
     run = state.runs.pop(event.run_id)
     conversation.leave(state, run, event)
     state.limited.pop(run.id, None)
@@ -187,10 +179,10 @@ def _run_finished(state: State, event: RunFinished) -> None:
 
 
 HANDLERS: Handlers = {
-    RunSubmitted: _run_submitted,
-    RunPaused: _run_paused,
-    RunResumed: _run_resumed,
-    CancelRequested: _cancel_requested,
-    StrategySwitched: _strategy_switched,
-    RunFinished: _run_finished,
+    events.RunSubmitted: _run_submitted,
+    events.RunPaused: _run_paused,
+    events.RunResumed: _run_resumed,
+    events.CancelRequested: _cancel_requested,
+    events.StrategySwitched: _strategy_switched,
+    events.RunFinished: _run_finished,
 }

@@ -1,13 +1,6 @@
 """Fold: swaps, rollbacks, changed capabilities, reassigned tasks."""
 
-from engine.core.events import (
-    AgentSwapped,
-    CapabilitiesChanged,
-    SwapDrained,
-    SwapHurried,
-    SwapRolledBack,
-    TaskReassigned,
-)
+from engine.core import events
 from engine.core.fold.accounting import note_spec
 from engine.core.fold.completion import forget_drain, forget_grants, withdraw_asks
 from engine.core.fold.declared import spec_changed
@@ -24,7 +17,7 @@ from engine.core.state import Agent, Attempt, Probation, State, StopReason, Swap
 _REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
 
 
-def _agent_swapped(state: State, event: AgentSwapped) -> None:
+def _agent_swapped(state: State, event: events.AgentSwapped) -> None:
     agent = state.agents[event.agent_id]
     _begin_generation(state, agent, event.generation, event.spec, event.queues, event.mode)
     if event.rollback_failures is not None:
@@ -33,7 +26,7 @@ def _agent_swapped(state: State, event: AgentSwapped) -> None:
         set_timer(state, "drain", agent.id, event.due_ms)
 
 
-def _swap_rolled_back(state: State, event: SwapRolledBack) -> None:
+def _swap_rolled_back(state: State, event: events.SwapRolledBack) -> None:
     agent = state.agents[event.agent_id]
     _begin_generation(state, agent, event.generation, event.spec, event.queues, event.mode)
     if event.by_itself:
@@ -82,18 +75,18 @@ def _attempt(state: State, task_id: str) -> Attempt:
     return attempt
 
 
-def _swap_drained(state: State, event: SwapDrained) -> None:
+def _swap_drained(state: State, event: events.SwapDrained) -> None:
     state.agents[event.agent_id].drained = event.generation
     forget_drain(state, event.agent_id)
 
 
-def _swap_hurried(state: State, event: SwapHurried) -> None:
+def _swap_hurried(state: State, event: events.SwapHurried) -> None:
     agent = state.agents[event.agent_id]
     for generation in {*agent.running.values(), *agent.parked.values()} - {agent.generation}:
         stop_on(state, agent, generation, event.mode)
 
 
-def _capabilities_changed(state: State, event: CapabilitiesChanged) -> None:
+def _capabilities_changed(state: State, event: events.CapabilitiesChanged) -> None:
     agent = state.agents[event.agent_id]
     before, agent.spec = agent.spec, spec_hash(event.spec)
     spec_changed(state, agent.id, before, agent.spec)
@@ -103,7 +96,7 @@ def _capabilities_changed(state: State, event: CapabilitiesChanged) -> None:
     forget_unused_specs(state)
 
 
-def _task_reassigned(state: State, event: TaskReassigned) -> None:
+def _task_reassigned(state: State, event: events.TaskReassigned) -> None:
     task = state.tasks[event.task_id]
     if event.stopping is not None:
         ask_to_stop(task, "requeue")
@@ -150,10 +143,10 @@ def took_part(agent: Agent, generation: int, *, failed: bool = False, ended: boo
 
 
 HANDLERS: Handlers = {
-    AgentSwapped: _agent_swapped,
-    SwapRolledBack: _swap_rolled_back,
-    SwapDrained: _swap_drained,
-    SwapHurried: _swap_hurried,
-    CapabilitiesChanged: _capabilities_changed,
-    TaskReassigned: _task_reassigned,
+    events.AgentSwapped: _agent_swapped,
+    events.SwapRolledBack: _swap_rolled_back,
+    events.SwapDrained: _swap_drained,
+    events.SwapHurried: _swap_hurried,
+    events.CapabilitiesChanged: _capabilities_changed,
+    events.TaskReassigned: _task_reassigned,
 }

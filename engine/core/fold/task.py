@@ -1,25 +1,6 @@
 """Fold: graphs planned, delegations, tasks ended or retried."""
 
-from engine.core.events import (
-    CallAnswered,
-    CallRefused,
-    CallRejoined,
-    Delegated,
-    GroupEnded,
-    GroupGrown,
-    GroupPlanned,
-    ItemReturned,
-    ItemTaken,
-    NeedMet,
-    NodePlan,
-    PlanAsked,
-    RetryDue,
-    RetryScheduled,
-    TaskFailed,
-    TaskReopened,
-    TaskRequeued,
-    TaskSkipped,
-)
+from engine.core import events
 from engine.core.fold.accounting import follow_deadline
 from engine.core.fold.attempt import park
 from engine.core.fold.completion import begin_anew, end, forget, let_take_again, note_end, pass_by
@@ -43,7 +24,7 @@ def add_task(state: State, task: Task) -> None:
         state.tasks_total += 1
 
 
-def add_node(state: State, group: Task, node: NodePlan) -> Task:
+def add_node(state: State, group: Task, node: events.NodePlan) -> Task:
     """Add a planned node to the state; `wire` sets its edges."""
     note(state, node.task_id)
     task = Task(
@@ -90,7 +71,7 @@ def wire(state: State, group: Task) -> None:
             (enqueue if ready else dequeue)(state, node)
 
 
-def _group_planned(state: State, event: GroupPlanned) -> None:
+def _group_planned(state: State, event: events.GroupPlanned) -> None:
     group = state.tasks[event.task_id]
     # Before `add_node`, which gives the nodes the input of their group.
     group.input = input_of(state, group)
@@ -107,7 +88,7 @@ def _group_planned(state: State, event: GroupPlanned) -> None:
     wire(state, group)
 
 
-def _group_grown(state: State, event: GroupGrown) -> None:
+def _group_grown(state: State, event: events.GroupGrown) -> None:
     group = state.tasks[event.task_id]
     for node in event.added:
         add_node(state, group, node)
@@ -125,19 +106,19 @@ def _group_grown(state: State, event: GroupGrown) -> None:
     wire(state, group)
 
 
-def _need_met(state: State, event: NeedMet) -> None:
+def _need_met(state: State, event: events.NeedMet) -> None:
     task = state.tasks[event.task_id]
     task.after, task.sees, task.need = event.after or (), list(event.answers), None
     wire(state, state.tasks[task.parent_id or ""])
 
 
-def _plan_asked(state: State, event: PlanAsked) -> None:
+def _plan_asked(state: State, event: events.PlanAsked) -> None:
     """Fix the input whose text has to be read from the journal; the group keeps waiting."""
     group = state.tasks[event.task_id]
     group.input = input_of(state, group)
 
 
-def _group_ended(state: State, event: GroupEnded) -> None:
+def _group_ended(state: State, event: events.GroupEnded) -> None:
     task = state.tasks[event.task_id]
     task.output = event.output
     task.optional = event.status is TaskStatus.SKIPPED  # dependents go on without its output instead of being skipped
@@ -145,7 +126,7 @@ def _group_ended(state: State, event: GroupEnded) -> None:
     end(state, task, event.status, error=event.error)
 
 
-def _await_call(state: State, task: Task, event: Delegated | CallRejoined) -> None:
+def _await_call(state: State, task: Task, event: events.Delegated | events.CallRejoined) -> None:
     """Make the attempt of `task` wait for a call."""
     attempt = task.attempt
     assert attempt is not None
@@ -159,7 +140,7 @@ def _await_call(state: State, task: Task, event: Delegated | CallRejoined) -> No
         park(state, task)
 
 
-def _delegated(state: State, event: Delegated) -> None:
+def _delegated(state: State, event: events.Delegated) -> None:
     parent, seq = state.tasks[event.task_id], state.seq
     held_back = is_held(state, parent)
     for place, child in enumerate(event.children):
@@ -197,24 +178,24 @@ def _delegated(state: State, event: Delegated) -> None:
         _await_call(state, parent, event)
 
 
-def _call_rejoined(state: State, event: CallRejoined) -> None:
+def _call_rejoined(state: State, event: events.CallRejoined) -> None:
     task = state.tasks[event.task_id]
     if task.calls[event.call_key].open:
         _await_call(state, task, event)
 
 
-def _call_answered(state: State, event: CallAnswered) -> None:
+def _call_answered(state: State, event: events.CallAnswered) -> None:
     attempt = state.tasks[event.task_id].attempt
     assert attempt is not None
     if event.call_key in attempt.owed:
         attempt.owed.remove(event.call_key)
 
 
-def _call_refused(state: State, event: CallRefused) -> None:
+def _call_refused(state: State, event: events.CallRefused) -> None:
     """Change nothing: the attempt receives the refusal and goes on."""
 
 
-def _retry_scheduled(state: State, event: RetryScheduled) -> None:
+def _retry_scheduled(state: State, event: events.RetryScheduled) -> None:
     task = state.tasks[event.task_id]
     task.status = TaskStatus.RETRYING
     task.retries = event.retry
@@ -222,7 +203,7 @@ def _retry_scheduled(state: State, event: RetryScheduled) -> None:
     set_timer(state, "retry", task.id, event.due_ms)
 
 
-def _retry_due(state: State, event: RetryDue) -> None:
+def _retry_due(state: State, event: events.RetryDue) -> None:
     task = state.tasks[event.task_id]
     drop_timer(state, "retry", task.id)
     task.status = TaskStatus.WAITING
@@ -230,20 +211,20 @@ def _retry_due(state: State, event: RetryDue) -> None:
     enqueue(state, task)
 
 
-def _task_failed(state: State, event: TaskFailed) -> None:
+def _task_failed(state: State, event: events.TaskFailed) -> None:
     task = state.tasks[event.task_id]
     if event.optional is not None:
         task.optional = event.optional
     end(state, task, TaskStatus.FAILED, error=event.error)
 
 
-def _task_skipped(state: State, event: TaskSkipped) -> None:
+def _task_skipped(state: State, event: events.TaskSkipped) -> None:
     task = state.tasks[event.task_id]
     task.optional = event.optional
     end(state, task, TaskStatus.SKIPPED, error=event.reason)
 
 
-def _task_requeued(state: State, event: TaskRequeued) -> None:
+def _task_requeued(state: State, event: events.TaskRequeued) -> None:
     task = state.tasks[event.task_id]
     dequeue(state, task)
     task.queue = event.queue
@@ -253,7 +234,7 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
         enqueue(state, task, again=True)
 
 
-def _item_taken(state: State, event: ItemTaken) -> None:
+def _item_taken(state: State, event: events.ItemTaken) -> None:
     task, team = state.tasks[event.task_id], state.supervisors[event.supervisor_id]
     if task.ready:  # taking an item counts as a turn of its run, as beginning an attempt does
         state.runs[task.run_id].turns[turn_key(task.priority, task.queue or "")] = (
@@ -274,7 +255,7 @@ def _item_taken(state: State, event: ItemTaken) -> None:
     tell(state, team)
 
 
-def _item_returned(state: State, event: ItemReturned) -> None:
+def _item_returned(state: State, event: events.ItemReturned) -> None:
     """Return an item to its old place, as if the team had never taken it."""
     task, run = state.tasks[event.task_id], state.runs[event.run_id]
     for task_id in event.dropped:
@@ -297,7 +278,7 @@ def _item_returned(state: State, event: ItemReturned) -> None:
     enqueue(state, task, again=True)
 
 
-def _task_reopened(state: State, event: TaskReopened) -> None:
+def _task_reopened(state: State, event: events.TaskReopened) -> None:
     group = state.tasks[state.tasks[event.task_id].parent_id or ""]
     run = state.runs[event.run_id]
     for task_id in event.reopened:
@@ -321,21 +302,21 @@ def _task_reopened(state: State, event: TaskReopened) -> None:
 
 
 HANDLERS: Handlers = {
-    GroupPlanned: _group_planned,
-    GroupGrown: _group_grown,
-    NeedMet: _need_met,
-    PlanAsked: _plan_asked,
-    GroupEnded: _group_ended,
-    Delegated: _delegated,
-    CallRejoined: _call_rejoined,
-    CallAnswered: _call_answered,
-    CallRefused: _call_refused,
-    RetryScheduled: _retry_scheduled,
-    RetryDue: _retry_due,
-    TaskFailed: _task_failed,
-    TaskSkipped: _task_skipped,
-    ItemReturned: _item_returned,
-    ItemTaken: _item_taken,
-    TaskRequeued: _task_requeued,
-    TaskReopened: _task_reopened,
+    events.GroupPlanned: _group_planned,
+    events.GroupGrown: _group_grown,
+    events.NeedMet: _need_met,
+    events.PlanAsked: _plan_asked,
+    events.GroupEnded: _group_ended,
+    events.Delegated: _delegated,
+    events.CallRejoined: _call_rejoined,
+    events.CallAnswered: _call_answered,
+    events.CallRefused: _call_refused,
+    events.RetryScheduled: _retry_scheduled,
+    events.RetryDue: _retry_due,
+    events.TaskFailed: _task_failed,
+    events.TaskSkipped: _task_skipped,
+    events.ItemReturned: _item_returned,
+    events.ItemTaken: _item_taken,
+    events.TaskRequeued: _task_requeued,
+    events.TaskReopened: _task_reopened,
 }

@@ -1,23 +1,7 @@
 """Fold: supervisors, agents, specs, queues by capability."""
 
+from engine.core import events
 from engine.core.code import code_of
-from engine.core.events import (
-    AgentAdded,
-    AgentBroke,
-    AgentMended,
-    AgentPaused,
-    AgentRemoved,
-    AgentRemoving,
-    AgentResumed,
-    QueueMade,
-    SpecRegistered,
-    SpecUnregistered,
-    SupervisorAdded,
-    SupervisorPaused,
-    SupervisorRemoved,
-    SupervisorResumed,
-    ThreadReturned,
-)
 from engine.core.fold.accounting import charge, forget_budget, note_spec, note_supervisor
 from engine.core.fold.completion import forget_drain, forget_grants
 from engine.core.fold.declared import declare, forget_declared
@@ -48,7 +32,7 @@ def forget_unused_specs(state: State) -> None:
         state.limited.pop(key, None)
 
 
-def _supervisor_added(state: State, event: SupervisorAdded) -> None:
+def _supervisor_added(state: State, event: events.SupervisorAdded) -> None:
     note(state, event.supervisor_id)
     if event.declared:
         declare(state, event.supervisor_id, event.name, event.parent_id)
@@ -74,7 +58,7 @@ def _supervisor_added(state: State, event: SupervisorAdded) -> None:
     tell(state, supervisor)
 
 
-def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
+def _supervisor_removed(state: State, event: events.SupervisorRemoved) -> None:
     gone = state.supervisors.pop(event.supervisor_id)
     state.leaving.pop(gone.id, None)
     state.limited.pop(gone.id, None)
@@ -89,27 +73,27 @@ def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
     tell(state, gone)
 
 
-def _supervisor_paused(state: State, event: SupervisorPaused) -> None:
+def _supervisor_paused(state: State, event: events.SupervisorPaused) -> None:
     state.supervisors[event.supervisor_id].paused = True
     tell(state, state.supervisors[event.supervisor_id])
 
 
-def _supervisor_resumed(state: State, event: SupervisorResumed) -> None:
+def _supervisor_resumed(state: State, event: events.SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = False
     tell(state, state.supervisors[event.supervisor_id])
 
 
-def _spec_registered(state: State, event: SpecRegistered) -> None:
+def _spec_registered(state: State, event: events.SpecRegistered) -> None:
     learn(state, event.spec)
     forget_unused_specs(state)
 
 
-def _spec_unregistered(state: State, event: SpecUnregistered) -> None:
+def _spec_unregistered(state: State, event: events.SpecUnregistered) -> None:
     state.registry.pop(event.name, None)
     forget_unused_specs(state)
 
 
-def _agent_added(state: State, event: AgentAdded) -> None:
+def _agent_added(state: State, event: events.AgentAdded) -> None:
     note(state, event.agent_id)
     agent = Agent(
         id=event.agent_id,
@@ -135,7 +119,7 @@ def note_code(state: State, agent: Agent) -> None:
         state.code[agent.id] = (now, before)
 
 
-def _agent_removing(state: State, event: AgentRemoving) -> None:
+def _agent_removing(state: State, event: events.AgentRemoving) -> None:
     agent = state.agents[event.agent_id]
     agent.removing = event.mode
     agent.probation = None  # a rollback would swap an agent that is leaving
@@ -146,7 +130,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
     refresh_agent(state, agent)
 
 
-def _agent_removed(state: State, event: AgentRemoved) -> None:
+def _agent_removed(state: State, event: events.AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
     forget_insights(state, agent)
     forget_grants(state, agent.id)
@@ -162,17 +146,17 @@ def _agent_removed(state: State, event: AgentRemoved) -> None:
     forget_unused_specs(state)
 
 
-def _agent_paused(state: State, event: AgentPaused) -> None:
+def _agent_paused(state: State, event: events.AgentPaused) -> None:
     state.agents[event.agent_id].paused = True
     refresh_agent(state, state.agents[event.agent_id])
 
 
-def _agent_resumed(state: State, event: AgentResumed) -> None:
+def _agent_resumed(state: State, event: events.AgentResumed) -> None:
     state.agents[event.agent_id].paused = False
     refresh_agent(state, state.agents[event.agent_id])
 
 
-def _agent_broke(state: State, event: AgentBroke) -> None:
+def _agent_broke(state: State, event: events.AgentBroke) -> None:
     agent = state.agents[event.agent_id]
     if event.away:
         agent.away = True
@@ -181,20 +165,20 @@ def _agent_broke(state: State, event: AgentBroke) -> None:
     refresh_agent(state, agent)
 
 
-def _agent_mended(state: State, event: AgentMended) -> None:
+def _agent_mended(state: State, event: events.AgentMended) -> None:
     agent = state.agents[event.agent_id]
     agent.error, agent.away = None, False
     refresh_agent(state, agent)
 
 
-def _thread_returned(state: State, event: ThreadReturned) -> None:
+def _thread_returned(state: State, event: events.ThreadReturned) -> None:
     agent = state.agents[event.agent_id]
     agent.stuck = max(0, agent.stuck - 1)
     charge(state, state.tasks.get(event.task_id or ""), agent, event.usage)
     refresh_agent(state, agent)
 
 
-def _queue_made(state: State, event: QueueMade) -> None:
+def _queue_made(state: State, event: events.QueueMade) -> None:
     # The queue may exist: its agents have left, its tasks have stayed and go on with the new agents.
     queue = queue_with(state, event.key, event.supervisor_id)
     for agent_id in event.agent_ids:
@@ -207,19 +191,19 @@ def _queue_made(state: State, event: QueueMade) -> None:
 
 
 HANDLERS: Handlers = {
-    SupervisorAdded: _supervisor_added,
-    SupervisorRemoved: _supervisor_removed,
-    SupervisorPaused: _supervisor_paused,
-    SupervisorResumed: _supervisor_resumed,
-    SpecRegistered: _spec_registered,
-    SpecUnregistered: _spec_unregistered,
-    AgentAdded: _agent_added,
-    AgentRemoving: _agent_removing,
-    AgentRemoved: _agent_removed,
-    AgentPaused: _agent_paused,
-    AgentResumed: _agent_resumed,
-    AgentBroke: _agent_broke,
-    AgentMended: _agent_mended,
-    ThreadReturned: _thread_returned,
-    QueueMade: _queue_made,
+    events.SupervisorAdded: _supervisor_added,
+    events.SupervisorRemoved: _supervisor_removed,
+    events.SupervisorPaused: _supervisor_paused,
+    events.SupervisorResumed: _supervisor_resumed,
+    events.SpecRegistered: _spec_registered,
+    events.SpecUnregistered: _spec_unregistered,
+    events.AgentAdded: _agent_added,
+    events.AgentRemoving: _agent_removing,
+    events.AgentRemoved: _agent_removed,
+    events.AgentPaused: _agent_paused,
+    events.AgentResumed: _agent_resumed,
+    events.AgentBroke: _agent_broke,
+    events.AgentMended: _agent_mended,
+    events.ThreadReturned: _thread_returned,
+    events.QueueMade: _queue_made,
 }

@@ -3,64 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.core.events import (
-    AgentAdded,
-    AgentBroke,
-    AgentMended,
-    AgentRemoved,
-    AgentRemoving,
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptMigrated,
-    AttemptPreempted,
-    AttemptResumed,
-    AttemptSetAside,
-    AttemptStarted,
-    BudgetExhausted,
-    BudgetExtended,
-    CallRejoined,
-    CancelRequested,
-    CapabilitiesChanged,
-    CircuitClosed,
-    CircuitHalfOpened,
-    CircuitOpened,
-    DeadlinePassed,
-    Delegated,
-    DoubtSettled,
-    EngineStarted,
-    EscalationAnswered,
-    Event,
-    GroupEnded,
-    GroupGrown,
-    GroupPlanned,
-    ItemReturned,
-    ItemTaken,
-    MemberMoved,
-    ModelFailed,
-    NeedMet,
-    RetryDue,
-    RunFinished,
-    RunResumed,
-    RunSubmitted,
-    StateImported,
-    StepRecorded,
-    StrategySwitched,
-    SupervisorFailed,
-    SupervisorLeaving,
-    SupervisorMended,
-    SupervisorPaused,
-    SupervisorRemoved,
-    TaskAnswered,
-    TaskFailed,
-    TaskReopened,
-    TaskSkipped,
-    TaskTriedAnew,
-    ThreadReturned,
-)
-from engine.core.events.hierarchy import SupervisorChanged
-from engine.core.events.team import AgentSwapped, SwapHurried, SwapRolledBack
+from engine.core import events
+from engine.core.events import Event
 from engine.core.followups.records import (
     ActOnAnswer,
     AfterEnd,
@@ -109,16 +53,19 @@ def followups_of(state: State, event: Event) -> list[FollowUp]:
 
 CHANGES_WHO_IS_ABLE = frozenset(
     {
-        AgentAdded, AgentBroke, AgentMended, AgentRemoved, AgentRemoving, AgentSwapped, BudgetExhausted, BudgetExtended,
-        CapabilitiesChanged, CircuitClosed, CircuitHalfOpened, CircuitOpened, EngineStarted, MemberMoved, RunResumed,
-        StateImported, SupervisorFailed, SupervisorLeaving, SupervisorMended, SupervisorRemoved, SwapRolledBack,
+        events.AgentAdded, events.AgentBroke, events.AgentMended, events.AgentRemoved, events.AgentRemoving,
+        events.AgentSwapped, events.BudgetExhausted, events.BudgetExtended, events.CapabilitiesChanged,
+        events.CircuitClosed, events.CircuitHalfOpened, events.CircuitOpened, events.EngineStarted, events.MemberMoved,
+        events.RunResumed, events.StateImported, events.SupervisorFailed, events.SupervisorLeaving,
+        events.SupervisorMended, events.SupervisorRemoved, events.SwapRolledBack,
     }
 )  # fmt: skip
 """Events that may change which agents are able, so that waiting tasks may have to be placed again."""
 _SPENDING = frozenset(
     {
-        AttemptStarted, AttemptResumed, StepRecorded, ModelFailed, AttemptDone, AttemptFailed, AttemptCancelled,
-        AttemptPreempted, AttemptSetAside, AttemptMigrated, ThreadReturned,
+        events.AttemptStarted, events.AttemptResumed, events.StepRecorded, events.ModelFailed, events.AttemptDone,
+        events.AttemptFailed, events.AttemptCancelled, events.AttemptPreempted, events.AttemptSetAside,
+        events.AttemptMigrated, events.ThreadReturned,
     }
 )  # fmt: skip
 """Events with which an attempt begins to spend, or reports usage."""
@@ -127,7 +74,7 @@ _SPENDING = frozenset(
 def _spenders(state: State, event: Any) -> list[FollowUp]:
     """Check the budgets of all levels that pay for an attempt."""
     # Most steps report no usage; walking up the levels for them would cost more than the fold of the event.
-    if type(event) in (StepRecorded, ModelFailed, ThreadReturned) and is_empty(event.usage):
+    if type(event) in (events.StepRecorded, events.ModelFailed, events.ThreadReturned) and is_empty(event.usage):
         return []
     # A thread may return after its run has finished: then only the agent and its supervisors are left to pay.
     task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")
@@ -137,28 +84,28 @@ def _spenders(state: State, event: Any) -> list[FollowUp]:
     return [CheckBudget(subject=one.id) for one in touched(state, task, run, agent) if limits_of(state, one)]
 
 
-def _budget_exhausted(state: State, event: BudgetExhausted) -> list[FollowUp]:
+def _budget_exhausted(state: State, event: events.BudgetExhausted) -> list[FollowUp]:
     if event.subject in state.supervisors:
         return [ReturnItems(supervisor_id=event.subject)]
     return [] if event.then == "ask" else _cut_off(state, event.run_id, event.task_id, event.ended)
 
 
-def _look_at_budget(state: State, event: BudgetExtended) -> list[FollowUp]:
+def _look_at_budget(state: State, event: events.BudgetExtended) -> list[FollowUp]:
     return [CheckBudget(subject=event.subject)]
 
 
-def _supervisor_changed(state: State, event: SupervisorChanged) -> list[FollowUp]:
+def _supervisor_changed(state: State, event: events.SupervisorChanged) -> list[FollowUp]:
     """Check the budgets of a supervisor and of everything that inherits from it."""
     return _look_at_budgets(state, event.supervisor_id)
 
 
-def _member_moved(state: State, event: MemberMoved) -> list[FollowUp]:
+def _member_moved(state: State, event: events.MemberMoved) -> list[FollowUp]:
     """Check the budgets that a moved member inherits, and return its shared items: the new parent may be paused."""
     budgets = _look_at_budgets(state, event.member_id)
     return [*budgets, ReturnItems(supervisor_id=event.member_id)] if event.member_id in state.supervisors else budgets
 
 
-def _supervisor_paused(state: State, event: SupervisorPaused) -> list[FollowUp]:
+def _supervisor_paused(state: State, event: events.SupervisorPaused) -> list[FollowUp]:
     return [ReturnItems(supervisor_id=event.supervisor_id)]
 
 
@@ -173,7 +120,7 @@ def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
     return [CheckBudget(subject=one) for one in found]
 
 
-def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) -> list[FollowUp]:
+def _waiting_for_the_engine(state: State, event: events.EngineStarted | events.StateImported) -> list[FollowUp]:
     """Repeat work of the previous engine process that left no event, such as reading the request of a group."""
     return [
         LookAt(task_id=task.id)
@@ -182,24 +129,24 @@ def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) 
     ]
 
 
-def _run_submitted(state: State, event: RunSubmitted) -> list[FollowUp]:
+def _run_submitted(state: State, event: events.RunSubmitted) -> list[FollowUp]:
     if event.after:
         return []
     text = event.request if isinstance(event.request, str) else None
     return [PlanGroup(task_id=event.root_id, text=text)]
 
 
-def _group_planned(state: State, event: GroupPlanned) -> list[FollowUp]:
+def _group_planned(state: State, event: events.GroupPlanned) -> list[FollowUp]:
     if not event.nodes:
         return [CheckGroup(task_id=event.task_id)]
     return [LookAt(task_id=node.task_id) for node in event.nodes if node.kind != "agent" and not node.after]
 
 
-def _group_grown(state: State, event: GroupGrown) -> list[FollowUp]:
+def _group_grown(state: State, event: events.GroupGrown) -> list[FollowUp]:
     return _anew(state, event.task_id)
 
 
-def _need_met(state: State, event: NeedMet) -> list[FollowUp]:
+def _need_met(state: State, event: events.NeedMet) -> list[FollowUp]:
     return [LookAt(task_id=event.task_id)]
 
 
@@ -211,11 +158,11 @@ def _anew(state: State, group_id: str) -> list[FollowUp]:
     return [*(LookAt(task_id=node.id) for node in can_go_on), CheckGroup(task_id=group_id)]
 
 
-def _strategy_switched(state: State, event: StrategySwitched) -> list[FollowUp]:
+def _strategy_switched(state: State, event: events.StrategySwitched) -> list[FollowUp]:
     return [followup for change in event.groups for followup in _anew(state, change.task_id)]
 
 
-def _delegated(state: State, event: Delegated) -> list[FollowUp]:
+def _delegated(state: State, event: events.Delegated) -> list[FollowUp]:
     if not event.children:
         return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
     return [
@@ -225,18 +172,20 @@ def _delegated(state: State, event: Delegated) -> list[FollowUp]:
     ]
 
 
-def _item_taken(state: State, event: ItemTaken) -> list[FollowUp]:
+def _item_taken(state: State, event: events.ItemTaken) -> list[FollowUp]:
     given = state.tasks[event.task_id].input
     return [PlanGroup(task_id=event.task_id, text=given if isinstance(given, str) else None)]
 
 
-def _call_rejoined(state: State, event: CallRejoined) -> list[FollowUp]:
+def _call_rejoined(state: State, event: events.CallRejoined) -> list[FollowUp]:
     if state.tasks[event.task_id].calls[event.call_key].open:
         return []
     return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
 
 
-def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupEnded) -> list[FollowUp]:
+def _ended(
+    state: State, event: events.TaskAnswered | events.TaskFailed | events.TaskSkipped | events.GroupEnded
+) -> list[FollowUp]:
     return _after(state, event.task_id) if _is_awaited(state, event.task_id) else []
 
 
@@ -260,7 +209,12 @@ def _is_awaited(state: State, task_id: str) -> bool:
 
 
 def _at_end(
-    state: State, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost | AttemptSetAside
+    state: State,
+    event: events.AttemptDone
+    | events.AttemptFailed
+    | events.AttemptCancelled
+    | events.AttemptLost
+    | events.AttemptSetAside,
 ) -> list[FollowUp]:
     followups: list[FollowUp] = []
     agent = state.agents.get(event.agent_id or "")
@@ -275,7 +229,7 @@ def _at_end(
     return followups
 
 
-def _attempt_resumed(state: State, event: AttemptResumed) -> list[FollowUp]:
+def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[FollowUp]:
     """Try the urgent tasks of an agent's queues again: an attempt that resumes is one more that can be preempted."""
     schedule = Schedule.of(state)
     if not schedule.urgent:
@@ -285,7 +239,7 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> list[FollowUp]:
     return [TakeSlot(task_id=task_id) for task_id in heads if task_id is not None]
 
 
-def _run_finished(state: State, event: RunFinished) -> list[FollowUp]:
+def _run_finished(state: State, event: events.RunFinished) -> list[FollowUp]:
     followups: list[FollowUp] = [
         FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following
     ]
@@ -295,7 +249,7 @@ def _run_finished(state: State, event: RunFinished) -> list[FollowUp]:
     return followups
 
 
-def _attempt_done(state: State, event: AttemptDone) -> list[FollowUp]:
+def _attempt_done(state: State, event: events.AttemptDone) -> list[FollowUp]:
     after = _at_end(state, event)
     if _is_awaited(state, event.task_id):
         after.insert(0, AfterEnd(task_id=event.task_id))
@@ -307,7 +261,7 @@ def _attempt_done(state: State, event: AttemptDone) -> list[FollowUp]:
     return [GrowGroup(check_id=event.task_id, verdict=event.output, seq=state.seq), *after]
 
 
-def _attempt_failed(state: State, event: AttemptFailed) -> list[FollowUp]:
+def _attempt_failed(state: State, event: events.AttemptFailed) -> list[FollowUp]:
     policy = ApplyPolicy(
         task_id=event.task_id,
         error_types=event.error_types or [event.error_type],
@@ -331,12 +285,12 @@ def _may_open(state: State, agent: Agent) -> bool:
     return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
 
 
-def _supervisor_failed(state: State, event: SupervisorFailed) -> list[FollowUp]:
+def _supervisor_failed(state: State, event: events.SupervisorFailed) -> list[FollowUp]:
     checks: list[FollowUp] = [CheckGroup(task_id=task_id) for task_id in event.groups]
     return [*checks, MemberCrashed(member_id=event.supervisor_id, because=event.error)]
 
 
-def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[FollowUp]:
+def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> list[FollowUp]:
     if event.restarted:
         after: FollowUp = StopLeftOver(task_id=event.task_id)
     else:
@@ -344,19 +298,19 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[FollowUp]:
     return [after, *_at_end(state, event)]
 
 
-def _attempt_migrated(state: State, event: AttemptMigrated) -> list[FollowUp]:
+def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[FollowUp]:
     return [CheckGeneration(agent_id=event.agent_id)]
 
 
-def _attempt_lost(state: State, event: AttemptLost) -> list[FollowUp]:
+def _attempt_lost(state: State, event: events.AttemptLost) -> list[FollowUp]:
     return [LookAt(task_id=event.task_id)] if event.agent_id is None else _at_end(state, event)
 
 
-def _cancel_requested(state: State, event: CancelRequested) -> list[FollowUp]:
+def _cancel_requested(state: State, event: events.CancelRequested) -> list[FollowUp]:
     return _cut_off(state, event.run_id, event.task_id, event.cancelled)
 
 
-def _deadline_passed(state: State, event: DeadlinePassed) -> list[FollowUp]:
+def _deadline_passed(state: State, event: events.DeadlinePassed) -> list[FollowUp]:
     return _cut_off(state, event.run_id, event.task_id, event.ended)
 
 
@@ -367,25 +321,28 @@ def _cut_off(state: State, run_id: str | None, task_id: str | None, ended: list[
     return [*_after(state, *ended), CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
 
 
-def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[FollowUp]:
+def _agent_swapped(
+    state: State, event: events.AgentSwapped | events.SwapRolledBack | events.SwapHurried
+) -> list[FollowUp]:
     return [CheckGeneration(agent_id=event.agent_id), *_look_at_budgets(state, event.agent_id)]
 
 
-def _task_reopened(state: State, event: TaskReopened) -> list[FollowUp]:
+def _task_reopened(state: State, event: events.TaskReopened) -> list[FollowUp]:
     return [LookAt(task_id=task_id) for task_id in event.reopened]
 
 
 _CUTS_OFF = frozenset(
     {
-        AttemptLost, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside,
-        BudgetExtended, DoubtSettled, EscalationAnswered, TaskReopened,
+        events.AttemptLost, events.AttemptFailed, events.AttemptCancelled, events.AttemptPreempted,
+        events.AttemptSetAside, events.BudgetExtended, events.DoubtSettled, events.EscalationAnswered,
+        events.TaskReopened,
     }
 )  # fmt: skip
 """Events after which a task may be in doubt (a tool call without a recorded end)."""
 
 
 def _doubts(state: State, event: Any) -> list[FollowUp]:
-    if type(event) is EscalationAnswered and event.kind == "doubt":
+    if type(event) is events.EscalationAnswered and event.kind == "doubt":
         return []  # `ActOnAnswer` settles the doubt; asking again here would repeat the question
     tasks = _tasks_of(state, event)
     return [AskDoubt(task_id=task.id) for task in tasks if task.calling and not task.ended]
@@ -394,14 +351,18 @@ def _doubts(state: State, event: Any) -> list[FollowUp]:
 def _tasks_of(state: State, event: Any) -> list[Task]:
     """Return the tasks that an event leaves waiting."""
     kind = type(event)
-    ids = event.reopened if kind is TaskReopened else [event.subject if kind is EscalationAnswered else event.task_id]
+    ids = (
+        event.reopened
+        if kind is events.TaskReopened
+        else [event.subject if kind is events.EscalationAnswered else event.task_id]
+    )
     return [state.tasks[one] for one in ids if one in state.tasks]
 
 
 _WAITS_AGAIN = frozenset(
     {
-        AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside, DoubtSettled, ItemReturned, RetryDue,
-        TaskReopened, TaskTriedAnew,
+        events.AttemptCancelled, events.AttemptLost, events.AttemptPreempted, events.AttemptSetAside,
+        events.DoubtSettled, events.ItemReturned, events.RetryDue, events.TaskReopened, events.TaskTriedAnew,
     }
 )  # fmt: skip
 """Events that return a task to a queue whose agents may have become unable meanwhile."""
@@ -412,7 +373,7 @@ def _placed_again(state: State, event: Any) -> list[FollowUp]:
     return [PlaceAgain(queue=key) for key in keys if key is not None]
 
 
-def _attempt_started(state: State, event: AttemptStarted) -> list[FollowUp]:
+def _attempt_started(state: State, event: events.AttemptStarted) -> list[FollowUp]:
     """Place the delegations of an earlier attempt again: the search starts at the agent, which may be another now."""
     if event.attempt == 1:
         return []
@@ -421,14 +382,14 @@ def _attempt_started(state: State, event: AttemptStarted) -> list[FollowUp]:
     return [PlaceAgain(queue=key) for key in dict.fromkeys(waiting) if key is not None]
 
 
-def _doubt_settled(state: State, event: DoubtSettled) -> list[FollowUp]:
+def _doubt_settled(state: State, event: events.DoubtSettled) -> list[FollowUp]:
     """Requeue a task that was in doubt while its agent was removed: the rest of the agent's work is gone already."""
     agent = state.agents.get(state.tasks[event.task_id].agent_id or "")
     sent_away = agent is not None and agent.removing in ("requeue", "abort")
     return [Requeue(task_id=event.task_id)] if sent_away else []
 
 
-def _escalation_answered(state: State, event: EscalationAnswered) -> list[FollowUp]:
+def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[FollowUp]:
     return [
         ActOnAnswer(
             escalation_id=event.escalation_id,
@@ -444,42 +405,42 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> list[Follow
 
 
 _FOLLOWUPS: dict[type, Callable[[State, Any], list[FollowUp]]] = {
-    EngineStarted: _waiting_for_the_engine,
-    StateImported: _waiting_for_the_engine,
-    RunSubmitted: _run_submitted,
-    GroupPlanned: _group_planned,
-    GroupGrown: _group_grown,
-    NeedMet: _need_met,
-    GroupEnded: _ended,
-    StrategySwitched: _strategy_switched,
-    Delegated: _delegated,
-    CallRejoined: _call_rejoined,
-    ItemTaken: _item_taken,
-    SupervisorPaused: _supervisor_paused,
-    TaskFailed: _ended,
-    TaskAnswered: _ended,
-    SupervisorFailed: _supervisor_failed,
-    TaskSkipped: _ended,
-    TaskReopened: _task_reopened,
-    AttemptStarted: _attempt_started,
-    AttemptDone: _attempt_done,
-    AttemptFailed: _attempt_failed,
-    AttemptCancelled: _attempt_cancelled,
-    AttemptLost: _attempt_lost,
-    AttemptPreempted: _at_end,
-    AttemptResumed: _attempt_resumed,
-    RunFinished: _run_finished,
-    CancelRequested: _cancel_requested,
-    DeadlinePassed: _deadline_passed,
-    BudgetExhausted: _budget_exhausted,
-    BudgetExtended: _look_at_budget,
-    AttemptSetAside: _at_end,
-    SupervisorChanged: _supervisor_changed,
-    MemberMoved: _member_moved,
-    AgentSwapped: _agent_swapped,
-    SwapRolledBack: _agent_swapped,
-    SwapHurried: _agent_swapped,
-    AttemptMigrated: _attempt_migrated,
-    EscalationAnswered: _escalation_answered,
-    DoubtSettled: _doubt_settled,
+    events.EngineStarted: _waiting_for_the_engine,
+    events.StateImported: _waiting_for_the_engine,
+    events.RunSubmitted: _run_submitted,
+    events.GroupPlanned: _group_planned,
+    events.GroupGrown: _group_grown,
+    events.NeedMet: _need_met,
+    events.GroupEnded: _ended,
+    events.StrategySwitched: _strategy_switched,
+    events.Delegated: _delegated,
+    events.CallRejoined: _call_rejoined,
+    events.ItemTaken: _item_taken,
+    events.SupervisorPaused: _supervisor_paused,
+    events.TaskFailed: _ended,
+    events.TaskAnswered: _ended,
+    events.SupervisorFailed: _supervisor_failed,
+    events.TaskSkipped: _ended,
+    events.TaskReopened: _task_reopened,
+    events.AttemptStarted: _attempt_started,
+    events.AttemptDone: _attempt_done,
+    events.AttemptFailed: _attempt_failed,
+    events.AttemptCancelled: _attempt_cancelled,
+    events.AttemptLost: _attempt_lost,
+    events.AttemptPreempted: _at_end,
+    events.AttemptResumed: _attempt_resumed,
+    events.RunFinished: _run_finished,
+    events.CancelRequested: _cancel_requested,
+    events.DeadlinePassed: _deadline_passed,
+    events.BudgetExhausted: _budget_exhausted,
+    events.BudgetExtended: _look_at_budget,
+    events.AttemptSetAside: _at_end,
+    events.SupervisorChanged: _supervisor_changed,
+    events.MemberMoved: _member_moved,
+    events.AgentSwapped: _agent_swapped,
+    events.SwapRolledBack: _agent_swapped,
+    events.SwapHurried: _agent_swapped,
+    events.AttemptMigrated: _attempt_migrated,
+    events.EscalationAnswered: _escalation_answered,
+    events.DoubtSettled: _doubt_settled,
 }

@@ -13,18 +13,17 @@ and counts at every level. `failures`: policies, circuits and restarts. `turns`:
 from collections.abc import Callable
 from typing import Any
 
-from engine.core.events import (
-    KINDS,
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptPreempted,
-    AttemptSetAside,
-    Event,
-)
+from engine.core import events
+from engine.core.events import KINDS, Event
 
-ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside, AttemptLost)
+ENDS = (
+    events.AttemptDone,
+    events.AttemptFailed,
+    events.AttemptCancelled,
+    events.AttemptPreempted,
+    events.AttemptSetAside,
+    events.AttemptLost,
+)
 """Events that end an attempt; a new one has to be added here."""
 
 

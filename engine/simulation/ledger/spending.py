@@ -4,13 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from engine.core.events import (
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptStarted,
-    BudgetExtended,
-)
+from engine.core import events
 from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
 from engine.simulation.ledger.team import TeamLedger
@@ -43,11 +37,14 @@ class SpendingLedger:
                 self.usage[payer] = self.of(payer).plus(usage)
             if event.agent_id is not None and event.task_id:
                 self.paid.append((event.task_id, event.agent_id))
-        if isinstance(event, AttemptStarted) and event.agent_id is not None:
+        if isinstance(event, events.AttemptStarted) and event.agent_id is not None:
             self.begun.update(payers(event, team, work))
-        if isinstance(event, AttemptDone | AttemptFailed | AttemptCancelled) and event.agent_id is not None:
+        if (
+            isinstance(event, events.AttemptDone | events.AttemptFailed | events.AttemptCancelled)
+            and event.agent_id is not None
+        ):
             self.ended[event.agent_id, event.type.removeprefix("attempt_")] += 1
-        if isinstance(event, BudgetExtended) and event.amount is not None:
+        if isinstance(event, events.BudgetExtended) and event.amount is not None:
             self.granted[event.subject, event.amount] = event.granted
 
     def adopt(self, state: State) -> None:

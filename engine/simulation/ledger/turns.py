@@ -3,24 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from engine.core.events import (
-    AgentAdded,
-    AttemptLost,
-    AttemptPreempted,
-    AttemptSetAside,
-    AttemptStarted,
-    EngineStarted,
-    Event,
-    ItemReturned,
-    ItemTaken,
-    PreemptionAsked,
-    QueueMade,
-)
+from engine.core import events
+from engine.core.events import Event
 from engine.simulation.ledger import ENDS
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.work import Job, WorkBook
 
-_GIVES_BACK = (AttemptLost, AttemptPreempted, AttemptSetAside, ItemReturned)
+_GIVES_BACK = (events.AttemptLost, events.AttemptPreempted, events.AttemptSetAside, events.ItemReturned)
 """A task goes back to its place."""
 Place: TypeAlias = tuple[str | None, int, str]
 """A queue, a priority and a run: ready tasks of the same place take turns with those of other runs."""
@@ -78,14 +67,14 @@ class TurnLedger:
         """Note what an event means for the order; the other parts have not taken it yet."""
         for agent_id in _mentioned(event, team):
             self.touched_seq[agent_id] = seq
-        if isinstance(event, (*ENDS, AgentAdded)) and event.agent_id is not None:
+        if isinstance(event, (*ENDS, events.AgentAdded)) and event.agent_id is not None:
             self.idle_ms[event.agent_id] = event.at_ms
         match event:
-            case AttemptStarted(agent_id=str()):
+            case events.AttemptStarted(agent_id=str()):
                 self.began_seq[event.agent_id or ""] = seq
                 self.given.discard(event.task_id)
                 self.taking.discard(event.task_id)
-            case PreemptionAsked():
+            case events.PreemptionAsked():
                 self.makes_way[event.task_id] = event.for_task_id
                 self.taking.add(event.for_task_id)
             case _ if isinstance(event, ENDS) and event.task_id in self.makes_way:
@@ -99,7 +88,7 @@ class TurnLedger:
         if isinstance(event, _GIVES_BACK) and event.task_id in work.jobs:
             self._give_back(work.jobs[event.task_id])
         entering: dict[str, Place] = {}
-        for task_id in event.dropped if isinstance(event, ItemReturned) else ():
+        for task_id in event.dropped if isinstance(event, events.ItemReturned) else ():
             if task_id in self._places:
                 self._leave(task_id, self._places[task_id], event)
         for run in [work.runs[run_id]] if run_id in work.runs else work.runs.values():
@@ -148,7 +137,7 @@ class TurnLedger:
         del self._places[task_id]
         turn = self.turns[place]
         del turn.tasks[task_id]
-        if isinstance(event, AttemptStarted | ItemTaken):
+        if isinstance(event, events.AttemptStarted | events.ItemTaken):
             turn.served_ms = event.at_ms
             self._served[place] = (event.at_ms, task_id)
         if not turn.tasks:
@@ -156,7 +145,7 @@ class TurnLedger:
 
 
 def _mentioned(event: Any, team: TeamLedger) -> list[str]:
-    if isinstance(event, EngineStarted | QueueMade):
+    if isinstance(event, events.EngineStarted | events.QueueMade):
         return [*team.agents]
     names = ("agent_id", "subject", "member_id", "to_id", "from_id")
     found = [getattr(event, name, None) for name in names]
