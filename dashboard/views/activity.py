@@ -92,12 +92,14 @@ class Track:
     def at(self, at_ms: int) -> int:
         """Return the place of a moment in the counters; slots since the last one are emptied."""
         slot = at_ms // SLOT_MS
-        if slot > self._head:
-            for new in range(max(self._head + 1, slot - SLOTS + 1), slot + 1):
-                for counter in (self.busy, self.waited, self.ended, self.failed, self.events, self.tokens):
-                    if counter is not _EMPTY:
+        if slot >= self._head + SLOTS:  # nothing that is kept was counted
+            self.busy = self.waited = self.ended = self.failed = self.events = self.tokens = _EMPTY
+        elif slot > self._head:
+            for counter in (self.busy, self.waited, self.ended, self.failed, self.events, self.tokens):
+                if counter is not _EMPTY:
+                    for new in range(self._head + 1, slot + 1):
                         counter[new % SLOTS] = 0
-            self._head = slot
+        self._head = max(self._head, slot)
         return slot % SLOTS
 
     def change(self, at_ms: int, running: int, parked: int) -> None:
@@ -220,7 +222,8 @@ class Activity:
         """Count events in their order."""
         team, counts = self.team, self._counts
         for event in events:
-            team.counter("events")[team.at(event.at_ms)] += 1
+            place = team.at(event.at_ms)
+            team.counter("events")[place] += 1
             count = counts.get(type(event))
             if count is not None:
                 count(event)

@@ -202,7 +202,7 @@ def stored_facts(state: State, found: Stored, *, db: str, width: int) -> list[Li
         _fact("file", cut_path(db, max(10, width - _LABEL - len(kept) - 6)), f"  {kept}"),
         _fact("journal", counted(events, "event"), f"{from_seq}, {counted(len(found.snapshots), 'snapshot')} of it"),
         _fact("state", ", ".join(counted(number, noun) for number, noun in parts), ""),
-        _fact("kept", "a snapshot every 10,000 events", "; archives (x) and forks (F) stand here too"),
+        _fact("kept", "a snapshot every 5,000 events", "; archives (x) and forks (F) stand here too"),
     ]
 
 

@@ -54,7 +54,7 @@ from engine.version import program_build, program_version
 from store import Deposed, FileLost
 from store.opening import Store
 
-SNAPSHOT_EVENTS = 10_000
+SNAPSHOT_EVENTS = 5_000
 """Events between two snapshots."""
 TELL_AGAIN_MS = 1_000
 """Delay before an outcome that could not be written into the inbox is written again."""

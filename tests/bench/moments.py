@@ -19,13 +19,14 @@ from dashboard.summaries import Summaries
 from dashboard.views.time_bar import time_bar
 from engine.core.codec import encode_state
 from engine.core.commands import Submit
+from engine.host.host import SNAPSHOT_EVENTS
 from store import Reader, open_store
 from tests.bench.histories import rows_of, succeed
 from tests.bench.measure import Series
 from tests.bench.report import Row
 from tests.world import agent, team_world
 
-AGENTS, SNAPSHOT_EVENTS, PAGE = 1_000, 10_000, 500
+AGENTS, PAGE = 1_000, 500
 COLUMNS = 110
 
 

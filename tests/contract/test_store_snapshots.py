@@ -52,18 +52,18 @@ def seqs_of(path: Path) -> list[int]:
 async def test_the_last_three_are_kept_and_older_ones_where_the_gap_would_be_wide(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path) as store:
-        await grown(store, 33_000)
-        for seq in range(3_000, 33_001, 3_000):
+        await grown(store, 16_500)
+        for seq in range(1_500, 16_501, 1_500):
             await store.snapshots.save(seq, b"state")
         kept = seqs_of(path)
 
     assert LAST_KEPT == 3
-    assert kept == [9_000, 18_000, 27_000, 30_000, 33_000]
+    assert kept == [4_500, 9_000, 13_500, 15_000, 16_500]
     assert all(after - before <= FARTHEST_EVENTS for before, after in zip([0, *kept], kept, strict=False))
 
 
-async def test_none_is_dropped_of_those_that_an_engine_saves_every_10_000_events(tmp_path: Path) -> None:
-    path, saved = tmp_path / "team.db", [10_020, 20_050, 22_000, 32_010, 42_100, 52_200, 62_200]
+async def test_none_is_dropped_of_those_that_an_engine_saves_every_5_000_events(tmp_path: Path) -> None:
+    path, saved = tmp_path / "team.db", [5_020, 10_050, 11_000, 16_010, 21_100, 26_200, 31_200]
     async with open_store(path) as store:
         await grown(store, saved[-1])
         for seq in saved:

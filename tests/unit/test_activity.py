@@ -136,3 +136,15 @@ def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds(
     activity.learn([spent, spent])
 
     assert max(activity.team.tokens) == 2**32 - 1
+
+
+@given(st.lists(st.one_of(st.integers(0, 3 * SLOT_MS), st.integers(KEPT_MS - 2 * SLOT_MS, 2 * KEPT_MS)), max_size=12))
+def test_events_of_the_last_two_minutes_are_counted_and_no_others(gaps_ms: list[int]) -> None:
+    times = [sum(gaps_ms[:place]) for place in range(1, len(gaps_ms) + 1)] or [0]
+    activity = Activity()
+    activity.learn([started(at_ms, f"t{place}") for place, at_ms in enumerate(times)])
+
+    newest = (START_MS + times[-1]) // SLOT_MS
+    kept = [at_ms for at_ms in times if newest - (START_MS + at_ms) // SLOT_MS < SLOTS]
+    team = activity.team
+    assert sum(team.sums(team.events, START_MS + times[-1], SLOTS, 1)) == sum(team.events) == len(kept)
