@@ -25,16 +25,19 @@ class Summaries:
         """By the first event of a block: in what steps it was cut, and the parts."""
         self._spans: list[Span] = []
 
-    def read(self, reader: Reader, *, column_ms: int) -> None:
+    def read(self, reader: Reader, *, columns: int) -> None:
         """Read what is new; blocks that last longer than a column of the bar are cut finer.
 
         Args:
             reader: An open file.
-            column_ms: What one column stands for, in milliseconds.
+            columns: How many columns a bar of the whole history has at most.
         """
         full = [span for span in self._blocks if span.last_seq % BLOCK == 0]
         after = full[-1].last_seq // BLOCK if full else 0
         self._blocks = [*full, *map(_span, reader.blocks(after))]
+        if not self._blocks:
+            return
+        column_ms = max(1, (self._blocks[-1].last_ms - self._blocks[0].first_ms) // columns)
         wide = [one for one in reversed(self._blocks) if one.last_ms - one.first_ms > column_ms]
         stale = [one for one in wide if not self._is_fine(one, column_ms)]
         for one in stale[:FINE_AT_ONCE]:

@@ -148,19 +148,14 @@ class TimeTravel(App[int]):
         if self._summing or seq == self._summed_seq or (now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans):
             return
         self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
-        lasts_ms = self.spans[-1].last_ms - self.spans[0].first_ms if self.spans else 0
 
         def then(spans: Sequence[Span]) -> None:
-            first = not self.spans and bool(spans)
             self._summing, self.spans = False, spans
-            if first:
-                self._summed_seq = -1  # how long a column is was not known yet
-                self.sum_up(now_ms + SUMMED_EVERY_MS)
             self.flush()
             self.show_time()
 
         def work(reader: Reader) -> Sequence[Span]:
-            self._summaries.read(reader, column_ms=max(1, lasts_ms // FINEST_COLUMNS))
+            self._summaries.read(reader, columns=FINEST_COLUMNS)
             return self._summaries.spans()
 
         self.read(work, then)

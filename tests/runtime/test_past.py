@@ -226,7 +226,7 @@ def test_summaries_count_every_event_and_go_on_where_they_ended(journal: list[Ev
     for first, last in ((1, 1_400), (1_401, 1_450), (1_451, 2_600), (2_601, len(journal))):
         anyio.run(write, first, last)
         with Reader(tmp_path / "team.db") as reader:
-            found.read(reader, column_ms=max(1, (journal[last - 1].at_ms - journal[0].at_ms) // 50))
+            found.read(reader, columns=50)
         spans = found.spans()
 
         assert [span.first_seq for span in spans] == [1, *(span.last_seq + 1 for span in spans[:-1])]
@@ -254,7 +254,18 @@ def test_a_world_of_one_event_has_a_bar(tmp_path: Path) -> None:
     file = written(tmp_path / "one.db", world.journal[:1], [])
     found = Summaries()
     with Reader(file) as reader:
-        found.read(reader, column_ms=1)
+        found.read(reader, columns=10)
 
     bar = time_bar(found.spans(), width=10, from_ms=world.journal[0].at_ms, to_ms=world.journal[0].at_ms)
     assert bar.seq_at(9) == 1
+
+
+def test_the_first_summaries_of_a_long_history_are_no_finer_than_a_bar_shows(
+    journal: list[Event], tmp_path: Path
+) -> None:
+    found = Summaries()
+    with Reader(written(tmp_path / "long.db", journal, [])) as reader:
+        found.read(reader, columns=50)
+        blocks = len(reader.blocks())
+
+    assert len(found.spans()) <= 50 + 2 * blocks
