@@ -1,4 +1,4 @@
-"""Everything that can be asked of a supervisor: the closed union of commands, one file per subject."""
+"""The closed union of commands, one file per subject."""
 
 from collections.abc import Mapping
 from typing import TypeAlias, get_args
@@ -86,14 +86,14 @@ COMMAND_KINDS: dict[str, type[Command]] = {cls.type: cls for cls in COMMANDS}
 
 @fact
 class Order:
-    """A command with who sends it. The id makes it exactly-once; the role is a claim, for the audit."""
+    """A command with its sender. The id makes it exactly-once; the role is the sender's claim, for the audit only."""
 
     id: str
     command: Command
     sender: str = ""
     role: str = "operator"
     granted: Mapping[str, str] = field(default_factory=dict)
-    """References that the command brings and that may be imported here, each with the hash of its code; found out by
-    the engine that takes the order, never by who sends it."""
+    """References in the command that may be imported here, each with the hash of its code; filled in by the engine,
+    never trusted from the sender."""
     ended: Mapping[str, str] = field(default_factory=dict)
-    """How runs ended that the command names, also where the state knows them no more; found out by the engine too."""
+    """Outcomes of runs that the command names, even if the state has forgotten them; filled in by the engine."""

@@ -1,4 +1,4 @@
-"""Commands about requests and the way they are worked on."""
+"""Commands about runs and tasks, questions, and strategies."""
 
 from typing import Literal
 
@@ -14,31 +14,31 @@ from engine.core.validation.bounds import Label, Message, Name, Priority, Second
 
 @fact
 class Submit:
-    """Give a request to a supervisor."""
+    """Submit a request to a supervisor."""
 
     type: Literal["submit"] = "submit"
     request: JsonValue
     supervisor: Target | None = None
-    """None is the first root."""
+    """None is the first root supervisor."""
     on_failure: Chain = ()
-    """What happens when a task of it fails, in place of what its agents' specs say."""
+    """Failure policies of its tasks, in place of those of the agents' specs."""
     priority: Priority | None = None
     """0, the most urgent, to 9; None is 5."""
     deadline_s: Seconds | None = None
-    """How long it may take from now on, in seconds."""
+    """Time until its deadline, in seconds; None sets none."""
     limits: Limits | None = None
-    """What it may spend."""
+    """Its budget; None sets none."""
     category: Label | None = None
-    """The kind of work that it is, for supervisors with strategies by category; None lets it be found."""
+    """The category of the work, for supervisors with strategies by category; None derives it from the request."""
     after: list[str] = field(default_factory=list)
-    """Runs that must be done before it begins; they may have ended long ago."""
+    """Runs that must be done before it begins; they may have finished long ago."""
     conversation: Label | None = None
-    """The conversation that it goes on with, or begins: model agents see the requests and answers before it."""
+    """The conversation that it continues or starts: model agents see its earlier requests and answers."""
 
 
 @fact
 class SetPriority:
-    """Change how urgent a run or a task is, also while it waits or runs."""
+    """Change the priority of a run or a task, also while it waits or runs."""
 
     type: Literal["set_priority"] = "set_priority"
     target: Target
@@ -47,30 +47,30 @@ class SetPriority:
 
 @fact
 class SetDeadline:
-    """Change by when a run or a task has to have ended."""
+    """Set or remove the deadline of a run or a task."""
 
     type: Literal["set_deadline"] = "set_deadline"
     target: Target
     deadline_s: Seconds | None = None
-    """Seconds from now on; None takes the deadline away."""
+    """Seconds from now; None removes the deadline."""
     due_ms: int | None = None
-    """The moment itself, UTC milliseconds; in place of `deadline_s`."""
+    """The deadline itself in UTC milliseconds, in place of `deadline_s`."""
 
 
 @fact
 class Reassign:
-    """Give a task to an agent by hand, also one that is at work."""
+    """Assign a task to another agent, also while it is at work."""
 
     type: Literal["reassign"] = "reassign"
     task: Target
     agent: Target
     now: bool = False
-    """True stops an attempt at work at once, False at its next step; its finished steps are kept."""
+    """True stops an attempt at work at once, False at its next step; its recorded steps are kept."""
 
 
 @fact
 class Answer:
-    """Answer a question that waits for a person."""
+    """Answer an open question."""
 
     type: Literal["answer"] = "answer"
     escalation: Target
@@ -78,59 +78,59 @@ class Answer:
     answer: str
     """One of the options of the question."""
     output: JsonValue = None
-    """With the answer `use`: the output that stands for the work; with `reply`: what the agent is told."""
+    """With the answer `use`: the output of the task; with `reply`: the text for the agent."""
     also: list[Target] = field(default_factory=list)
-    """Questions that get the same answer; all of them, or none."""
+    """Further questions that get the same answer; all are answered or none."""
     alike: bool = False
-    """All questions that are alike get it too: of the same kind, about the same tool or in the same words."""
+    """Also answer all questions of the same kind that are about the same tool or have the same text."""
 
 
 @fact
 class RevokeGrant:
-    """Ask a person again about calls of a tool."""
+    """Revoke a standing permission: a person is asked again about calls of the tool."""
 
     type: Literal["revoke_grant"] = "revoke_grant"
     grant: Target
-    """Id of the grant."""
+    """Id of the permission."""
 
 
 @fact
 class Cancel:
-    """Stop a run, a task or what an agent is at, at its next steps; what is done is kept."""
+    """Stop a run, a task or an agent's work at the next steps; results so far are kept."""
 
     type: Literal["cancel"] = "cancel"
     target: Target
     reason: str = "cancelled by the operator"
     grace_s: Seconds | None = None
-    """How long work may go on to its next step before it is stopped and left, in seconds; None is what supervisors say.
-    """
+    """How long attempts may run to their next step before they are aborted, in seconds; None is their supervisor's
+    grace."""
 
 
 @fact
 class Abort:
-    """Stop an agent's work, a task or a run where it is, with everything below it; what is done is kept."""
+    """Stop an agent's work, a task or a run at once, with everything below it; results so far are kept."""
 
     type: Literal["abort"] = "abort"
     target: Target
-    """An agent stands for the tasks that it is at."""
+    """An agent means the tasks that it works on."""
     reason: str = "aborted by the operator"
 
 
 @fact
 class Steer:
-    """Say something to conversations under way; each hears it at its next turn."""
+    """Send a message to running work; each attempt reads it at its next turn."""
 
     type: Literal["steer"] = "steer"
     target: Target
-    """An agent, a task or a run; all work below hears it too."""
+    """An agent, a task or a run; everything below it gets the message too."""
     text: Message
     now: bool = False
-    """Cut a turn short that cannot be joined otherwise."""
+    """Interrupt a turn that cannot take the message while it runs."""
 
 
 @fact
 class RetryWork:
-    """Try a failed or backing-off task again now; or submit the request of a finished run again."""
+    """Retry a failed or backing-off task now, or submit the request of a finished run again."""
 
     type: Literal["retry_work"] = "retry_work"
     target: Target
@@ -138,21 +138,21 @@ class RetryWork:
 
 @fact
 class SwitchStrategy:
-    """Change how a supervisor coordinates, in the middle of its runs."""
+    """Change the strategy of a supervisor, also while it has open runs."""
 
     type: Literal["switch_strategy"] = "switch_strategy"
     supervisor: Target | None = None
     mode: Label | None = None
-    """None keeps the mode and changes the aggregation only."""
+    """Name of the strategy; None keeps it and changes the aggregation only."""
     aggregation: Aggregation | None = None
     aggregator: Name | None = None
     preserve_agent_states: bool = True
-    """False stops what is at work at its next step and keeps its partial results as context."""
+    """False stops attempts at work at their next step and keeps their partial outputs as context."""
     settings: dict[str, JsonValue] | None = None
-    """What the strategy asks for; None keeps what is set where the mode stays, else takes its defaults."""
+    """Settings of the strategy; None keeps the present ones if the mode stays, else takes the defaults."""
     lead: Name | None = None
-    """The agent that leads, for `delegate`; None keeps the one that is set."""
+    """The lead for `delegate`; None keeps the present one."""
     scope: Literal["run", "open", "new"] = "open"
-    """`run` rewires one run and leaves the supervisor as it is; `open` rewires open runs too; `new` leaves them."""
+    """`run` rewires only one run; `open` changes the supervisor and rewires open runs; `new` leaves open runs."""
     run: str | None = None
-    """With the scope `run`: which."""
+    """With the scope `run`: the id of the run."""

@@ -1,4 +1,4 @@
-"""Commands about who is in the team."""
+"""Commands about the team: members, specs, swaps and settings."""
 
 from typing import Annotated, Literal, TypeAlias, Union
 
@@ -13,7 +13,7 @@ from engine.core.validation.rules import Within
 
 
 class SupervisorSpec(Written, kw_only=True, tag_field="type", tag="supervisor"):
-    """A supervisor and everything under it, as a team file or a program describes it.
+    """A supervisor with everything under it, as a team file or a program describes it.
 
     Raises:
         BadValue: If a field cannot be right.
@@ -32,7 +32,7 @@ class SupervisorSpec(Written, kw_only=True, tag_field="type", tag="supervisor"):
     max_agents: Members = 50
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
     members: list[Union[AgentSpec, "SupervisorSpec"]] = field(default_factory=list)
-    """Agents and sub-supervisors in declared order."""
+    """Agents and sub-supervisors, in order."""
 
 
 Target: TypeAlias = str
@@ -40,12 +40,12 @@ Target: TypeAlias = str
 
 
 Winner: TypeAlias = Literal["declared", "current"]
-"""Who wins where a member was changed since it was declared last: what is declared now, or how it is."""
+"""Which values win for a member that was changed after its last declaration: the newly declared or the current."""
 
 
 @fact
 class LoadTeam:
-    """Make the team of a file: all of it in an empty database, else what is new or changed in it."""
+    """Load the team of a file: all of it into an empty database, else what is new or changed."""
 
     type: Literal["load_team"] = "load_team"
     path: str
@@ -54,37 +54,37 @@ class LoadTeam:
     sha256: str
     team: SupervisorSpec
     registry: list[AgentSpec] = field(default_factory=list)
-    """Specs that are known without an agent of their own."""
+    """Specs for the registry, without agents of their own."""
     on_conflict: Winner = "declared"
     prune: bool = False
-    """Remove members that were declared and are not in the file any more, once their work is done."""
+    """Remove members that are no longer declared in the file, once their work is done."""
 
 
 @fact
 class Declare:
-    """Make a member that is there like a program declares it when it starts again; add it where it is not."""
+    """Adapt a member to its declaration by a restarted program, or add it if it is missing."""
 
     type: Literal["declare"] = "declare"
     parent: Target | None
-    """The supervisor under which it is declared; None is for a root."""
+    """Its supervisor; None makes a root."""
     member: AgentSpec | SupervisorSpec
     on_conflict: Winner = "declared"
     settings: bool = True
-    """Supervisors that are there get the settings of the description; else they keep theirs."""
+    """Apply the declared settings to existing supervisors; False keeps their present settings."""
 
 
 @fact
 class AddSupervisor:
-    """Add a supervisor with everything under it."""
+    """Add a supervisor with all its members."""
 
     type: Literal["add_supervisor"] = "add_supervisor"
     parent: Target | None
     """None makes a root."""
     team: SupervisorSpec
     forming: bool = False
-    """A program describes it in any order: members that it names may be added later, before the first request."""
+    """A program declares members in any order: names that are unknown yet are checked at the first request."""
     declared: bool = False
-    """A program declares it, and will declare it again when it starts again."""
+    """A program declares it, and declares it again when it restarts."""
 
 
 @fact
@@ -93,16 +93,16 @@ class AddAgent:
 
     type: Literal["add_agent"] = "add_agent"
     supervisor: Target | None = None
-    """None is the first root."""
+    """None is the first root supervisor."""
     spec: AgentSpec | None = None
     registered: Name | None = None
     """Name of a spec in the registry, instead of `spec`."""
     name: Name | None = None
-    """Name of the agent; None takes the spec's."""
+    """Name of the agent; None takes the name of the spec."""
     evict: bool = False
-    """Where the supervisor is full: let the agent go that has been idle for longest; never one at work."""
+    """If the supervisor is full, remove the agent that has been idle for longest; never one at work."""
     declared: bool = False
-    """A program declares it, and will declare it again when it starts again."""
+    """A program declares it, and declares it again when it restarts."""
 
 
 @fact
@@ -115,7 +115,7 @@ class RegisterSpec:
 
 @fact
 class UnregisterSpec:
-    """Take a name out of the registry."""
+    """Remove a spec from the registry."""
 
     type: Literal["unregister_spec"] = "unregister_spec"
     name: str
@@ -123,17 +123,17 @@ class UnregisterSpec:
 
 @fact
 class RemoveMember:
-    """Remove an agent, or a supervisor that has nothing under it."""
+    """Remove an agent or a supervisor."""
 
     type: Literal["remove_member"] = "remove_member"
     target: Target
     mode: Literal["drain", "requeue", "abort"] | None = None
-    """What happens to the work of an agent that is busy; None is refused while it is."""
+    """What happens to its open work; None refuses the command while there is any."""
 
 
 @fact
 class SwapAgent:
-    """Give an agent another spec while it works."""
+    """Give an agent another spec, also while it works."""
 
     type: Literal["swap_agent"] = "swap_agent"
     agent: Target
@@ -141,18 +141,18 @@ class SwapAgent:
     registered: Name | None = None
     """Name of a spec in the registry, instead of `spec`."""
     mode: str = "drain"
-    """`drain`: attempts at work end on the old. `migrate`: they go on with the new from their next step. `abort`: they
-    are stopped and begin again on the new."""
+    """`drain`: attempts at work finish on the old spec. `migrate`: they continue on the new one at their next step.
+    `abort`: they are stopped and start over on the new one."""
     deadline_s: Seconds | None = None
-    """With `drain`: a person is asked when attempts are still at work after so many seconds."""
+    """With `drain`: ask a person if attempts still run on the old spec after so many seconds."""
     rollback_failures: Attempts | None = None
-    """Roll back by itself when so many of the first `rollback_tasks` tasks of the new generation fail."""
+    """Roll back automatically if so many of the first `rollback_tasks` tasks of the new generation fail."""
     rollback_tasks: Attempts = 10
 
 
 @fact
 class SwapAgents:
-    """Swap several agents as one change: all of them, or none."""
+    """Swap several agents as one change: all or none."""
 
     type: Literal["swap_agents"] = "swap_agents"
     swaps: list[SwapAgent]
@@ -160,18 +160,18 @@ class SwapAgents:
 
 @fact
 class Rollback:
-    """Give an agent the spec of the generation before."""
+    """Give an agent the spec of its previous generation."""
 
     type: Literal["rollback"] = "rollback"
     agent: Target
     mode: str = "drain"
     generation: int | None = None
-    """Refused where the agent has another generation by now; None takes any."""
+    """The expected generation; the command is refused if the agent has another by now. None accepts any."""
 
 
 @fact
 class RollbackAgents:
-    """Roll several agents back as one change: all of them, or none."""
+    """Roll several agents back as one change: all or none."""
 
     type: Literal["rollback_agents"] = "rollback_agents"
     rollbacks: list[Rollback]
@@ -179,7 +179,7 @@ class RollbackAgents:
 
 @fact
 class ChangeCapabilities:
-    """Add or take away specialties of a live agent; what it runs stays."""
+    """Add or remove specialties of a live agent; its code stays."""
 
     type: Literal["change_capabilities"] = "change_capabilities"
     agent: Target
@@ -189,29 +189,29 @@ class ChangeCapabilities:
 
 @fact
 class Move:
-    """Put an agent, or a supervisor with everything under it, under another supervisor."""
+    """Move an agent, or a supervisor with everything under it, to another supervisor."""
 
     type: Literal["move"] = "move"
     target: Target
     parent: Target
     place: Annotated[int, Within(ge=0)] | None = None
-    """How many members stand before it there; None puts it last."""
+    """Its index among the members there; None puts it last."""
 
 
 @fact
 class ReplaceTeam:
-    """Make what is under a supervisor like a description of it: swap what differs, add what is new, remove the rest."""
+    """Make a supervisor equal a description: swap members that differ, add new ones, remove the rest."""
 
     type: Literal["replace_team"] = "replace_team"
     supervisor: Target
     team: SupervisorSpec
     mode: str = "drain"
-    """Of the swaps and removals."""
+    """Mode of the swaps and removals."""
 
 
 @fact
 class ChangeSupervisor:
-    """Change settings of a supervisor; what is None stays."""
+    """Change settings of a supervisor; None leaves a setting as it is."""
 
     type: Literal["change_supervisor"] = "change_supervisor"
     supervisor: Target
@@ -219,12 +219,12 @@ class ChangeSupervisor:
     max_parallel: Slots | None = None
     max_agents: Members | None = None
     exactly: bool = False
-    """Take the options as they are given, also those that are None or empty."""
+    """Apply the options exactly, also those that are None or empty."""
 
 
 @fact
 class Pause:
-    """Let an agent, a supervisor or a run start nothing new."""
+    """Pause an agent, a supervisor or a run: it starts nothing new."""
 
     type: Literal["pause"] = "pause"
     target: Target
@@ -232,7 +232,7 @@ class Pause:
 
 @fact
 class Resume:
-    """Let a paused agent, supervisor or run go on."""
+    """Resume a paused agent, supervisor or run."""
 
     type: Literal["resume"] = "resume"
     target: Target

@@ -1,6 +1,6 @@
-"""Everything that can have happened: the closed union of events, one file per subject.
+"""The closed union of events, one file per subject.
 
-Past tense, one `type` each. A released event never changes.
+Names are in the past tense, and each event has one `type`. A released event never changes.
 """
 
 from typing import TypeAlias, get_args

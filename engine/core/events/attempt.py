@@ -1,4 +1,4 @@
-"""Attempts: begun, parked, ended, made to wait for what is more urgent; steps recorded."""
+"""Events of attempts: started, parked, ended, preempted; steps recorded."""
 
 from typing import Literal, TypeAlias
 
@@ -10,12 +10,12 @@ from engine.core.state import ParkedFor
 from engine.core.values import Usage
 
 StepKind: TypeAlias = Literal["code", "model", "tool", "compact"]
-"""What a step was: a piece of the agent's code, a call of a model or a tool, or the shortening of a conversation."""
+"""What a step did: run a piece of the agent's code, call a model or a tool, or compact a conversation."""
 
 
 @fact
 class AttemptStarted(AttemptEvent):
-    """An agent (or the engine itself, for a join) begins to work on a task."""
+    """An attempt at a task starts, on an agent or, for a join or check, in the engine itself."""
 
     type: Literal["attempt_started"] = "attempt_started"
     agent_id: str | None
@@ -24,18 +24,18 @@ class AttemptStarted(AttemptEvent):
 
 @fact
 class AttemptParked(AttemptEvent):
-    """No step of an attempt runs any more, and it waits: it gives its slot back."""
+    """An attempt waits with no step running, and gives its slot back."""
 
     type: Literal["attempt_parked"] = "attempt_parked"
     agent_id: str
     why: ParkedFor = "call"
     until_ms: int | None = None
-    """When the wait ends by itself; None where something has to happen."""
+    """When the wait times out; None waits for the result without a limit."""
 
 
 @fact
 class SlotWanted(AttemptEvent):
-    """An attempt that waits without a slot is about to begin a step: it waits for a slot too."""
+    """A parked attempt is about to begin a step, and queues for a slot."""
 
     type: Literal["slot_wanted"] = "slot_wanted"
     agent_id: str
@@ -43,69 +43,69 @@ class SlotWanted(AttemptEvent):
 
 @fact
 class AttemptResumed(AttemptEvent):
-    """An attempt has a slot again: it goes on with what its delegations answered, or with a step beside them."""
+    """A parked attempt got a slot: it continues with the outcomes of its calls, or with a step of its own."""
 
     type: Literal["attempt_resumed"] = "attempt_resumed"
     agent_id: str
     call_keys: list[str]
-    """The calls whose outcomes it is told; none where it goes on with a new generation, whose code asks again."""
+    """The calls whose outcomes it gets; empty on a new generation of the agent, whose code makes its calls again."""
 
 
 @fact
 class StepRecorded(AttemptEvent):
-    """A step ended well; its output is never computed again."""
+    """A step succeeded; its output is recorded and never computed again."""
 
     type: Literal["step_recorded"] = "step_recorded"
     agent_id: str | None
     what: StepKind = "code"
     name: str
     key: str
-    """Name, hash of the input and the number of its occurrence."""
+    """Name, hash of the input, and number of the occurrence."""
     input: JsonValue = None
-    """What it was called with, for a person to read: short, and without secrets (`shown.shown`)."""
+    """Excerpt of its input for people, without secrets (`excerpts.shown`)."""
     output: JsonValue
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
-    """What was spent since the report before; the end of the attempt carries the rest."""
+    """Usage since the last report of the attempt; the end of the attempt reports the rest."""
     steers: list[str] = field(default_factory=list)
-    """Messages of people that it takes; its output is their texts."""
+    """Ids of the messages of people that this step delivers; its output is their texts."""
     parts: list[str] = field(default_factory=list)
-    """Of a model: hashes of what it was told besides the messages (`PartRecorded`)."""
+    """For a model: hashes of its system prompt and tool schemas (`PartRecorded`)."""
 
 
 @fact
 class ModelFailed(AttemptEvent):
-    """A call of a model failed; the attempt goes on with the next model of its list, or fails with this error."""
+    """A model call failed; the attempt continues with the next model of its list, or fails with this error."""
 
     type: Literal["model_failed"] = "model_failed"
     agent_id: str | None
     model: str
-    """The name that the spec calls it by."""
+    """Its name in the spec."""
     error: str
     """One line."""
     error_type: str
     """`rate_limit`, `timeout`, `connection`, `server`, `auth`, `bad_request`, `context`, `cut`, `content`."""
     retry_after_s: float | None = None
-    """How long the provider asked to be left alone, in seconds."""
+    """The delay before a retry that the provider asked for, in seconds."""
     usage: Usage = field(default_factory=Usage)
-    """What was spent nevertheless, since the report before."""
+    """Usage since the last report of the attempt; failed calls may cost too."""
 
 
 @fact
 class Said:
-    """A message of the conversation that an attempt of a model came to, for later runs of the run's conversation."""
+    """A message of a model attempt, kept for later runs of the same conversation."""
 
     role: Literal["user", "assistant", "tool", "summary"]
     key: str = ""
-    """The step or the call that has it; empty where `text` does."""
+    """Key of the step or call that carries its text; empty if `text` does."""
     call_id: str = ""
-    """Of a tool: the call of the message before it that this answers."""
+    """For a tool result: id of the call, in the message before, that it answers."""
     text: str = ""
 
 
 @fact
 class AttemptDone(AttemptEvent):
-    """An attempt ended well, and with it the task."""
+    """An attempt succeeded, and its task is done."""
 
     type: Literal["attempt_done"] = "attempt_done"
     agent_id: str | None
@@ -113,12 +113,12 @@ class AttemptDone(AttemptEvent):
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
     said: list[Said] = field(default_factory=list)
-    """What was said in it after the request; of attempts of models whose run has a conversation."""
+    """Messages after the request; only of model attempts whose run belongs to a conversation."""
 
 
 @fact
 class AttemptFailed(AttemptEvent):
-    """An attempt ended with an error; the failure policy decides what is next."""
+    """An attempt failed; the failure policies decide what follows."""
 
     type: Literal["attempt_failed"] = "attempt_failed"
     agent_id: str | None
@@ -127,20 +127,20 @@ class AttemptFailed(AttemptEvent):
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
     stuck: bool = False
-    """Its thread has not returned and still takes a slot."""
+    """Its thread still runs and occupies a slot."""
     error_types: list[str] = field(default_factory=list)
-    """Names of the class of its exception and the bases of that, the nearest first."""
+    """Names of the exception's class and its bases, nearest first."""
     retryable: bool | None = None
-    """What the exception itself said of being tried again."""
+    """Whether the exception asks for a retry or against one; None if it says nothing."""
     retry_after_s: float | None = None
-    """How long the exception asked to be left alone, in seconds."""
+    """The delay before a retry that the exception asks for, in seconds."""
     crashed: bool = False
-    """Not the task went wrong but the agent: it is started anew."""
+    """The agent itself broke down, so that it is restarted."""
 
 
 @fact
 class AttemptCancelled(AttemptEvent):
-    """An attempt was stopped; what it had said so far is kept."""
+    """An attempt was stopped; its partial output is kept."""
 
     type: Literal["attempt_cancelled"] = "attempt_cancelled"
     agent_id: str | None
@@ -149,16 +149,16 @@ class AttemptCancelled(AttemptEvent):
     usage: Usage = field(default_factory=Usage)
     stuck: bool = False
     requeued: bool = False
-    """The task is to be done by another attempt, and is not cancelled."""
+    """The task is not cancelled: it waits for another attempt."""
     restarted: bool = False
-    """With `requeued`: it begins again from its input, at its place, and what it had finished is thrown away."""
+    """With `requeued`: the task starts over from its input, keeps its place, and loses its recorded steps."""
     limit: str | None = None
-    """The deadline or the budget that it was stopped for, in words: the task has failed."""
+    """The deadline or budget that it was stopped for, as text; the task fails with it. None cancels the task."""
 
 
 @fact
 class AttemptSetAside(AttemptEvent):
-    """An attempt was stopped for a budget; its task waits again, with its finished steps."""
+    """An attempt was stopped for a budget; its task waits again and keeps its recorded steps."""
 
     type: Literal["attempt_set_aside"] = "attempt_set_aside"
     agent_id: str | None
@@ -170,7 +170,7 @@ class AttemptSetAside(AttemptEvent):
 
 @fact
 class AttemptLost(AttemptEvent):
-    """An attempt ended with the engine that ran it; its finished steps are kept."""
+    """An attempt ended with the engine that ran it; its recorded steps are kept."""
 
     type: Literal["attempt_lost"] = "attempt_lost"
     agent_id: str | None
@@ -178,30 +178,30 @@ class AttemptLost(AttemptEvent):
 
 @fact
 class PrioritySet(RunEvent):
-    """A run or a task, and all below it, is more or less urgent than before."""
+    """The priority of a run or a task, with everything below it, changed."""
 
     type: Literal["priority_set"] = "priority_set"
     task_id: str | None = None
-    """None for the whole run, and what it makes later."""
+    """None is the whole run, with tasks that it creates later."""
     priority: int
     previous: int
 
 
 @fact
 class PreemptionAsked(AttemptEvent):
-    """An attempt is asked to stop, because its slot is for a task that is more urgent."""
+    """An attempt is asked to stop to free its slot for a more urgent task."""
 
     type: Literal["preemption_asked"] = "preemption_asked"
     agent_id: str
     for_task_id: str
-    """The urgent task; one at a time stops for it."""
+    """The urgent task; only one attempt at a time is stopped for it."""
     now: bool = False
-    """It stops at once, and not at its next step."""
+    """Stop at once instead of at the next step."""
 
 
 @fact
 class AttemptPreempted(AttemptEvent):
-    """An attempt stopped for a more urgent task; its task waits again, and goes on from its finished steps."""
+    """An attempt stopped for a more urgent task; its task waits again and keeps its recorded steps."""
 
     type: Literal["attempt_preempted"] = "attempt_preempted"
     agent_id: str
@@ -209,4 +209,4 @@ class AttemptPreempted(AttemptEvent):
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
     stuck: bool = False
-    """Its thread has not returned and still takes a slot."""
+    """Its thread still runs and occupies a slot."""

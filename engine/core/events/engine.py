@@ -1,4 +1,4 @@
-"""Facts about the engine itself, about commands, and about what was loaded or imported."""
+"""Events of the engine, of commands, and of loaded and imported teams."""
 
 from typing import Literal
 
@@ -10,33 +10,33 @@ from engine.core.records import JsonValue, fact
 
 @fact
 class EngineStarted(EventBase):
-    """A process took the lease and begins to decide."""
+    """A process acquired the lease and starts to decide."""
 
     type: Literal["engine_started"] = "engine_started"
     pid: int
     token: int
     version: str
     away: list[str] | None = None
-    """Agents whose code is bound to a program that this engine is not part of; None leaves those that were."""
+    """Agents whose code is bound to a program other than this one; None leaves the set unchanged."""
     lost: int = 0
-    """How many acknowledged events are missing before this one, whose seqs are given anew."""
+    """Number of acknowledged events that are missing before this one; their seqs are used again."""
     processes: int | None = None
-    """Attempts in processes that may be at work where nothing is set; None is no limit."""
+    """Default limit on concurrent attempts in child processes; None is no limit."""
 
 
 @fact
 class EngineStopped(EventBase):
-    """The engine ended on purpose; open runs are suspended until the next one."""
+    """The engine stopped cleanly; open runs are suspended until the next one starts."""
 
     type: Literal["engine_stopped"] = "engine_stopped"
     reason: str
     final: bool = False
-    """The team was to stop, not this process alone: engines that stand by do not take over."""
+    """The whole team stops, not only this process: standby engines do not take over."""
 
 
 @fact
 class TeamLoaded(EventBase):
-    """A team file was read; with its text, so that the database needs nothing else."""
+    """A team file was read; its text is stored, so that the database does not depend on the file."""
 
     type: Literal["team_loaded"] = "team_loaded"
     path: str
@@ -51,42 +51,42 @@ class ReferencesTrusted(EventBase):
 
     type: Literal["references_trusted"] = "references_trusted"
     references: dict[str, str]
-    """Each with the hash of its code: of the files that it imports from the team's folder; empty for installed code."""
+    """Each with the hash of the files that it imports from the team's folder; empty for installed code."""
 
 
 @fact
 class CommandApplied(EventBase):
-    """A command was carried out; what it did are the events since the one before it."""
+    """A command was applied; its effects are the events between the previous command's outcome and this one."""
 
     type: Literal["command_applied"] = "command_applied"
     command_id: str
     command: str
-    """The command's type."""
+    """Type of the command."""
     sender: str
     role: str
-    """What the sender claims to be; for the audit."""
+    """The role that the sender claims; for the audit only."""
     summary: str
-    """What it did, in a few words."""
+    """What the command did, in a few words."""
     result: dict[str, JsonValue] = field(default_factory=dict)
     args: dict[str, JsonValue] = field(default_factory=dict)
-    """What the command said, where that was not the default: short, and without secrets (`shown.args_of`)."""
+    """Its arguments that differ from the defaults, shortened and without secrets (`excerpts.args_of`)."""
     inverse: JsonValue = None
-    """The command that takes it back, where there is one."""
+    """The command that undoes it; None if it cannot be undone."""
 
 
 @fact
 class CommandUndone(EventBase):
-    """What a command did was taken back."""
+    """A command was undone."""
 
     type: Literal["command_undone"] = "command_undone"
     command_id: str
     command: str
-    """Its type."""
+    """Type of the command."""
 
 
 @fact
 class CommandRefused(EventBase):
-    """A command was not carried out, and nothing changed."""
+    """A command was refused, and nothing changed."""
 
     type: Literal["command_refused"] = "command_refused"
     command_id: str
@@ -101,7 +101,7 @@ class CommandRefused(EventBase):
 
 @fact
 class SignalDropped(EventBase):
-    """A signal could not be decided because of a defect; the rest of the team goes on."""
+    """A signal could not be decided because of a defect in the engine; everything else continues."""
 
     type: Literal["signal_dropped"] = "signal_dropped"
     signal: str
@@ -111,47 +111,47 @@ class SignalDropped(EventBase):
 
 @fact
 class ImportBegan(EventBase):
-    """An archive was read and checked; its parts follow, and nothing of it is there before the last one."""
+    """The import of a checked archive begins; nothing of it is part of the team before its last part."""
 
     type: Literal["import_began"] = "import_began"
     command_id: str
     path: str
     sha256: str
     above: dict[str, int]
-    """The ids of the archive are raised by so much, by their letter; empty where they are kept."""
+    """Offset added to the archive's ids, by their letter; empty if they are kept."""
     last: dict[str, int]
-    """The highest number of an id in the archive, by its letter."""
+    """The highest id number in the archive, by letter."""
 
 
 @fact
 class PartImported(EventBase):
-    """Entities, or texts, of the archive that is being taken in."""
+    """Entities or texts of the archive that is being imported."""
 
     type: Literal["part_imported"] = "part_imported"
     state: Raw
-    """A piece of the state document, its ids raised already; its references count the texts of all parts."""
+    """Part of the state document, with the offset already added to its ids; references count the texts of all parts."""
     texts: list[JsonValue]
 
 
 @fact
 class SummariesImported(EventBase):
-    """Finished runs of the archive that is being taken in."""
+    """Finished runs of the archive that is being imported."""
 
     type: Literal["summaries_imported"] = "summaries_imported"
     state: Raw
-    """A piece of the state document with nothing but them."""
+    """Part of the state document that contains only finished runs."""
     texts: list[JsonValue]
-    """Those that they refer to, and no others do."""
+    """Texts that only these runs refer to."""
 
 
 @fact
 class StateImported(EventBase):
-    """A whole state has come in from an archive: what this event carries, and all parts before it."""
+    """An import is complete: the state is this event's part and all parts before it."""
 
     type: Literal["state_imported"] = "state_imported"
     path: str
     sha256: str
     paused: bool
     state: Raw
-    """The state document; its references to texts are places in `texts`."""
+    """The state document; its references to texts are indices into `texts`."""
     texts: list[JsonValue]

@@ -10,56 +10,56 @@ from engine.core.records import JsonValue, fact
 
 @fact
 class TaskFailedOver(TaskEvent):
-    """A task that failed on one agent was given to another; its finished steps are kept."""
+    """A task that failed on one agent was given to another; its recorded steps are kept."""
 
     type: Literal["task_failed_over"] = "task_failed_over"
     from_id: str | None
-    """The agent that failed on it last."""
+    """The last agent that failed at it."""
     to_id: str
     queue: str
-    """Where it waits: the other agent's own queue."""
+    """The other agent's own queue, in which the task now waits."""
     reason: str
 
 
 @fact
 class TaskTriedAnew(TaskEvent):
-    """A failed task is tried again because a person said so, or the default; its failure policies begin anew."""
+    """A failed task is retried by the answer to its question; its chain of failure policies starts over."""
 
     type: Literal["task_tried_anew"] = "task_tried_anew"
     queue: str
     by: str
-    """`person` or `default`."""
+    """Whose answer: `person` or `default`."""
 
 
 @fact
 class TaskAnswered(TaskEvent):
-    """A person gave the output of a task in place of its agent."""
+    """A person supplied the output of a task in place of its agent."""
 
     type: Literal["task_answered"] = "task_answered"
 
 
 @fact
 class CircuitOpened(AgentEvent):
-    """An agent keeps failing: it gets nothing to do until it has cooled down."""
+    """The circuit of an agent opened after repeated failures: it gets no work until `due_ms`."""
 
     type: Literal["circuit_opened"] = "circuit_opened"
     failures: int
     """Failed attempts in a row."""
     cool_s: float
-    """Twice as long each time that the one attempt that was let through failed too."""
+    """Cooling time in seconds; doubles each time that the trial attempt fails too."""
     due_ms: int
 
 
 @fact
 class CircuitHalfOpened(AgentEvent):
-    """An agent has cooled down: one attempt is let through."""
+    """The cooling time of an agent's circuit is over: one trial attempt may start."""
 
     type: Literal["circuit_half_opened"] = "circuit_half_opened"
 
 
 @fact
 class CircuitClosed(AgentEvent):
-    """An agent takes tasks again as before."""
+    """The circuit of an agent closed: it takes tasks as before."""
 
     type: Literal["circuit_closed"] = "circuit_closed"
     reason: str
@@ -67,69 +67,69 @@ class CircuitClosed(AgentEvent):
 
 @fact
 class AgentsRestarted(SupervisorEvent):
-    """An agent crashed: it is restarted, with the agents that its supervisor's restart strategy names."""
+    """An agent crashed, and is restarted with the agents that its supervisor's restart strategy selects."""
 
     type: Literal["agents_restarted"] = "agents_restarted"
     agent_ids: list[str]
-    """Of the supervisor and of those below it, in declared order."""
+    """Agents of the supervisor and of supervisors below it, in declared order."""
     strategy: Literal["one_for_one", "one_for_all", "rest_for_one"]
     because: str
-    """Who crashed, and what it said."""
+    """Which agent crashed, and its error."""
     period_s: float | None = None
-    """Restarts within this time are counted; None counts none."""
+    """Period in seconds in which restarts count towards the limit; None does not count this one."""
 
 
 @fact
 class SupervisorFailed(SupervisorEvent):
-    """A supervisor had to restart its agents too often: its requests fail, and the one above it has a crash."""
+    """A supervisor exceeded its restart limit: its requests fail, and its parent treats this as a crash."""
 
     type: Literal["supervisor_failed"] = "supervisor_failed"
     error: str
     """Such as `supervisor chief failed: 4 restarts in 60 s`."""
     because: str
-    """The crash that was one too many."""
+    """The crash that exceeded the limit."""
     groups: list[str]
-    """Its graphs in progress, and those of supervisors below it; they fail."""
+    """Open groups of it and of supervisors below it, which fail."""
 
 
 @fact
 class SupervisorMended(SupervisorEvent):
-    """An operator let a supervisor work again that had failed."""
+    """An operator resumed a failed supervisor."""
 
     type: Literal["supervisor_mended"] = "supervisor_mended"
 
 
 @fact
 class AgentCheckAsked(AgentEvent):
-    """An operator asked that an agent in error is looked at again."""
+    """An operator asked to check again whether the code of a broken agent can be loaded."""
 
     type: Literal["agent_check_asked"] = "agent_check_asked"
 
 
 @fact
 class Escalated(EventBase):
-    """A person is asked; what it is about waits."""
+    """A question was put to a person; its subject waits for the answer."""
 
     type: Literal["escalated"] = "escalated"
     escalation_id: str
     kind: str
-    """What it is about, such as `failure`, `budget` or `drain`."""
+    """Kind of question, such as `failure`, `budget` or `drain`."""
     subject: str
-    """Id of the task, run, agent or supervisor that it is about."""
+    """Id of the task, run, agent or supervisor that the question is about."""
     run_id: str | None
     task_id: str | None
     question: str
     """One line."""
     options: list[str]
     default: str | None
-    """The answer when none is given by `due_ms`."""
+    """The answer if nobody answers by `due_ms`."""
     due_ms: int | None
     detail: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @fact
 class EscalationAnswered(EventBase):
-    """A question has its answer; what it brings about follows."""
+    """A question was answered; the events that follow carry the answer out."""
 
     type: Literal["escalation_answered"] = "escalation_answered"
     escalation_id: str
@@ -138,16 +138,16 @@ class EscalationAnswered(EventBase):
     run_id: str | None
     answer: str
     output: JsonValue
-    """With the answer `use`: what stands for the work."""
+    """With the answer `use`: the output of the task."""
     by: str
-    """`person`, or `default` when the question was not answered in time."""
+    """Whose answer: `person`, or `default` if nobody answered in time."""
     detail: dict[str, JsonValue] = field(default_factory=dict)
-    """What was asked with it."""
+    """The detail of the question."""
 
 
 @fact
 class QuestionWithdrawn(AttemptEvent):
-    """An attempt does not wait any more for the answer of a person: the question is closed."""
+    """An attempt no longer waits for the answer of a person, and its question is closed."""
 
     type: Literal["question_withdrawn"] = "question_withdrawn"
     agent_id: str | None
@@ -157,7 +157,7 @@ class QuestionWithdrawn(AttemptEvent):
 
 @fact
 class ToolStarted(AttemptEvent):
-    """An attempt is about to call a tool that must not be called twice; a step that is recorded is its good end."""
+    """An attempt is about to call a tool that must not be called twice; a `StepRecorded` follows if it succeeds."""
 
     type: Literal["tool_started"] = "tool_started"
     agent_id: str | None
@@ -167,7 +167,7 @@ class ToolStarted(AttemptEvent):
 
 @fact
 class ToolFailed(AttemptEvent):
-    """A tool that was called raised: it has ended, and what is next is a matter of the agent's code."""
+    """A tool call raised an error, which the agent's code handles."""
 
     type: Literal["tool_failed"] = "tool_failed"
     agent_id: str | None
@@ -178,10 +178,10 @@ class ToolFailed(AttemptEvent):
 
 @fact
 class DoubtSettled(TaskEvent):
-    """A person said of a tool call without an end whether it has happened."""
+    """A person decided whether a tool call without a recorded end took place."""
 
     type: Literal["doubt_settled"] = "doubt_settled"
     name: str
     key: str
     ran: bool
-    """True: it is not called again, and its output is what the person gave. False: it is called again."""
+    """True does not call it again and uses the output that the person gave; False calls it again."""

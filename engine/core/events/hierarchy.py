@@ -1,4 +1,4 @@
-"""Facts about where members stand in the tree, what is set for supervisors, and how large pools are."""
+"""Events of the hierarchy: members moved, renamed and declared, settings of supervisors, sizes of pools."""
 
 from typing import Literal
 
@@ -12,43 +12,43 @@ from engine.core.spec import AgentSpec
 
 @fact
 class MemberMoved(EventBase):
-    """An agent, or a supervisor with everything under it, stands under another supervisor."""
+    """An agent, or a supervisor with everything under it, moved to another supervisor."""
 
     type: Literal["member_moved"] = "member_moved"
     member_id: str
     parent_id: str
     previous_id: str | None
-    """Where it was; None where it was a root."""
+    """Its supervisor before; None if it was a root."""
     queues: list[str] = field(default_factory=list)
-    """Of an agent: queues by capability of its new supervisor that it takes tasks from."""
+    """For an agent: capability queues of its new supervisor that it serves."""
 
 
 @fact
 class MemberRenamed(EventBase):
-    """An agent or a supervisor is called otherwise; its id, its generation and its work stay."""
+    """An agent or a supervisor was renamed; its id, generation and work stay."""
 
     type: Literal["member_renamed"] = "member_renamed"
     member_id: str
     name: str
     previous: str
     spec: AgentSpec | None = None
-    """Of an agent: its spec, which holds the name too."""
+    """For an agent: its spec, which contains the name too."""
     queues: list[str] = field(default_factory=list)
-    """Of an agent: queues by capability that it takes tasks from."""
+    """For an agent: capability queues that it serves."""
 
 
 @fact
 class MembersOrdered(SupervisorEvent):
-    """The members of a supervisor take part in another order."""
+    """The order of the members of a supervisor changed."""
 
     type: Literal["members_ordered"] = "members_ordered"
     members: list[str]
-    """Ids of all of them."""
+    """Ids of all members, in the new order."""
 
 
 @fact
 class Declared:
-    """How a member was declared, where that differs from how it is; the fields are those of `Declaration`."""
+    """The declared values of a member that differ from its current ones; fields as in `Declaration`."""
 
     spec: str | None = None
     settings: dict[str, str] = field(default_factory=dict)
@@ -58,24 +58,24 @@ class Declared:
 
 @fact
 class MembersDeclared(EventBase):
-    """A program or a team file has declared members; later changes are made by others."""
+    """A program or a team file declared members; later differences from this are changes by others."""
 
     type: Literal["members_declared"] = "members_declared"
     same: list[str]
-    """Ids of those that are as they were declared."""
+    """Ids of members that equal their declaration."""
     different: dict[str, Declared] = field(default_factory=dict)
-    """By id, those in which something else was kept."""
+    """Members that kept current values instead of declared ones, by id."""
     dropped: list[str] = field(default_factory=list)
-    """Ids of those that are declared no longer."""
+    """Ids of members that are no longer declared."""
 
 
 @fact
 class SupervisorChanged(SupervisorEvent):
-    """Settings of a supervisor are others; its strategy is said by `StrategySwitched`."""
+    """Settings of a supervisor changed, except its strategy (`StrategySwitched`)."""
 
     type: Literal["supervisor_changed"] = "supervisor_changed"
     fields: list[str]
-    """Names of what differs from before."""
+    """Names of the settings that changed."""
     participants: list[str] | None
     auto_discover: bool
     max_matches: int
@@ -87,7 +87,7 @@ class SupervisorChanged(SupervisorEvent):
 
 @fact
 class CoordinationTuned(SupervisorEvent):
-    """A supervisor changes how it coordinates by itself, or takes such a change back; what follows says how."""
+    """A supervisor with `optimize` changes its coordination, or reverts such a change; later events carry it out."""
 
     type: Literal["coordination_tuned"] = "coordination_tuned"
     kind: Literal["parallel", "selection", "back"]
@@ -96,41 +96,41 @@ class CoordinationTuned(SupervisorEvent):
     balance: Balance | None
     """Its balance before."""
     metric: str
-    """The figure that asked for it."""
+    """The metric that caused the change."""
     before: float
     expected: float | None
     runs: int
-    """How many runs the figures are of."""
+    """Number of runs that were measured."""
     success: float
-    """The share of them that was done."""
+    """Share of those runs that succeeded, from 0 to 1."""
     median_ms: float
     why: str
 
 
 @fact
 class SupervisorLeaving(SupervisorEvent):
-    """A supervisor gets nothing new; it goes with its agents when nothing of its work is open."""
+    """A supervisor is being removed: it takes no new work, and leaves with its agents once it has no open work."""
 
     type: Literal["supervisor_leaving"] = "supervisor_leaving"
     mode: Literal["drain", "abort"]
-    """Its open work goes on to its end, or is stopped."""
+    """Whether its open work is finished or stopped."""
 
 
 @fact
 class PoolResized(AgentEvent):
-    """An agent has another number of instances."""
+    """The number of instances of a pool changed."""
 
     type: Literal["pool_resized"] = "pool_resized"
     size: int
     previous: int
     reason: str
-    """In words, such as "12 wait for 2 instances"."""
+    """For people, such as "12 wait for 2 instances"."""
 
 
 @fact
 class PoolWatched(AgentEvent):
-    """An instance of a pool has nothing to do; it goes if that is so until a moment."""
+    """An instance of a pool is idle, and is removed if it still is at `due_ms`."""
 
     type: Literal["pool_watched"] = "pool_watched"
     due_ms: int | None
-    """None: all of them are at work again, and none goes."""
+    """None cancels the removal, because all instances are at work again."""

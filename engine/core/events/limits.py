@@ -1,4 +1,4 @@
-"""Facts about deadlines and budgets: set, warned about, passed or spent, extended."""
+"""Events of deadlines and budgets: set, warned about, passed or exhausted, extended."""
 
 from decimal import Decimal
 from typing import Literal
@@ -29,20 +29,20 @@ class BudgetEvent(EventBase):
 
 @fact
 class DeadlineSet(DeadlineEvent):
-    """A run or a task has to have ended by a moment; or need not any more."""
+    """The deadline of a run or a task was set or removed."""
 
     type: Literal["deadline_set"] = "deadline_set"
     deadline_ms: int | None
-    """None takes its own deadline away; that of what it is part of stays."""
+    """UTC milliseconds; None removes its own deadline, but not the inherited one."""
     after_ms: int | None
-    """How long that is from the moment when it was set."""
+    """Milliseconds from setting it until the deadline."""
     warn_ms: int | None
-    """When it is warned about."""
+    """When to warn, UTC milliseconds."""
 
 
 @fact
 class DeadlineWarned(DeadlineEvent):
-    """Most of the time until a deadline is over."""
+    """The warning time of a deadline was reached."""
 
     type: Literal["deadline_warned"] = "deadline_warned"
     deadline_ms: int
@@ -50,31 +50,31 @@ class DeadlineWarned(DeadlineEvent):
 
 @fact
 class DeadlinePassed(DeadlineEvent):
-    """Time is up: what had not started ended, what is at work stops at its next step, and what is done is kept."""
+    """A deadline passed: tasks not started end, attempts at work stop at their next step, results are kept."""
 
     type: Literal["deadline_passed"] = "deadline_passed"
     ended: list[str]
-    """Tasks that ended at once because nothing of them was at work."""
+    """Tasks that ended at once, because no attempt of them was at work."""
     stopping: list[str]
     """Tasks whose attempts are asked to stop."""
     grace_due_ms: int | None
-    """When those are stopped where they are; None where nothing is at work."""
+    """When those attempts are aborted, UTC milliseconds; None if none is at work."""
     error: str
-    """What is said of the run or the task."""
+    """The error of the run or task."""
 
 
 @fact
 class GraceEnded(DeadlineEvent):
-    """What was asked to stop at its next step has not come to one; it is stopped where it is."""
+    """Attempts that were asked to stop did not reach a step within the grace period, and are aborted."""
 
     type: Literal["grace_ended"] = "grace_ended"
     stopping: list[str]
-    """Tasks whose attempts are stopped now."""
+    """Tasks whose attempts are aborted."""
 
 
 @fact
 class BudgetWarned(BudgetEvent):
-    """Most of a budget is spent."""
+    """Spending reached the warning share of a budget."""
 
     type: Literal["budget_warned"] = "budget_warned"
     agent_id: str | None
@@ -85,7 +85,7 @@ class BudgetWarned(BudgetEvent):
 
 @fact
 class BudgetExhausted(BudgetEvent):
-    """A budget is spent: what spends it stops, and nothing more of it starts."""
+    """A budget is exhausted: work that spends it stops, and no more of it starts."""
 
     type: Literal["budget_exhausted"] = "budget_exhausted"
     agent_id: str | None
@@ -93,37 +93,37 @@ class BudgetExhausted(BudgetEvent):
     spent: Decimal
     limit: Decimal
     then: Literal["stop", "ask", "fail"]
-    """`stop`: at the next step, for good. `ask`: at the next step, until a person has decided. `fail`: now."""
+    """`stop` ends the work at its next step, `ask` pauses it there until a person decides, `fail` aborts it."""
     ended: list[str]
-    """Tasks that ended at once because nothing of them was at work."""
+    """Tasks that ended at once, because no attempt of them was at work."""
     stopping: list[str]
     """Tasks whose attempts are asked to stop."""
     grace_ms: int
-    """How long those may go on to their next step."""
+    """How long those attempts may run to their next step, in milliseconds."""
     error: str
-    """What is said of what ends because of it."""
+    """The error of tasks that end because of it."""
     needs: Decimal = Decimal(0)
-    """What the next call of a model would take, where the budget is not spent and that is more than what is left."""
+    """Estimated need of the next model call, if that exceeds what is left; 0 if the budget is fully spent."""
 
 
 @fact
 class BudgetExtended(BudgetEvent):
-    """There is something left of a budget again: a person granted more, or it was set anew."""
+    """A budget has something left again, because a person extended it or it was set anew."""
 
     type: Literal["budget_extended"] = "budget_extended"
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"] | None
-    """What was granted; None where the budget was set anew."""
+    """The amount that was extended; None if the budget was set anew."""
     granted: int
-    """How many times the amount, on top of the first, in all."""
+    """How often the original limit was granted again, in all."""
     limit: Decimal | None
-    """What may be spent now."""
+    """The limit that holds now."""
 
 
 @fact
 class BudgetTimed(BudgetEvent):
-    """A budget of time will be spent at a moment, if what is at work goes on."""
+    """A time budget will be exhausted at `due_ms` if its current attempts continue."""
 
     type: Literal["budget_timed"] = "budget_timed"
     due_ms: int | None
-    """None where nothing is at work."""
+    """None if no attempt is at work."""

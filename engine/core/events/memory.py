@@ -1,4 +1,4 @@
-"""What agents remember, and the parts of what models are told, each once."""
+"""Events of memory: insights of agents, and prompt parts, each stored once."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from engine.core.records import JsonValue, fact
 
 @fact
 class Remembered(TaskEvent):
-    """An agent keeps something for later."""
+    """An agent stored an insight for later attempts."""
 
     type: Literal["remembered"] = "remembered"
     agent_id: str
@@ -23,7 +23,7 @@ class Remembered(TaskEvent):
 
 @fact
 class PartRecorded(EventBase):
-    """A system prompt, or the schemas of tools, that a model is told of for the first time; steps name it by hash."""
+    """A system prompt or tool schemas were sent to a model for the first time; steps refer to them by hash."""
 
     type: Literal["part_recorded"] = "part_recorded"
     hash: str

@@ -1,4 +1,4 @@
-"""What people said besides answers: messages to work under way, and what is granted for all calls of a tool."""
+"""Events of people besides answers: messages to running work, and standing permissions for tools."""
 
 from typing import Literal
 
@@ -8,35 +8,35 @@ from engine.core.records import fact
 
 @fact
 class Steered(EventBase):
-    """A message for conversations under way: each takes it at its next turn, which is recorded as a step."""
+    """A person sent a message to running work; each attempt reads it at its next turn, recorded as a step."""
 
     type: Literal["steered"] = "steered"
     steer_id: str
     text: str
     sender: str
     tasks: list[str]
-    """Those that it is for: open work of agents, at work or waiting."""
+    """The open agent tasks that it is for."""
     now: bool = False
-    """A turn that cannot be joined is to be cut short for it."""
+    """Interrupt a turn that cannot take the message while it runs."""
 
 
 @fact
 class GrantGiven(EventBase):
-    """A person answered for all calls of a tool by an agent: later ones are not asked about."""
+    """A person decided all future calls of a tool by an agent, so that no more questions are asked about them."""
 
     type: Literal["grant_given"] = "grant_given"
     grant_id: str
     agent_id: str
     generation: int
-    """It holds for this generation of the agent, and ends with it."""
+    """The generation of the agent for which it holds."""
     tool: str
     allows: bool = True
-    """False where the calls are rejected without asking."""
+    """False rejects the calls."""
 
 
 @fact
 class GrantRevoked(EventBase):
-    """A person is asked again about calls of a tool."""
+    """A standing permission was revoked: a person is asked again about calls of the tool."""
 
     type: Literal["grant_revoked"] = "grant_revoked"
     grant_id: str

@@ -1,4 +1,4 @@
-"""Facts about runs: submitted, paused, re-planned, cancelled, finished."""
+"""Events of runs: submitted, paused, rewired, cancelled, finished."""
 
 from typing import Literal
 
@@ -17,58 +17,57 @@ from engine.core.values import StoredValue, Usage
 
 @fact
 class RunSubmitted(RunEvent):
-    """A request was given to a supervisor."""
+    """A request was submitted to a supervisor."""
 
     type: Literal["run_submitted"] = "run_submitted"
     supervisor_id: str
     root_id: str
-    """The group task that stands for the whole run."""
+    """The group task of the whole run."""
     request: JsonValue
     on_failure: list[FailurePolicy] = field(default_factory=list)
-    """Failure policies that come with the request."""
+    """Failure policies of the request."""
     priority: int = DEFAULT_PRIORITY
     deadline_ms: int | None = None
     warn_ms: int | None = None
-    """When the deadline is warned about."""
+    """When to warn about the deadline, UTC milliseconds."""
     category: str | None = None
     limits: Limits | None = None
     after: list[str] = field(default_factory=list)
     """Runs that must be done before it begins."""
     conversation: str | None = None
-    """It remembers the runs of this conversation that have ended by now."""
+    """The conversation that it continues; it sees the runs of it that have ended by now."""
 
 
 @fact
 class RunPaused(RunEvent):
-    """Nothing of the run starts; what is at work goes on."""
+    """A run was paused: none of its tasks starts, attempts at work continue."""
 
     type: Literal["run_paused"] = "run_paused"
 
 
 @fact
 class RunResumed(RunEvent):
-    """Tasks of the run start again."""
+    """A paused run was resumed."""
 
     type: Literal["run_resumed"] = "run_resumed"
 
 
 @fact
 class CancelRequested(RunEvent):
-    """Work is being stopped: what had not started is cancelled, what is at work stops at its next step."""
+    """Work is cancelled: tasks not started end, attempts at work stop at their next step."""
 
     type: Literal["cancel_requested"] = "cancel_requested"
     task_id: str | None = None
-    """The task whose part of the run is cancelled; None for the whole run."""
+    """The task that is cancelled, with everything below it; None cancels the whole run."""
     cancelled: list[str]
-    """Tasks that end at once because nothing of them was at work."""
+    """Tasks that end at once, because no attempt of them is at work."""
     stopping: list[str]
     """Tasks whose attempts are asked to stop."""
     reason: str
     at_once: bool = False
-    """Attempts are stopped where they are, without the time that it takes them to come to their next step."""
+    """Attempts are aborted at once instead of stopped at their next step."""
     grace_ms: int | None = None
-    """How long attempts may go on to their next step, and are then left where they are; None is what supervisors say.
-    """
+    """How long attempts may run to their next step, in milliseconds; None is the grace of their supervisor."""
 
 
 @fact
@@ -79,31 +78,31 @@ class GroupChange:
     run_id: str
     mode: str
     kept: list[str] = field(default_factory=list)
-    """What is done or goes on: nodes, and delegations of a lead that goes on."""
+    """Nodes that are done or continue, and delegations of a lead that continues."""
     cancelled: list[str] = field(default_factory=list)
     """Nodes at work that are asked to stop."""
     added: list[NodePlan] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    """What had not started and has no place in the new graph: nodes, and delegations of a lead that is stopped."""
+    """Work not started that the new graph has no place for: nodes, and delegations of a lead that is stopped."""
     after: dict[str, list[str]] = field(default_factory=dict)
-    """What each rewired node now waits for."""
+    """The nodes that each rewired node now waits for."""
     takes: dict[str, Takes] = field(default_factory=dict)
     outcome_id: str | None = None
     sees: dict[str, list[str]] = field(default_factory=dict)
-    """Whose outputs each rewired node gets, where that is not everything before it."""
+    """The nodes whose outputs each rewired node gets, if not all before it."""
     roles: dict[str, str] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
-    """How many have to be done of those that a node waits for."""
+    """How many predecessors of a node must be done before it begins."""
     tolerated: list[str] = field(default_factory=list)
-    """Nodes whose failure does not stop the graph."""
+    """Nodes whose failure does not fail the graph."""
     adopted: list[str] = field(default_factory=list)
-    """Delegations, done or at work, of a lead that is replaced or stopped: they become nodes of the graph."""
+    """Delegations, done or at work, of a lead that is replaced or stopped; they become nodes of the graph."""
     settings: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @fact
 class StrategySwitched(SupervisorEvent):
-    """A supervisor coordinates in another way; graphs in progress were rewired, done nodes stay done."""
+    """The strategy of a supervisor or of one run changed; open graphs were rewired, done nodes stay done."""
 
     type: Literal["strategy_switched"] = "strategy_switched"
     mode: str
@@ -115,12 +114,12 @@ class StrategySwitched(SupervisorEvent):
     settings: dict[str, JsonValue] = field(default_factory=dict)
     lead: str | None = None
     run_id: str | None = None
-    """With the scope `run`: which; the supervisor itself stays as it was."""
+    """With the scope `run`: the only run that changes; the supervisor keeps its strategy."""
 
 
 @fact
 class RunFigures:
-    """What a run was and what it took, so that its end can be read without folding what led to it."""
+    """Figures of a finished run, so that its end can be shown without folding the events before it."""
 
     supervisor_id: str
     title: str
@@ -137,7 +136,7 @@ class RunFigures:
 
 @fact
 class RunFinished(RunEvent):
-    """A run has its outcome; its tasks leave the state."""
+    """A run finished; its tasks are removed from the state."""
 
     type: Literal["run_finished"] = "run_finished"
     status: RunStatus
@@ -145,6 +144,6 @@ class RunFinished(RunEvent):
     figures: RunFigures
     error: str | None = None
     following: list[str] = field(default_factory=list)
-    """Open runs that waited for it."""
+    """Open runs that were waiting for it."""
     titles: dict[str, str] = field(default_factory=dict)
-    """Of its tasks, by id: earlier events name them, and the state forgets them now."""
+    """Titles of its tasks, by id: readers of earlier events need them once the state has dropped the tasks."""

@@ -1,4 +1,4 @@
-"""Facts about tasks: planned, asked for by an agent, ended, tried again."""
+"""Events of tasks: planned, delegated, ended, retried."""
 
 from typing import Literal
 
@@ -13,33 +13,33 @@ from engine.core.values import StoredValue
 
 @fact
 class NodePlan:
-    """One node of a graph, as it was planned."""
+    """A planned node of a graph."""
 
     task_id: str
     kind: Literal["agent", "group", "join", "check"]
     title: str
     worker_id: str | None
-    """The agent or sub-supervisor that it is for; None for built-in work, and where any able agent may take it."""
+    """The agent or sub-supervisor that does it; None for built-in work, and if any able agent may take it."""
     supervisor_id: str
-    """Whose slots it takes: the supervisor of its agent, or the sub-supervisor itself."""
+    """The supervisor whose slots it uses: that of its agent, or the sub-supervisor itself."""
     after: list[str] = field(default_factory=list)
     takes: Takes = "request"
     join: Joining | None = None
     optional: bool = False
     queue: str | None = None
-    """Where it waits, if not in the queue of its worker."""
+    """The queue in which it waits; None is the queue of its worker."""
     check: Check | None = None
     role: str = ""
     sees: list[str] | None = None
     need: int | None = None
     tolerated: bool = False
     input: StoredValue = None
-    """Its own item, where it takes that."""
+    """Its own item, if `takes` is `own`."""
 
 
 @fact
 class GroupPlanned(TaskEvent):
-    """A supervisor turned a request into a graph of tasks."""
+    """A supervisor planned a request as a graph of tasks."""
 
     type: Literal["group_planned"] = "group_planned"
     mode: str
@@ -47,31 +47,31 @@ class GroupPlanned(TaskEvent):
     outcome_id: str | None
     """The node whose output is the group's."""
     explanation: str
-    """Why these members, in words."""
+    """Why these members were chosen, for people."""
     settings: dict[str, JsonValue] = field(default_factory=dict)
-    """Of the strategy, with what was left open filled in."""
+    """Settings of the strategy, with defaults filled in."""
     category: str | None = None
-    """The kind of work that the strategy was chosen for."""
+    """The category of work for which the strategy was chosen."""
 
 
 @fact
 class GroupGrown(TaskEvent):
-    """A built-in node looked at outputs, and the graph goes on in one of its ways."""
+    """A check inspected outputs, and the graph continues according to its verdict."""
 
     type: Literal["group_grown"] = "group_grown"
     check_id: str
-    """The node whose verdict it follows."""
+    """The check whose verdict decided."""
     added: list[NodePlan] = field(default_factory=list)
     after: dict[str, list[str]] = field(default_factory=dict)
-    """What nodes that have not started wait for from now on."""
+    """New predecessors of nodes that have not started."""
     sees: dict[str, list[str]] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
-    """Nodes of ways that are not taken."""
+    """Nodes of branches that are not taken."""
     outcome_id: str | None = None
-    """The node whose output is the group's from now on."""
+    """The node whose output becomes the group's; None leaves it as it is."""
     failed: str | None = None
-    """Why the group cannot come to a good end, if so."""
+    """Why the group cannot succeed; None if it can."""
     why: str
 
 
@@ -87,24 +87,24 @@ class GroupEnded(TaskEvent):
 
 @fact
 class ChildPlan:
-    """One task that an agent asked for."""
+    """A task that an agent delegates."""
 
     task_id: str
     kind: Literal["agent", "group"]
     title: str
     queue: str | None
-    """Where it waits; None for a sub-supervisor's."""
+    """The queue in which it waits; None for a task of a sub-supervisor."""
     worker_id: str | None
     supervisor_id: str
     input: JsonValue
     optional: bool = False
     after: list[str] = field(default_factory=list)
-    """Of a plan: tasks of it that have to end first, and whose outputs it gets."""
+    """For a task of a plan: tasks that must end first, and whose outputs it gets."""
 
 
 @fact
 class Delegated(AttemptEvent):
-    """An agent at work asked others; it holds no slot until they answer."""
+    """An attempt delegated work and waits for the outcomes."""
 
     type: Literal["delegated"] = "delegated"
     agent_id: str
@@ -112,12 +112,12 @@ class Delegated(AttemptEvent):
     call_kind: CallKind
     children: list[ChildPlan]
     parks: bool = True
-    """The attempt gives its slot back; False while a step of it runs besides."""
+    """The attempt gives its slot back; False while another step of it runs."""
 
 
 @fact
 class CallRejoined(AttemptEvent):
-    """An attempt asked again what an earlier one had asked; the same tasks answer it."""
+    """An attempt repeated a call of an earlier attempt, and gets the outcomes of the same tasks."""
 
     type: Literal["call_rejoined"] = "call_rejoined"
     agent_id: str
@@ -128,7 +128,7 @@ class CallRejoined(AttemptEvent):
 
 @fact
 class CallAnswered(AttemptEvent):
-    """The outcomes of a call are told to the attempt that asked."""
+    """The outcomes of a call were delivered to its attempt."""
 
     type: Literal["call_answered"] = "call_answered"
     call_key: str
@@ -136,7 +136,7 @@ class CallAnswered(AttemptEvent):
 
 @fact
 class CallRefused(AttemptEvent):
-    """No agent can do what an attempt asked for."""
+    """A call was refused, because no agent is able to do the work."""
 
     type: Literal["call_refused"] = "call_refused"
     call_key: str
@@ -145,22 +145,22 @@ class CallRefused(AttemptEvent):
 
 @fact
 class RetryScheduled(TaskEvent):
-    """A task is tried again after a back-off; its slot is free until then."""
+    """A task will be retried after a back-off, and holds no slot until then."""
 
     type: Literal["retry_scheduled"] = "retry_scheduled"
     retry: int
-    """1 for the first try after the first failure."""
+    """1 for the first retry."""
     delay_ms: int
     due_ms: int
     jitter: float
-    """The draw that the delay was made with, in [0, 1)."""
+    """The random draw that the delay was computed from, in [0, 1)."""
     retry_after_s: float | None = None
-    """What the error asked for, in seconds; the delay is never shorter."""
+    """The delay that the error asked for, in seconds; the actual delay is never shorter."""
 
 
 @fact
 class RetryDue(TaskEvent):
-    """The back-off of a task is over, or an operator cut it short."""
+    """The back-off of a task ended, or an operator cut it short."""
 
     type: Literal["retry_due"] = "retry_due"
 
@@ -172,46 +172,43 @@ class TaskFailed(TaskEvent):
     type: Literal["task_failed"] = "task_failed"
     error: str
     optional: bool | None = None
-    """Whether those who wait for it go on without its output; None leaves it as it was planned."""
+    """Whether dependents continue without its output; None keeps what was planned."""
 
 
 @fact
 class TaskSkipped(TaskEvent):
-    """A task will not be done: what it needs did not come about, or it failed and others go on without it."""
+    """A task was skipped: a predecessor failed, or it failed itself and its dependents continue without it."""
 
     type: Literal["task_skipped"] = "task_skipped"
     reason: str
     optional: bool = False
-    """Those who wait for it go on without its output: its failure policies say so, or a person."""
+    """Dependents continue without its output, by its failure policies or a person's answer."""
 
 
 @fact
 class NeedMet(TaskEvent):
-    """As many answers are there as a node needs: it goes on with these, whatever becomes of the others."""
+    """A node has as many answers as it needs, and continues without waiting for the others."""
 
     type: Literal["need_met"] = "need_met"
     answers: list[str]
-    """Those that came first, in the order of the plan: whose outputs the node gets."""
+    """The first tasks that answered, in the order of the plan; the node gets their outputs."""
     after: list[str]
-    """What the node still comes after."""
+    """The predecessors that the node keeps."""
 
 
 @fact
 class ItemTaken(TaskEvent):
-    """A team takes work from a queue that several members share, and does it by its own strategy."""
+    """A team took a task from a queue that several members share, and does it by its own strategy."""
 
     type: Literal["item_taken"] = "item_taken"
     supervisor_id: str
     agent_id: str
-    """Who of it was free."""
+    """The free agent of the team."""
 
 
 @fact
 class ItemReturned:
-    """A team gives an item back to those with whom it shares it: nobody of it has begun, and it may not go on.
-
-    It is paused, or its budget is spent.
-    """
+    """A team that was paused, or whose budget is exhausted, returned a task that it had taken but not begun."""
 
     type: Literal["item_returned"] = "item_returned"
     at_ms: int
@@ -220,12 +217,12 @@ class ItemReturned:
     supervisor_id: str
     queue: str
     dropped: list[str]
-    """What it had planned for the item, at every level: nothing of that has begun."""
+    """Tasks that it had planned for this one, at every level; none has begun."""
 
 
 @fact
 class TaskRequeued(TaskEvent):
-    """A task waits somewhere else, or again."""
+    """A task was put into a queue again, or into another one."""
 
     type: Literal["task_requeued"] = "task_requeued"
     queue: str
@@ -234,15 +231,15 @@ class TaskRequeued(TaskEvent):
 
 @fact
 class TaskReopened(TaskEvent):
-    """An operator asked that a failed task is tried again; those that were skipped because of it wait for it again."""
+    """An operator retried a failed task; tasks that were skipped because of it wait for it again."""
 
     type: Literal["task_reopened"] = "task_reopened"
     reopened: list[str]
-    """The task and every skipped one that depends on it."""
+    """The task and every skipped task that depends on it."""
 
 
 @fact
 class PlanAsked(TaskEvent):
-    """A graph can be planned once the whole text of its request was read."""
+    """A graph can be planned once the full text of its request has been read from the journal."""
 
     type: Literal["plan_asked"] = "plan_asked"

@@ -1,4 +1,4 @@
-"""The team: supervisors, agents, specs, queues; agents swapped and changed while they work."""
+"""Events of the team: supervisors, agents, specs and queues; swaps and changes of live agents."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ from engine.core.values import Usage
 
 @fact
 class SupervisorAdded(SupervisorEvent):
-    """A supervisor came to the team."""
+    """A supervisor was added."""
 
     type: Literal["supervisor_added"] = "supervisor_added"
     name: str
@@ -30,33 +30,33 @@ class SupervisorAdded(SupervisorEvent):
     max_agents: int
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
     declared: bool = False
-    """A program or a team file declares it; it is compared with what those declare next."""
+    """A program or a team file declares it, and its next declaration is compared with this one."""
 
 
 @fact
 class SupervisorRemoved(SupervisorEvent):
-    """A supervisor without members and work left the team."""
+    """A supervisor without members and open work was removed."""
 
     type: Literal["supervisor_removed"] = "supervisor_removed"
 
 
 @fact
 class SupervisorPaused(SupervisorEvent):
-    """Its agents start nothing new; what runs goes on."""
+    """A supervisor was paused: its agents start nothing new, attempts at work continue."""
 
     type: Literal["supervisor_paused"] = "supervisor_paused"
 
 
 @fact
 class SupervisorResumed(SupervisorEvent):
-    """Its agents take tasks again."""
+    """A paused supervisor was resumed."""
 
     type: Literal["supervisor_resumed"] = "supervisor_resumed"
 
 
 @fact
 class SpecRegistered(EventBase):
-    """A spec is in the registry, from where agents are made and swapped."""
+    """A spec was put into the registry, for new agents and swaps."""
 
     type: Literal["spec_registered"] = "spec_registered"
     spec: AgentSpec
@@ -64,7 +64,7 @@ class SpecRegistered(EventBase):
 
 @fact
 class SpecUnregistered(EventBase):
-    """A name left the registry; agents that were made from it stay."""
+    """A name was removed from the registry; agents made from it stay."""
 
     type: Literal["spec_unregistered"] = "spec_unregistered"
     name: str
@@ -72,21 +72,21 @@ class SpecUnregistered(EventBase):
 
 @fact
 class AgentAdded(AgentEvent):
-    """An agent came to a supervisor."""
+    """An agent was added to a supervisor."""
 
     type: Literal["agent_added"] = "agent_added"
     name: str
     supervisor_id: str
     spec: AgentSpec
     queues: list[str] = field(default_factory=list)
-    """Queues by capability that it takes tasks from, besides its own."""
+    """Capability queues that it serves besides its own queue."""
     declared: bool = False
     """A program or a team file declares it."""
 
 
 @fact
 class AgentRemoving(AgentEvent):
-    """An agent leaves: it takes nothing new, and goes when nothing is at work on it."""
+    """An agent is being removed: it takes no new work, and leaves once it has no attempt at work."""
 
     type: Literal["agent_removing"] = "agent_removing"
     mode: Literal["drain", "requeue", "abort"]
@@ -94,33 +94,33 @@ class AgentRemoving(AgentEvent):
 
 @fact
 class AgentRemoved(AgentEvent):
-    """An agent left; its name may be used again, its id never."""
+    """An agent was removed; its name may be used again, its id never."""
 
     type: Literal["agent_removed"] = "agent_removed"
     evicted: bool = False
-    """It was idle for longest, and made room for another."""
+    """It was the agent idle for longest, removed to make room for a new one."""
 
 
 @fact
 class AgentSwapped(AgentEvent):
-    """An agent has a new generation; attempts that begin from now on use it."""
+    """An agent got a new generation, which attempts that start from now on use."""
 
     type: Literal["agent_swapped"] = "agent_swapped"
     generation: int
     spec: AgentSpec
     mode: SwapMode
     queues: list[str] = field(default_factory=list)
-    """Queues by capability that the new generation takes tasks from."""
+    """Capability queues that the new generation serves."""
     due_ms: int | None = None
-    """When a person is asked if attempts are still at work on the generation before."""
+    """When a person is asked if attempts still run on the old generation, UTC milliseconds."""
     rollback_failures: int | None = None
-    """It goes back by itself when so many of its first `rollback_tasks` attempts fail."""
+    """Automatic rollback if so many of the first `rollback_tasks` tasks fail; None never rolls back by itself."""
     rollback_tasks: int = 10
 
 
 @fact
 class SwapDrained(AgentEvent):
-    """The last attempt of the earlier generations has ended."""
+    """The last attempt on an earlier generation ended."""
 
     type: Literal["swap_drained"] = "swap_drained"
     generation: int
@@ -128,50 +128,50 @@ class SwapDrained(AgentEvent):
 
 @fact
 class AgentPaused(AgentEvent):
-    """An agent takes nothing new; what it does goes on."""
+    """An agent was paused: it starts nothing new, attempts at work continue."""
 
     type: Literal["agent_paused"] = "agent_paused"
 
 
 @fact
 class AgentResumed(AgentEvent):
-    """An agent takes tasks again."""
+    """A paused agent was resumed."""
 
     type: Literal["agent_resumed"] = "agent_resumed"
 
 
 @fact
 class AgentBroke(AgentEvent):
-    """An agent cannot work: its code is not there or not usable."""
+    """An agent cannot work, because its code is missing or unusable."""
 
     type: Literal["agent_broke"] = "agent_broke"
     error: str
     away: bool = False
-    """Its code is bound to another program; its work waits for that, and nothing of it fails."""
+    """Its code is bound to a program that is not running; its work waits for that program instead of failing."""
 
 
 @fact
 class AgentMended(AgentEvent):
-    """What kept an agent from working is gone."""
+    """The code of a broken agent can be used again."""
 
     type: Literal["agent_mended"] = "agent_mended"
 
 
 @fact
 class ThreadReturned(AgentEvent):
-    """Code whose attempt had ended came back; its slot is free again."""
+    """Code that ran on after its attempt had ended has returned, and its slot is free."""
 
     type: Literal["thread_returned"] = "thread_returned"
     run_id: str | None = None
-    """The run that it worked for, where that is open."""
+    """The run of the attempt, if that is still open."""
     task_id: str | None = None
     usage: Usage = field(default_factory=Usage)
-    """What it has spent since its attempt ended."""
+    """Usage since the end of the attempt."""
 
 
 @fact
 class QueueMade(EventBase):
-    """A capability was asked for the first time; these agents are able to do it."""
+    """The queue of a capability was created, because work asked for it for the first time."""
 
     type: Literal["queue_made"] = "queue_made"
     key: str
@@ -182,39 +182,39 @@ class QueueMade(EventBase):
 
 @fact
 class AttemptMigrated(AttemptEvent):
-    """An attempt stopped at a step, and goes on from there with the agent's new generation."""
+    """An attempt stopped at a step, and continues from there on the agent's new generation."""
 
     type: Literal["attempt_migrated"] = "attempt_migrated"
     agent_id: str
     before: int
-    """The generation that it stopped on."""
+    """The generation on which it stopped."""
     generation: int
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
-    """Of the part that ended."""
+    """Usage of the part that ended."""
     stuck: bool = False
-    """A thread of that part has not returned and still takes a slot."""
+    """A thread of that part still runs and occupies a slot."""
 
 
 @fact
 class SwapRolledBack(AgentEvent):
-    """An agent has the spec of the generation before again, as a new generation."""
+    """An agent was rolled back: the spec of the generation before became a new generation."""
 
     type: Literal["swap_rolled_back"] = "swap_rolled_back"
     generation: int
     spec: AgentSpec
     mode: SwapMode
     why: str
-    """Who wanted it, or what was wrong with the generation that is left."""
+    """Who asked for it, or why the abandoned generation failed."""
     by_itself: bool = False
-    """No operator asked for it."""
+    """It was an automatic rollback."""
     queues: list[str] = field(default_factory=list)
-    """Queues by capability that it takes tasks from now."""
+    """Capability queues that it serves from now on."""
 
 
 @fact
 class SwapHurried(AgentEvent):
-    """What was still at work on earlier generations is stopped, and begins again on the new one."""
+    """Attempts on earlier generations are stopped, and continue or restart on the new one."""
 
     type: Literal["swap_hurried"] = "swap_hurried"
     generation: int
@@ -223,25 +223,25 @@ class SwapHurried(AgentEvent):
 
 @fact
 class CapabilitiesChanged(AgentEvent):
-    """A live agent has other specialties; its generation stays, and what is at work goes on."""
+    """The specialties of a live agent changed; its generation stays, attempts at work continue."""
 
     type: Literal["capabilities_changed"] = "capabilities_changed"
     spec: AgentSpec
     added: list[str]
     removed: list[str]
     queues: list[str] = field(default_factory=list)
-    """Queues by capability that it takes tasks from now."""
+    """Capability queues that it serves from now on."""
 
 
 @fact
 class TaskReassigned(TaskEvent):
-    """An operator gave a task to another agent; an attempt at work stops, and its finished steps are kept."""
+    """An operator reassigned a task; an attempt at work stops, and its recorded steps are kept."""
 
     type: Literal["task_reassigned"] = "task_reassigned"
     agent_id: str
-    """Who does it from now on."""
+    """The agent that does it from now on."""
     supervisor_id: str
-    """Whose slots it takes from now on."""
+    """The supervisor whose slots it uses from now on."""
     stopping: int | None = None
-    """The attempt that is asked to stop, if one is at work."""
+    """The attempt that is asked to stop; None if none is at work."""
     now: bool = False
