@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from engine.clock import VirtualClock
-from engine.core.effects import StartAttempt, effects_of
-from engine.core.effects.table import answer_of
+from engine.core.effects import StartAttempt
+from engine.core.effects.table import answer_of, effects_of
 from engine.core.events import AttemptDone, AttemptStarted, Event, RunFinished, StepRecorded
 from engine.core.fold import fold
 from engine.core.model_spec import ModelSpec

@@ -12,16 +12,8 @@ from dashboard.views.limits import limit_lines
 from dashboard.views.parsers import Line, Mistyped, length_s, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.targets import Target, receiver
-from engine.core.commands import (
-    AddAgent,
-    AddSupervisor,
-    Cancel,
-    ChangeCapabilities,
-    ChangeSupervisor,
-    Command,
-    RemoveMember,
-    Submit,
-)
+from engine.core import commands
+from engine.core.commands import Command
 from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
 from engine.core.queries.tree import depth_of, mean_ms_of
@@ -56,7 +48,7 @@ def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
 
 def _able(agent_id: str, text: str, _now_ms: int) -> Command | None:
     add, remove = _signed(words_of(text))
-    return ChangeCapabilities(agent=at(agent_id), add=add, remove=remove) if add or remove else None
+    return commands.ChangeCapabilities(agent=at(agent_id), add=add, remove=remove) if add or remove else None
 
 
 def _signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -120,7 +112,7 @@ def _settings(supervisor_id: str, text: str, _now_ms: int) -> Command | None:
     if not said:
         return None
     parallel, agents = (_whole(key, said[key]) if key in said else None for key in ("max_parallel", "max_agents"))
-    return ChangeSupervisor(
+    return commands.ChangeSupervisor(
         supervisor=at(supervisor_id), options=_options(said), max_parallel=parallel, max_agents=agents
     )
 
@@ -209,7 +201,7 @@ def _cancel_work(on: Acting, target: Target) -> None:
     else:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
     question, lines = f"Cancel {target.kind} “{target.name}”", (told, "What is done stays done.")
-    on.ask(dialogs.ConfirmCancel(question, lines, f"Cancel the {target.kind}", Cancel(target=target.id)))
+    on.ask(dialogs.ConfirmCancel(question, lines, f"Cancel the {target.kind}", commands.Cancel(target=target.id)))
 
 
 def _remove(on: Acting, said: Spoken) -> None:
@@ -227,13 +219,17 @@ def _remove_member(on: Acting, target: Target) -> None:
         on.ask(dialogs.RemoveDialog(target.id))
         return
     told = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
-    on.ask(dialogs.Confirm(f"Remove supervisor “{target.name}”", told, "Remove it", RemoveMember(target=target.at)))
+    on.ask(
+        dialogs.Confirm(
+            f"Remove supervisor “{target.name}”", told, "Remove it", commands.RemoveMember(target=target.at)
+        )
+    )
 
 
 def _request(on: Acting, said: Spoken) -> None:
     request = said.word()
     if request is not None:
-        on.deck.order(Submit(request=request))
+        on.deck.order(commands.Submit(request=request))
     else:
         dialog = dialogs.RequestDialog(receiver(on.state, on.target()))
         on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
@@ -255,9 +251,9 @@ def _add(on: Acting, said: Spoken) -> None:
         on.warn(str(error).split("\n", 1)[0])
         return
     under, deck = said.option("under"), on.deck
-    wanted: list[Command] = [AddAgent(supervisor=under, spec=spec) for spec in found.agents]
+    wanted: list[Command] = [commands.AddAgent(supervisor=under, spec=spec) for spec in found.agents]
     if found.team is not None:
-        wanted = [AddSupervisor(parent=under, team=found.team)]
+        wanted = [commands.AddSupervisor(parent=under, team=found.team)]
 
     def answered(said: object) -> None:
         if said is not None and deck.allow(found.references, found.path, found.sha256):

@@ -19,19 +19,8 @@ from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
 from dashboard.views.filters import Filter
 from dashboard.views.inbox import need
-from engine.core.commands import (
-    Abort,
-    Answer,
-    Cancel,
-    Command,
-    Reassign,
-    RetryWork,
-    RevokeGrant,
-    SetDeadline,
-    SetPriority,
-    Steer,
-    Undo,
-)
+from engine.core import commands
+from engine.core.commands import Command
 from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
@@ -58,10 +47,10 @@ def _stop(name: str, command: Callable[..., Command], how: str) -> click.Command
     return change(name, looks=True)(build)
 
 
-cancel = _stop("cancel", Cancel, "at its next step")
-abort = _stop("abort", Abort, "at once, in the middle of a step")
+cancel = _stop("cancel", commands.Cancel, "at its next step")
+abort = _stop("abort", commands.Abort, "at once, in the middle of a step")
 steer = plain(
-    "steer", Steer, "target", "text",
+    "steer", commands.Steer, "target", "text",
     click.Option(["--now"], is_flag=True, help="Cut short the answer that a model or program is giving."),
     about="Say TEXT to the run, task or agent TARGET and all work below; each conversation hears it at its next turn.",
 )  # fmt: skip
@@ -79,11 +68,11 @@ def _described(state: State, target: str) -> str:
 
 
 retry = plain(
-    "retry", RetryWork, "target",
+    "retry", commands.RetryWork, "target",
     about="Try the failed or waiting task TARGET again now; or submit the request of a finished run again.",
 )  # fmt: skip
 priority = plain(
-    "priority", SetPriority, "target", click.Argument(["priority"], type=click.IntRange(0, LOWEST_PRIORITY)),
+    "priority", commands.SetPriority, "target", click.Argument(["priority"], type=click.IntRange(0, LOWEST_PRIORITY)),
     about="Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual.",
 )  # fmt: skip
 
@@ -95,7 +84,7 @@ def undo(command_id: str | None) -> Command:
 
     Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be.
     """
-    return Undo(command_id=command_id)
+    return commands.Undo(command_id=command_id)
 
 
 @change("deadline")
@@ -104,12 +93,12 @@ def undo(command_id: str | None) -> Command:
 def deadline(target: str, time: str) -> Command:
     """End the run or task TARGET in TIME from now (90s, 5m, 2h), if it has not ended; 'none' takes that away."""
     deadline_s = None if time == "none" else seconds(time, "deadline")
-    return SetDeadline(target=target, deadline_s=deadline_s)
+    return commands.SetDeadline(target=target, deadline_s=deadline_s)
 
 
 _now = click.Option(["--now"], is_flag=True, help="Stop what is at work at once, not at its next step.")
 reassign = plain(
-    "reassign", Reassign, "task", "agent", _now,
+    "reassign", commands.Reassign, "task", "agent", _now,
     about="Give TASK to AGENT; where it is at work, its finished steps are kept.",
 )  # fmt: skip
 
@@ -168,7 +157,7 @@ def answer(questions: str, answer: str, *, output: str | None, output_json: str 
         except ValueError as error:
             fail("usage", f"--output-json is not JSON: {error}", "a text goes to --output", WRONG_USAGE)
     first, *others = questions.split(",")
-    return Answer(escalation=first, answer=answer, output=value, also=others, alike=all_alike)
+    return commands.Answer(escalation=first, answer=answer, output=value, also=others, alike=all_alike)
 
 
 @click.command("grants")
@@ -178,7 +167,7 @@ def answer(questions: str, answer: str, *, output: str | None, output_json: str 
 def grants(ctx: click.Context, revoke: str | None) -> int:
     """List the tools that agents may call, or may not, without a question."""
     if revoke is not None:
-        return order(ctx, Sending.of(ctx), [RevokeGrant(grant=revoke)])
+        return order(ctx, Sending.of(ctx), [commands.RevokeGrant(grant=revoke)])
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
         state = folded_from(reader)

@@ -8,19 +8,8 @@ are trusted in the same way.
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.core.commands import (
-    AddAgent,
-    AddSupervisor,
-    ChangeSupervisor,
-    Command,
-    Declare,
-    LoadTeam,
-    RegisterSpec,
-    ReplaceTeam,
-    SupervisorSpec,
-    SwapAgent,
-    SwapAgents,
-)
+from engine.core import commands
+from engine.core.commands import Command
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.records import JsonValue
@@ -102,7 +91,7 @@ def code_of(trusted: Mapping[str, str], spec: AgentSpec) -> str:
     return "".join(trusted.get(reference, "") for reference in references_of(spec))
 
 
-def specs_in(member: AgentSpec | SupervisorSpec) -> list[AgentSpec]:
+def specs_in(member: AgentSpec | commands.SupervisorSpec) -> list[AgentSpec]:
     """Return every agent spec of a tree."""
     if isinstance(member, AgentSpec):
         return [member]
@@ -111,20 +100,20 @@ def specs_in(member: AgentSpec | SupervisorSpec) -> list[AgentSpec]:
 
 def specs_of(command: Command) -> list[AgentSpec]:
     """Return every spec in a command."""
-    if isinstance(command, LoadTeam):
+    if isinstance(command, commands.LoadTeam):
         return [*specs_in(command.team), *command.registry]
-    if isinstance(command, AddSupervisor | ReplaceTeam):
+    if isinstance(command, commands.AddSupervisor | commands.ReplaceTeam):
         return specs_in(command.team)
-    if isinstance(command, Declare):
+    if isinstance(command, commands.Declare):
         return specs_in(command.member)
-    if isinstance(command, SwapAgents):
+    if isinstance(command, commands.SwapAgents):
         return [spec for one in command.swaps for spec in specs_of(one)]
-    if isinstance(command, AddAgent | SwapAgent | RegisterSpec) and command.spec is not None:
+    if isinstance(command, commands.AddAgent | commands.SwapAgent | commands.RegisterSpec) and command.spec is not None:
         return [command.spec]
     return []
 
 
-def supervisors_in(member: AgentSpec | SupervisorSpec) -> list[SupervisorSpec]:
+def supervisors_in(member: AgentSpec | commands.SupervisorSpec) -> list[commands.SupervisorSpec]:
     """Return every supervisor of a tree."""
     if isinstance(member, AgentSpec):
         return []
@@ -133,11 +122,11 @@ def supervisors_in(member: AgentSpec | SupervisorSpec) -> list[SupervisorSpec]:
 
 def options_of(command: Command) -> list[SupervisorOptions]:
     """Return the settings of every supervisor in a command."""
-    if isinstance(command, AddSupervisor | LoadTeam | ReplaceTeam):
+    if isinstance(command, commands.AddSupervisor | commands.LoadTeam | commands.ReplaceTeam):
         return [one.options for one in supervisors_in(command.team)]
-    if isinstance(command, Declare):
+    if isinstance(command, commands.Declare):
         return [one.options for one in supervisors_in(command.member)]
-    return [command.options] if isinstance(command, ChangeSupervisor) and command.options is not None else []
+    return [command.options] if isinstance(command, commands.ChangeSupervisor) and command.options is not None else []
 
 
 def named_in(command: Command) -> list[str]:

@@ -10,12 +10,33 @@ from typing import Literal, TypeAlias
 from msgspec import Raw, field
 
 from engine.core.events.attempt import Said, StepKind
-from engine.core.records import JsonValue, fact
+from engine.core.records import JsonValue, fact, shared_fields
 from engine.core.state import CallKind, ParkedFor
 from engine.core.values import Usage
 
 PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
 """Kind of question to a person: of the agent, approval of a tool call, permission of a program."""
+
+
+@shared_fields
+class AttemptSignal:
+    """A signal about an attempt."""
+
+    __slots__ = ()
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    """The generation of the agent that the attempt runs on."""
+
+
+@shared_fields
+class OrderSignal:
+    """A signal about the archive that a command imports."""
+
+    __slots__ = ()
+    order_id: str
+    sender: str
+    role: str
 
 
 @fact
@@ -41,11 +62,9 @@ class EngineEnds:
 
 
 @fact
-class StepFinished:
+class StepFinished(AttemptSignal):
     """A step of an attempt succeeded."""
 
-    task_id: str
-    attempt: int
     what: StepKind = "code"
     name: str
     key: str
@@ -55,7 +74,6 @@ class StepFinished:
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
     """Usage since the last report of the attempt, without time, which the end of the attempt reports."""
-    generation: int | None = None
     steers: list[str] = field(default_factory=list)
     """Messages of people that this step has read."""
     parts: list[str] = field(default_factory=list)
@@ -71,12 +89,9 @@ class PartTold:
 
 
 @fact
-class InsightNoted:
+class InsightNoted(AttemptSignal):
     """An attempt stores an insight for its agent; it waits until the insight is on disk."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     key: str
     """Key of the step."""
     text: str
@@ -85,12 +100,9 @@ class InsightNoted:
 
 
 @fact
-class ModelErred:
+class ModelErred(AttemptSignal):
     """A call of a model failed."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     model: str
     error: str
     """One line."""
@@ -101,12 +113,9 @@ class ModelErred:
 
 
 @fact
-class BudgetShort:
+class BudgetShort(AttemptSignal):
     """An attempt is about to call a model, and a budget has less left than the call needs; it waits to be stopped."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     subject: str
     """Id of the task, run, agent or supervisor that has the budget."""
     amount: Literal["tokens", "cost_usd"]
@@ -115,23 +124,17 @@ class BudgetShort:
 
 
 @fact
-class ToolBegan:
+class ToolBegan(AttemptSignal):
     """An attempt is about to call a tool that must not be called twice; it waits until this is on disk."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     name: str
     key: str
 
 
 @fact
-class ToolRaised:
+class ToolRaised(AttemptSignal):
     """The call of a tool ended with an error."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     key: str
     error: str
 
@@ -149,11 +152,9 @@ class PlannedItem:
 
 
 @fact
-class DelegationAsked:
+class DelegationAsked(AttemptSignal):
     """An attempt delegates work; it waits for the results."""
 
-    task_id: str
-    attempt: int
     call_key: str
     call_kind: CallKind
     target: str
@@ -162,18 +163,14 @@ class DelegationAsked:
     """One task each; empty for a plan."""
     plan: list[PlannedItem] = field(default_factory=list)
     """Tasks with dependencies between them, without a cycle."""
-    generation: int | None = None
     busy: bool = False
     """Another step of the attempt still runs, so that the attempt keeps its slot."""
 
 
 @fact
-class StepsEnded:
+class StepsEnded(AttemptSignal):
     """The last running step of a waiting attempt ended."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     why: ParkedFor = "call"
     """What the attempt waits for."""
     until_ms: int | None = None
@@ -181,12 +178,9 @@ class StepsEnded:
 
 
 @fact
-class PersonAsked:
+class PersonAsked(AttemptSignal):
     """An attempt asks a person and waits for the answer."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     key: str
     """Key as of a step: a retried attempt finds its question, or the answer, by it."""
     kind: PersonKind
@@ -201,44 +195,32 @@ class PersonAsked:
 
 
 @fact
-class AskGivenUp:
+class AskGivenUp(AttemptSignal):
     """An attempt continues without waiting for the answer of a person."""
 
-    task_id: str
-    attempt: int
-    generation: int | None = None
     key: str
 
 
 @fact
-class SlotAsked:
+class SlotAsked(AttemptSignal):
     """A waiting attempt without a slot is about to begin a step; it waits for a slot."""
-
-    task_id: str
-    attempt: int
-    generation: int | None = None
 
 
 @fact
-class AttemptSucceeded:
+class AttemptSucceeded(AttemptSignal):
     """An attempt returned its output."""
 
-    task_id: str
-    attempt: int
     output: JsonValue
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
-    generation: int | None = None
     said: list[Said] = field(default_factory=list)
     """Messages of the model, for later runs of the conversation."""
 
 
 @fact
-class AttemptErred:
+class AttemptErred(AttemptSignal):
     """An attempt raised, timed out, or its process died."""
 
-    task_id: str
-    attempt: int
     error: str
     """One line."""
     error_type: str
@@ -255,21 +237,17 @@ class AttemptErred:
     """The delay before a retry that the exception asks for, in seconds."""
     crashed: bool = False
     """The agent itself failed: its process died, its code reported it, or its runtime became unusable."""
-    generation: int | None = None
 
 
 @fact
-class AttemptStopped:
+class AttemptStopped(AttemptSignal):
     """An attempt that was asked to stop has stopped."""
 
-    task_id: str
-    attempt: int
     partial: JsonValue = None
     """Its output so far."""
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
     stuck: bool = False
-    generation: int | None = None
 
 
 @fact
@@ -309,12 +287,9 @@ class AgentUsable:
 
 
 @fact
-class ArchiveChecked:
+class ArchiveChecked(OrderSignal):
     """The shell has checked the archive of an order; `PartRead`s and a `StateReady` follow."""
 
-    order_id: str
-    sender: str
-    role: str
     path: str
     sha256: str
     counts: dict[str, int]
@@ -328,12 +303,9 @@ class ArchiveChecked:
 
 
 @fact
-class PartRead:
+class PartRead(OrderSignal):
     """A part of the archive that is being imported."""
 
-    order_id: str
-    sender: str
-    role: str
     state: Raw
     """A piece of the state document."""
     texts: list[JsonValue]
@@ -341,12 +313,9 @@ class PartRead:
 
 
 @fact
-class StateReady:
+class StateReady(OrderSignal):
     """A checked state: all of it, or the rest of an archive after its parts."""
 
-    order_id: str
-    sender: str
-    role: str
     path: str
     sha256: str
     paused: bool
@@ -359,12 +328,9 @@ class StateReady:
 
 
 @fact
-class StateUnusable:
+class StateUnusable(OrderSignal):
     """The archive of an order cannot be imported."""
 
-    order_id: str
-    sender: str
-    role: str
     reason: str
 
 

@@ -8,12 +8,12 @@ from collections import deque
 from engine.core.commands import Order
 from engine.core.decide import decide
 from engine.core.decision_context import DecisionContext
-from engine.core.effects import Effect, effects_of, restart_effects
+from engine.core.effects import Effect
+from engine.core.effects.table import effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import apply
 from engine.core.followups import (
-    CHANGES_WHO_IS_ABLE,
     CheckLeaving,
     Dispatch,
     FinishRun,
@@ -21,8 +21,8 @@ from engine.core.followups import (
     LookAtPool,
     PlaceAgain,
     TakeSlot,
-    followups_of,
 )
+from engine.core.followups.table import CHANGES_WHO_IS_ABLE, followups_of
 from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
 from engine.core.state import State

@@ -4,21 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from engine.core import signals
 from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Order
 from engine.core.effects import Effect
 from engine.core.events import EVENTS, CommandRefused, Event, SignalDropped
 from engine.core.records import names
-from engine.core.signals import (
-    ArchiveChecked,
-    AttemptErred,
-    AttemptStopped,
-    AttemptSucceeded,
-    PartRead,
-    Signal,
-    StateReady,
-    StateUnusable,
-)
+from engine.core.signals import Signal
 from engine.core.state import RunSummary
 from engine.runtimes.values import with_class
 from store import Row
@@ -35,7 +27,7 @@ class DirectEvent:
 
 
 Message: TypeAlias = Order | Signal | DirectEvent
-_OF_IMPORTS = (ArchiveChecked, PartRead, StateReady, StateUnusable)
+_OF_IMPORTS = (signals.ArchiveChecked, signals.PartRead, signals.StateReady, signals.StateUnusable)
 
 
 @dataclass(slots=True)
@@ -119,16 +111,16 @@ class FoundDefect:
     def instead(self) -> Signal | None:
         """Return a failure to report in place of an attempt's end that hit a defect; else its task would hang."""
         message = self.message
-        if not isinstance(message, AttemptSucceeded | AttemptStopped):
+        if not isinstance(message, signals.AttemptSucceeded | signals.AttemptStopped):
             return None
-        return AttemptErred(
+        return signals.AttemptErred(
             task_id=message.task_id,
             attempt=message.attempt,
             error=f"a defect in the engine: {self.line}",
             error_type="Defect",
             duration_ms=message.duration_ms,
             usage=message.usage,
-            stuck=isinstance(message, AttemptStopped) and message.stuck,
+            stuck=isinstance(message, signals.AttemptStopped) and message.stuck,
         )
 
 

@@ -5,34 +5,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from engine.core.effects import (
-    Acknowledge,
-    AnswerCall,
-    CheckAgent,
-    CheckOutputs,
-    DropRuntimes,
-    Effect,
-    EndRun,
-    JoinResults,
-    ReadText,
-    RestartAgents,
-    ResumeAttempt,
-    StartAttempt,
-    StartTimer,
-    StopAttempt,
-    StopLoop,
-    TellAnswer,
-    TellSteer,
-)
+from engine.core import effects, signals
+from engine.core.effects import Effect
 from engine.core.records import JsonValue
-from engine.core.signals import (
-    AgentUsable,
-    AttemptErred,
-    AttemptSucceeded,
-    Signal,
-    TextRead,
-    TimerDue,
-)
+from engine.core.signals import Signal
 from engine.errors import Unusable
 from engine.guards import CheckedOutput, verdict_of
 from engine.host.attempts import Attempts
@@ -71,36 +47,36 @@ class Performer:
         self._runtimes = runtimes
         self._on_stop = on_stop
         self._timers: dict[str, Callable[[], None]] = {}
-        self._unchecked: deque[CheckAgent] = deque()
+        self._unchecked: deque[effects.CheckAgent] = deque()
         """Agents whose code has to be checked."""
         self._checking = 0
         self._handlers: dict[type, Callable[[Any], None]] = {
-            StartAttempt: attempts.begin,
-            StopAttempt: attempts.stop,
-            AnswerCall: attempts.answer,
-            ResumeAttempt: attempts.resume,
-            TellAnswer: attempts.tell_answer,
-            TellSteer: attempts.tell_steer,
-            JoinResults: self._join_results,
-            CheckOutputs: self._check_outputs,
-            ReadText: self._read_text,
-            StartTimer: self._start_timer,
-            CheckAgent: self._check_agent,
-            RestartAgents: self._forget_runtimes,
-            DropRuntimes: self._forget_runtimes,
-            Acknowledge: orders.acknowledge,
-            StopLoop: self._stop_loop,
+            effects.StartAttempt: attempts.begin,
+            effects.StopAttempt: attempts.stop,
+            effects.AnswerCall: attempts.answer,
+            effects.ResumeAttempt: attempts.resume,
+            effects.TellAnswer: attempts.tell_answer,
+            effects.TellSteer: attempts.tell_steer,
+            effects.JoinResults: self._join_results,
+            effects.CheckOutputs: self._check_outputs,
+            effects.ReadText: self._read_text,
+            effects.StartTimer: self._start_timer,
+            effects.CheckAgent: self._check_agent,
+            effects.RestartAgents: self._forget_runtimes,
+            effects.DropRuntimes: self._forget_runtimes,
+            effects.Acknowledge: orders.acknowledge,
+            effects.StopLoop: self._stop_loop,
         }
 
     def perform(self, effect: Effect) -> None:
         """Perform `effect`; the host itself handles `EndRun`."""
-        if type(effect) is not EndRun:
+        if type(effect) is not effects.EndRun:
             self._handlers[type(effect)](effect)
 
-    def _stop_loop(self, effect: StopLoop) -> None:
+    def _stop_loop(self, effect: effects.StopLoop) -> None:
         self._on_stop(effect.reason)
 
-    def _start_timer(self, effect: StartTimer) -> None:
+    def _start_timer(self, effect: effects.StartTimer) -> None:
         # A timer that is set again replaces the old one, which must not fire as well.
         take_back = self._timers.pop(effect.timer_id, None)
         if take_back is not None:
@@ -108,11 +84,11 @@ class Performer:
 
         def due() -> None:
             self._timers.pop(effect.timer_id, None)
-            self._services.signal(TimerDue(timer_id=effect.timer_id))
+            self._services.signal(signals.TimerDue(timer_id=effect.timer_id))
 
         self._timers[effect.timer_id] = self._services.later(effect.due_ms, due)
 
-    def _check_agent(self, effect: CheckAgent) -> None:
+    def _check_agent(self, effect: effects.CheckAgent) -> None:
         if self._runtimes.ready(effect.spec) is not None:
             self._usable(effect)
             return
@@ -128,10 +104,10 @@ class Performer:
         finally:
             self._checking -= 1
 
-    def _forget_runtimes(self, effect: RestartAgents | DropRuntimes) -> None:
+    def _forget_runtimes(self, effect: effects.RestartAgents | effects.DropRuntimes) -> None:
         self._runtimes.forget(effect.specs)
 
-    async def _check_code(self, effect: CheckAgent) -> None:
+    async def _check_code(self, effect: effects.CheckAgent) -> None:
         known = self._runtimes.bindings
         try:
             await self._runtimes.prepare(effect.spec)
@@ -143,50 +119,52 @@ class Performer:
         else:
             self._usable(effect)
 
-    def _usable(self, effect: CheckAgent) -> None:
+    def _usable(self, effect: effects.CheckAgent) -> None:
         agent = self._services.state.agents.get(effect.agent_id)
         if agent is not None and agent.error is not None:
-            self._services.signal(AgentUsable(agent_id=effect.agent_id, generation=effect.generation))
+            self._services.signal(signals.AgentUsable(agent_id=effect.agent_id, generation=effect.generation))
 
-    def _join_results(self, effect: JoinResults) -> None:
+    def _join_results(self, effect: effects.JoinResults) -> None:
         tasks = self._services.state.tasks
         # Read before the task starts: the run may have ended and left the state by the time it runs.
         ended = {one.task_id: tasks[one.task_id].ended_ms for one in effect.inputs if one.task_id in tasks}
         self._begin(self._built_in, effect, partial(self._join, effect, ended))
 
-    async def _join(self, effect: JoinResults, ended: dict[str, int | None]) -> JsonValue:
+    async def _join(self, effect: effects.JoinResults, ended: dict[str, int | None]) -> JsonValue:
         text = self._services.text
         results = [
             Result(one.agent, one.title, await text(one.output), ended.get(one.task_id)) for one in effect.inputs
         ]
         return join(effect.join, results)
 
-    def _check_outputs(self, effect: CheckOutputs) -> None:
+    def _check_outputs(self, effect: effects.CheckOutputs) -> None:
         self._begin(self._built_in, effect, partial(self._verdict, effect))
 
-    async def _verdict(self, effect: CheckOutputs) -> JsonValue:
+    async def _verdict(self, effect: effects.CheckOutputs) -> JsonValue:
         text = self._services.text
         looked = [CheckedOutput(one.agent, one.status, await text(one.output), one.error) for one in effect.looks]
         return await verdict_of(effect.check, looked)
 
-    async def _built_in(self, effect: JoinResults | CheckOutputs, work: Callable[[], Awaitable[JsonValue]]) -> None:
+    async def _built_in(
+        self, effect: effects.JoinResults | effects.CheckOutputs, work: Callable[[], Awaitable[JsonValue]]
+    ) -> None:
         """Report the outcome of built-in work."""
         try:
             output = json_value(await work())
         except Exception as error:  # outputs come from agents: joining or checking them may raise anything
-            signal: Signal = AttemptErred(
+            signal: Signal = signals.AttemptErred(
                 task_id=effect.task_id, attempt=effect.attempt, error=one_line(error), error_type=type(error).__name__
             )
         else:
-            signal = AttemptSucceeded(task_id=effect.task_id, attempt=effect.attempt, output=output)
+            signal = signals.AttemptSucceeded(task_id=effect.task_id, attempt=effect.attempt, output=output)
         self._services.signal(signal)
 
-    def _read_text(self, effect: ReadText) -> None:
+    def _read_text(self, effect: effects.ReadText) -> None:
         self._begin(self._read, effect)
 
-    async def _read(self, effect: ReadText) -> None:
+    async def _read(self, effect: effects.ReadText) -> None:
         text = as_text(await self._services.text(effect.input))
-        self._services.signal(TextRead(task_id=effect.task_id, text=text))
+        self._services.signal(signals.TextRead(task_id=effect.task_id, text=text))
 
     def _begin(self, function: Callable[..., Any], *args: object) -> None:
         """Start a task; the virtual clock does not advance until it has reported."""

@@ -19,7 +19,8 @@ from anyio.lowlevel import checkpoint
 from engine.clock import Clock
 from engine.core.commands import Order
 from engine.core.decision_context import DecisionContext
-from engine.core.effects import Effect, EndRun, StopLoop, effects_of
+from engine.core.effects import Effect, EndRun, StopLoop
+from engine.core.effects.table import effects_of
 from engine.core.events import Event
 from engine.core.fold import apply
 from engine.core.records import changed

@@ -11,22 +11,14 @@ from typing import Any, TypeVar
 
 import anyio
 
+from engine.core import signals
 from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.effects.table import answer_of
 from engine.core.events import ModelFailed
 from engine.core.keys import stem_of
 from engine.core.records import JsonValue
-from engine.core.signals import (
-    DelegationAsked,
-    ModelErred,
-    PlannedItem,
-    Signal,
-    StepFinished,
-    ThreadCameBack,
-    ToolBegan,
-    ToolRaised,
-)
+from engine.core.signals import Signal
 from engine.core.spec import AgentSpec
 from engine.core.state import CallKind
 from engine.core.values import StoredValue
@@ -158,7 +150,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         """Return the output of a finished step."""
         return await self._services.text(self.effect.steps[key])
 
-    async def record(self, step: StepFinished) -> None:
+    async def record(self, step: signals.StepFinished) -> None:
         """Journal a finished step; returns once it is on disk.
 
         Raises:
@@ -167,7 +159,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         """
         await self._written(step)
 
-    def record_soon(self, step: StepFinished) -> None:
+    def record_soon(self, step: signals.StepFinished) -> None:
         """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
         self._raise_if_over()
         self._reports(step.key)
@@ -178,7 +170,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         self._raise_if_over()
         self._reports(ModelFailed.type)
         self._services.signal(
-            ModelErred(
+            signals.ModelErred(
                 **of_attempt(self.effect),
                 model=error.model,
                 error=one_line(error),
@@ -210,7 +202,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool must not be called then.
         """
         try:
-            await self._written(ToolBegan(**of_attempt(self.effect), name=name, key=key))
+            await self._written(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
         except AttemptInterrupted:
             # Closes the call: without an end in the journal the task would be in doubt although nothing was called.
             self._raised(key, "not called: the attempt was asked to stop")
@@ -222,19 +214,19 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     def _raised(self, key: str, error: str) -> None:
         if not self.over:
-            self._services.signal(ToolRaised(**of_attempt(self.effect), key=key, error=error))
+            self._services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
 
     async def _written(self, signal: Signal) -> None:
         """Report a signal, and return once it is on disk."""
         self._raise_if_over()
-        if isinstance(signal, StepFinished | ToolBegan):
+        if isinstance(signal, signals.StepFinished | signals.ToolBegan):
             self._reports(signal.key)
         with self.slot() as slot:
             self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
             await slot.wait()
 
     async def ask(
-        self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[PlannedItem] = ()
+        self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[signals.PlannedItem] = ()
     ) -> list[DelegationResult]:
         """Delegate `items`, one task each, and return the outcomes in order.
 
@@ -252,7 +244,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         self._raise_if_over()
         slot: Pending[AnswerCall] = self._waiting_slot()
         async with self._aside():
-            signal = DelegationAsked(
+            signal = signals.DelegationAsked(
                 **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, plan=[*plan],
                 busy=self._is_busy,
             )  # fmt: skip
@@ -351,7 +343,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         self.outside -= 1
         if self.stuck and self.outside == 0:
             effect, spent = self.effect, self.take_spent()
-            self._services.signal(ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
+            self._services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
     @contextmanager
     def slot(self) -> Iterator[Pending[Any]]:

@@ -9,18 +9,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from engine.core.commands import (
-    COMMAND_KINDS,
-    AddAgent,
-    ChangeSupervisor,
-    Command,
-    HandOver,
-    ImportState,
-    Order,
-    StopEngine,
-    Submit,
-    SwitchStrategy,
-)
+from engine.core import commands
+from engine.core.commands import COMMAND_KINDS, Command, Order
 from engine.core.decide import decide
 from engine.core.decision_context import DecisionContext
 from engine.core.events import CommandRefused
@@ -92,7 +82,7 @@ def considered(kind: str, draw: Random, state: State, number: int) -> Command | 
 
 def is_accepted(command: Command, state: State) -> bool:
     """Tell whether the core would carry out a command; what the shell decides about is taken as accepted."""
-    if isinstance(command, HandOver | ImportState):
+    if isinstance(command, commands.HandOver | commands.ImportState):
         return True
     try:
         events = decide(state, Order(id="looked", command=command), DecisionContext(now_ms=state.at_ms, jitter=0.5))
@@ -131,7 +121,7 @@ def _submit(draw: Random, state: State, number: int) -> Command:
     supervisor = BY_NAME["supervisor"](draw, state) if draw.random() < 0.4 else None
     if _wants_list(state, supervisor) and draw.random() < 0.9:
         request = [f"{request}, item {place}" for place in range(draw.randint(0, 6))]
-    return Submit(
+    return commands.Submit(
         request=request,
         supervisor=supervisor,
         on_failure=list(drawn_chain(draw)) if draw.random() < 0.25 else [],
@@ -162,14 +152,14 @@ def _receiver(state: State, supervisor: str | None) -> Supervisor | None:
 
 
 def _stop_engine(draw: Random, state: State, number: int) -> Command:
-    return StopEngine(token=draw.choice([None, None, 1]))
+    return commands.StopEngine(token=draw.choice([None, None, 1]))
 
 
 def _switch_strategy(draw: Random, state: State, number: int) -> Command:
-    command: SwitchStrategy = drawn(SwitchStrategy, draw, state)
+    command: commands.SwitchStrategy = drawn(commands.SwitchStrategy, draw, state)
     supervisor = _some_supervisor(draw, state)
     mode = drawn_mode(draw)
-    values = {name: getattr(command, name) for name in names(SwitchStrategy)}
+    values = {name: getattr(command, name) for name in names(commands.SwitchStrategy)}
     if supervisor is not None and draw.random() > WRONG:
         members, agents = names_under(state, supervisor)
         lead = draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents)
@@ -183,23 +173,23 @@ def _switch_strategy(draw: Random, state: State, number: int) -> Command:
         }
         values["aggregation"] = draw.choice(["concat", "first", "vote", "best", None])
         values["run"] = one_of(draw, list(state.runs)) if values["scope"] == "run" else None
-    return SwitchStrategy(**values)
+    return commands.SwitchStrategy(**values)
 
 
 def _change_supervisor(draw: Random, state: State, number: int) -> Command:
-    command: ChangeSupervisor = drawn(ChangeSupervisor, draw, state)
+    command: commands.ChangeSupervisor = drawn(commands.ChangeSupervisor, draw, state)
     supervisor = _some_supervisor(draw, state)
     if supervisor is None or command.options is None:
         return command
     options = drawn_options(draw, supervisor.mode, *names_under(state, supervisor))
-    return ChangeSupervisor(
+    return commands.ChangeSupervisor(
         supervisor=at(supervisor.id), options=options, max_parallel=command.max_parallel, max_agents=command.max_agents
     )
 
 
 def _add_agent(draw: Random, state: State, number: int) -> Command:
     """Return a command that adds an agent; mostly with eviction, where a supervisor is full."""
-    command: AddAgent = drawn(AddAgent, draw, state)
+    command: commands.AddAgent = drawn(commands.AddAgent, draw, state)
     full = [one for one in state.supervisors.values() if len(names_under(state, one)[1]) >= one.max_agents]
     if full and draw.random() < MAKES_ROOM:
         return changed(command, supervisor=at(draw.choice(full).id), evict=True)

@@ -11,7 +11,7 @@ from engine.core.commands import COMMANDS, Order
 from engine.core.decide import ON_COMMAND, decide
 from engine.core.decide.scratch import scratch_of
 from engine.core.decision_context import DecisionContext
-from engine.core.effects import effects_of
+from engine.core.effects.table import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fold import FOLD, fold
 from engine.core.legality import assert_legal

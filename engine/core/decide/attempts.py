@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
+from engine.core import signals
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
@@ -31,23 +32,6 @@ from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.tree import above_of, cause_of, halted, is_cancelled
 from engine.core.records import JsonValue, changed
-from engine.core.signals import (
-    AskGivenUp,
-    AttemptErred,
-    AttemptStopped,
-    AttemptSucceeded,
-    BudgetShort,
-    DelegationAsked,
-    InsightNoted,
-    ModelErred,
-    PersonAsked,
-    SlotAsked,
-    StepFinished,
-    StepsEnded,
-    ThreadCameBack,
-    ToolBegan,
-    ToolRaised,
-)
 from engine.core.state import Attempt, Run, State, StopReason, Task
 from engine.core.values import preview
 
@@ -56,20 +40,20 @@ MAX_DEPTH = 16
 
 
 OfAttempt: TypeAlias = (
-    StepFinished
-    | ModelErred
-    | BudgetShort
-    | InsightNoted
-    | ToolBegan
-    | ToolRaised
-    | DelegationAsked
-    | StepsEnded
-    | SlotAsked
-    | PersonAsked
-    | AskGivenUp
-    | AttemptSucceeded
-    | AttemptErred
-    | AttemptStopped
+    signals.StepFinished
+    | signals.ModelErred
+    | signals.BudgetShort
+    | signals.InsightNoted
+    | signals.ToolBegan
+    | signals.ToolRaised
+    | signals.DelegationAsked
+    | signals.StepsEnded
+    | signals.SlotAsked
+    | signals.PersonAsked
+    | signals.AskGivenUp
+    | signals.AttemptSucceeded
+    | signals.AttemptErred
+    | signals.AttemptStopped
 )
 
 
@@ -84,7 +68,7 @@ def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:
     return task, task.attempt
 
 
-def step_finished(state: State, signal: StepFinished, ctx: DecisionContext) -> list[Event]:
+def step_finished(state: State, signal: signals.StepFinished, ctx: DecisionContext) -> list[Event]:
     """Record a step, unless its key is recorded already."""
     found = live(state, signal)
     if found is None or signal.key in found[0].steps:
@@ -92,18 +76,18 @@ def step_finished(state: State, signal: StepFinished, ctx: DecisionContext) -> l
     return [of_attempt(StepRecorded, found[1], signal)]
 
 
-def model_erred(state: State, signal: ModelErred, ctx: DecisionContext) -> list[Event]:
+def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) -> list[Event]:
     """Record a failed call of a model and its cost; the code of the attempt decides what follows."""
     found = live(state, signal)
     return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
 
 
-def budget_short(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
+def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that is too small for the next call, if it still is."""
     return [] if live(state, signal) is None else too_little(state, signal, ctx)
 
 
-def delegation_asked(state: State, signal: DelegationAsked, ctx: DecisionContext) -> list[Event]:
+def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: DecisionContext) -> list[Event]:
     """Create the tasks of a delegation, or join those that an earlier attempt created under the same key."""
     found = live(state, signal)
     if found is None or found[1].agent_id is None:
@@ -152,7 +136,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: DecisionContext
     return events
 
 
-def steps_ended(state: State, signal: StepsEnded, ctx: DecisionContext) -> list[Event]:
+def steps_ended(state: State, signal: signals.StepsEnded, ctx: DecisionContext) -> list[Event]:
     """Park an attempt that waits and of which no step runs."""
     found = live(state, signal)
     if found is None or found[1].parked or found[1].agent_id is None:
@@ -167,7 +151,7 @@ def steps_ended(state: State, signal: StepsEnded, ctx: DecisionContext) -> list[
     return [of_attempt(AttemptParked, attempt, signal)]
 
 
-def slot_asked(state: State, signal: SlotAsked, ctx: DecisionContext) -> list[Event]:
+def slot_asked(state: State, signal: signals.SlotAsked, ctx: DecisionContext) -> list[Event]:
     """Queue a parked attempt for a slot; one that is no longer parked has its slot already."""
     found = live(state, signal)
     if found is None or not found[1].parked or found[1].wants_slot:
@@ -176,7 +160,7 @@ def slot_asked(state: State, signal: SlotAsked, ctx: DecisionContext) -> list[Ev
     return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
 
 
-def _children(state: State, places: Mapping[str, Place], signal: DelegationAsked) -> list[ChildPlan]:
+def _children(state: State, places: Mapping[str, Place], signal: signals.DelegationAsked) -> list[ChildPlan]:
     """Return the plan of one task for each item of a delegation."""
     mint = Mint(state)
     if signal.call_kind != "plan":
@@ -230,7 +214,7 @@ def _told(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
     return CallAnswered(task_id=task.id, attempt=attempt.number, call_key=call_key)
 
 
-def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
+def attempt_succeeded(state: State, signal: signals.AttemptSucceeded, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its output."""
     found = live(state, signal)
     if found is None:
@@ -248,7 +232,7 @@ def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: DecisionConte
     return [done]
 
 
-def attempt_erred(state: State, signal: AttemptErred, ctx: DecisionContext) -> list[Event]:
+def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionContext) -> list[Event]:
     """End an attempt with its error; an error while it is being stopped counts as the stop."""
     found = live(state, signal)
     if found is None:
@@ -256,7 +240,7 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: DecisionContext) -> l
     task, attempt = found
     if attempt.stopping and (attempt.stopping != "migrate" or signal.error_type == "Unusable"):
         # Not so for `migrate`: the stop takes effect at a step, so an error before that is a failure of the old code.
-        end = AttemptStopped(
+        end = signals.AttemptStopped(
             task_id=task.id,
             attempt=attempt.number,
             duration_ms=signal.duration_ms,
@@ -267,13 +251,13 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: DecisionContext) -> l
     return [of_attempt(AttemptFailed, attempt, signal)]
 
 
-def attempt_stopped(state: State, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def attempt_stopped(state: State, signal: signals.AttemptStopped, ctx: DecisionContext) -> list[Event]:
     """End an attempt that has stopped, with its partial output."""
     found = live(state, signal)
     return [] if found is None else stopped(state, *found, signal, ctx)
 
 
-def thread_came_back(state: State, signal: ThreadCameBack, ctx: DecisionContext) -> list[Event]:
+def thread_came_back(state: State, signal: signals.ThreadCameBack, ctx: DecisionContext) -> list[Event]:
     """Free the slot of a thread that outlived its attempt."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or not agent.stuck:
@@ -289,7 +273,7 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: DecisionContext)
     ]
 
 
-OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, DecisionContext], list[Event]]
+OnStopped: TypeAlias = Callable[[State, Task, Attempt, signals.AttemptStopped, DecisionContext], list[Event]]
 
 
 def stop(
@@ -313,22 +297,30 @@ def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool 
     return [stop(state, one, reason, at_once=at_once) for one in tasks if not one.ended and not one.cancelling]
 
 
-def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def cancelled(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
     """End the task with its partial output."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
 
 
-def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def requeued(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
     """Queue the task for another attempt, which keeps the finished steps."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=True)]
 
 
-def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def restarted(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
     """Queue the task for another attempt from its input, without the finished steps."""
     return [of_attempt(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
 
 
-def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def migrated(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
     """Continue the same attempt with the agent's current generation."""
     assert attempt.agent_id is not None
     if task.calling:  # cut off inside a tool call: only a new attempt can wait until a person has settled the doubt
@@ -337,7 +329,9 @@ def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped,
     return [of_attempt(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
 
 
-def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def preempted(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
     """Queue the task again in its old place, with its finished steps."""
     return [of_attempt(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
 
@@ -353,7 +347,9 @@ ON_STOPPED: dict[StopReason, OnStopped] = {
 """How a stopped attempt ends, by the reason for the stop."""
 
 
-def stopped(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
+def stopped(
+    state: State, task: Task, attempt: Attempt, signal: signals.AttemptStopped, ctx: DecisionContext
+) -> list[Event]:
     """End a stopped attempt according to the reason for the stop; cancellation wins over every other reason."""
     reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
     return ON_STOPPED[reason](state, task, attempt, signal, ctx)
@@ -363,7 +359,7 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> li
     """End an attempt whose engine or program is gone; if it was asked to stop, this counts as the stop."""
     # Not for `migrate`: nothing is left of the attempt that could go on, so the next one begins on the new generation.
     if is_cancelled(state, task) or attempt.stopping not in (None, "migrate"):
-        return stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
+        return stopped(state, task, attempt, signals.AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
     return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
 
 

@@ -6,14 +6,7 @@ instance has taken what it can.
 
 from collections.abc import Sequence
 
-from engine.core.commands import (
-    AddAgent,
-    ChangeCapabilities,
-    Pause,
-    RegisterSpec,
-    Resume,
-    UnregisterSpec,
-)
+from engine.core import commands
 from engine.core.decide.failing import closed_by_hand
 from engine.core.decide.trust import trust
 from engine.core.decision_context import DecisionContext
@@ -49,7 +42,7 @@ from engine.core.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
 
 
-def add_agent(state: State, command: AddAgent, ctx: DecisionContext) -> Decided:
+def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) -> Decided:
     """Add one agent, from a spec or from the registry."""
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
@@ -79,20 +72,20 @@ def add_agent(state: State, command: AddAgent, ctx: DecisionContext) -> Decided:
     return Decided(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
 
 
-def register_spec(state: State, command: RegisterSpec, ctx: DecisionContext) -> Decided:
+def register_spec(state: State, command: commands.RegisterSpec, ctx: DecisionContext) -> Decided:
     """Put a spec into the registry."""
     events = trust(state, [command.spec], ctx)
     events.append(SpecRegistered(spec=command.spec))
     return Decided(events=events, summary=f"registered {command.spec.name}")
 
 
-def unregister_spec(state: State, command: UnregisterSpec, ctx: DecisionContext) -> Decided:
+def unregister_spec(state: State, command: commands.UnregisterSpec, ctx: DecisionContext) -> Decided:
     """Take a name out of the registry."""
     find_spec(state, command.name)
     return Decided(events=[SpecUnregistered(name=command.name)], summary=f"unregistered {command.name}")
 
 
-def pause(state: State, command: Pause, ctx: DecisionContext) -> Decided:
+def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decided:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
@@ -104,7 +97,7 @@ def pause(state: State, command: Pause, ctx: DecisionContext) -> Decided:
     return Decided(events=[SupervisorPaused(supervisor_id=found.id)], summary=f"paused {found.name}")
 
 
-def resume(state: State, command: Resume, ctx: DecisionContext) -> Decided:
+def resume(state: State, command: commands.Resume, ctx: DecisionContext) -> Decided:
     """Resume a paused object, and clear the error of a failed one."""
     found = _pausable(state, command.target)
     if isinstance(found, Run):
@@ -190,7 +183,7 @@ def _needs(state: State, key: str, agent: Agent) -> bool:
     return state.queues[key].agents == [agent.id]
 
 
-def change_capabilities(state: State, command: ChangeCapabilities, ctx: DecisionContext) -> Decided:
+def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx: DecisionContext) -> Decided:
     """Change the specialties of an agent, and with them its capability queues."""
     agent = find_agent(state, command.agent)
     if agent.removing is not None:

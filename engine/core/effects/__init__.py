@@ -1,29 +1,233 @@
 """Effects: what the shell does because of an event, once the event is on disk.
 
-An effect carries everything that performing it needs, because the state may have moved on by then.
+An effect carries everything that performing it needs, because the state may have moved on by then. `table.py` says
+which events have which.
 """
 
-from engine.core.effects.inputs import inputs_of
-from engine.core.effects.records import (
-    Acknowledge,
-    AnswerCall,
-    CallAnswer,
-    CheckAgent,
-    CheckOutputs,
-    DropRuntimes,
-    Effect,
-    EndRun,
-    Input,
-    JoinResults,
-    Look,
-    ReadText,
-    RestartAgents,
-    ResumeAttempt,
-    StartAttempt,
-    StartTimer,
-    StopAttempt,
-    StopLoop,
-    TellAnswer,
-    TellSteer,
+from typing import Any, Literal, TypeAlias
+
+from msgspec import field
+
+from engine.core.check import Check, Joining
+from engine.core.entities.memory import Exchange
+from engine.core.records import fact, shared_fields
+from engine.core.spec import AgentSpec
+from engine.core.values import StoredValue
+
+
+@shared_fields
+class AttemptEffect:
+    """An effect on one attempt."""
+
+    __slots__ = ()
+    task_id: str
+    attempt: int
+
+
+@fact
+class Input:
+    """An output that a task receives from an earlier task."""
+
+    task_id: str
+    agent: str
+    """Name of the member that produced it."""
+    title: str
+    output: StoredValue
+
+
+@fact
+class Look:
+    """An output that a check inspects."""
+
+    task_id: str
+    agent: str
+    title: str
+    status: str
+    output: StoredValue
+    error: str | None
+
+
+@fact
+class StartAttempt(AttemptEffect):
+    """Run an attempt on an agent's runtime."""
+
+    run_id: str
+    agent_id: str
+    agent: str
+    generation: int
+    spec: str
+    """Content hash."""
+    title: str
+    request: StoredValue
+    input: StoredValue
+    takes: Literal["request", "previous", "context"]
+    inputs: list[Input]
+    """Outputs of the tasks before it in its graph, in order."""
+    steps: dict[str, StoredValue]
+    """Steps that earlier attempts finished."""
+    conversation: list[Exchange] = field(default_factory=list)
+    """Earlier exchanges of its conversation, oldest first."""
+    blueprint: AgentSpec | None = None
+    """The spec itself; None looks it up by its hash."""
+
+
+@fact
+class StopAttempt(AttemptEffect):
+    """Ask an attempt to stop: at its next step, or now."""
+
+    now: bool
+    grace_ms: int | None = None
+    """Grace period until it is stopped without a step; None is the host's default."""
+    patient: bool = False
+    """No grace period: the next step may take any time, and code without steps runs to its end."""
+    leave: bool = False
+    """Abandon it if it cannot be stopped at once."""
+
+
+@fact
+class CallAnswer:
+    """One outcome of a delegation."""
+
+    task_id: str
+    ok: bool
+    output: StoredValue
+    error: str | None
+
+
+@fact
+class AnswerCall(AttemptEffect):
+    """Deliver the outcomes of a delegation to an attempt."""
+
+    call_key: str
+    answers: list[CallAnswer]
+    refused: str | None = None
+    """Why nothing was delegated, if so."""
+    has_slot: bool = True
+    """False if the attempt still waits for other calls, without a slot."""
+
+
+@fact
+class ResumeAttempt(AttemptEffect):
+    """Tell an attempt that it holds a slot again, so that waiting steps begin."""
+
+
+@fact
+class TellAnswer(AttemptEffect):
+    """Tell an attempt that its question was answered; the answer is among the steps of its task."""
+
+    key: str
+
+
+@fact
+class TellSteer(AttemptEffect):
+    """Tell an attempt that a message waits for its next turn."""
+
+    now: bool
+    """Cut the present turn short."""
+
+
+@fact
+class JoinResults(AttemptEffect):
+    """Join outputs of a graph; built-in work on the resolved texts."""
+
+    run_id: str
+    join: Joining
+    inputs: list[Input]
+
+
+@fact
+class CheckOutputs(AttemptEffect):
+    """Inspect outputs of a graph; built-in work on the resolved texts, whose output is the verdict."""
+
+    check: Check
+    looks: list[Look]
+
+
+@fact
+class ReadText:
+    """Read the text of a group's request and report `TextRead`."""
+
+    task_id: str
+    input: StoredValue
+
+
+@fact
+class StartTimer:
+    """Report `TimerDue` at `due_ms`, replacing an earlier timer of the same id."""
+
+    timer_id: str
+    due_ms: int
+
+
+@fact
+class CheckAgent:
+    """Check that the code of an agent's generation can be loaded."""
+
+    agent_id: str
+    generation: int
+    spec: str
+
+
+@fact
+class RestartAgents:
+    """Discard the runtimes of restarted agents, with all their state."""
+
+    agent_ids: list[str]
+    specs: list[str]
+    """Content hashes of specs that no other agent uses."""
+
+
+@fact
+class DropRuntimes:
+    """Discard runtimes whose code has changed behind the same references."""
+
+    specs: list[str]
+    """Content hashes of the specs that refer to it."""
+
+
+@fact
+class Acknowledge:
+    """Report the outcome of a command to its sender."""
+
+    command_id: str
+    seq: int
+    applied: bool
+    reason: str | None
+    code: str | None
+    result: dict[str, Any]
+    summary: str
+
+
+@fact
+class EndRun:
+    """Tell the waiters for a run that it has ended."""
+
+    run_id: str
+    seq: int
+
+
+@fact
+class StopLoop:
+    """End the loop after this batch."""
+
+    reason: str
+
+
+Effect: TypeAlias = (
+    StartAttempt
+    | StopAttempt
+    | AnswerCall
+    | ResumeAttempt
+    | TellAnswer
+    | TellSteer
+    | JoinResults
+    | CheckOutputs
+    | ReadText
+    | StartTimer
+    | CheckAgent
+    | RestartAgents
+    | DropRuntimes
+    | Acknowledge
+    | EndRun
+    | StopLoop
 )
-from engine.core.effects.table import answer_of, effects_of, restart_effects

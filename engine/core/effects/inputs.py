@@ -1,6 +1,6 @@
 """The inputs that effects carry for tasks and built-in nodes."""
 
-from engine.core.effects.records import Input, Look
+from engine.core.effects import Input, Look
 from engine.core.queries.inputs import all_seen_by, seen_by
 from engine.core.state import State, Task
 

@@ -3,30 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from engine.core import events
+from engine.core import effects, events
 from engine.core.check import Takes
 from engine.core.code import references_of
+from engine.core.effects import Effect
 from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, source_of
-from engine.core.effects.records import (
-    Acknowledge,
-    AnswerCall,
-    CallAnswer,
-    CheckAgent,
-    CheckOutputs,
-    DropRuntimes,
-    Effect,
-    EndRun,
-    JoinResults,
-    ReadText,
-    RestartAgents,
-    ResumeAttempt,
-    StartAttempt,
-    StartTimer,
-    StopAttempt,
-    StopLoop,
-    TellAnswer,
-    TellSteer,
-)
 from engine.core.events import Event
 from engine.core.fold.completion import lets_pass
 from engine.core.queries.conversation import remembered_by
@@ -43,16 +24,20 @@ def effects_of(state: State, event: Event) -> list[Effect]:
 def _attempt_started(state: State, event: events.AttemptStarted) -> list[Effect]:
     task = state.tasks[event.task_id]
     if event.agent_id is None and task.check is not None:
-        return [CheckOutputs(task_id=task.id, attempt=event.attempt, check=task.check, looks=looks_of(state, task))]
+        return [
+            effects.CheckOutputs(task_id=task.id, attempt=event.attempt, check=task.check, looks=looks_of(state, task))
+        ]
     if event.agent_id is None:
         inputs = [one for one in inputs_of(state, task) if state.tasks[one.task_id].status == "done"]
         join = task.join or "concat"
-        return [JoinResults(run_id=event.run_id, task_id=task.id, attempt=event.attempt, join=join, inputs=inputs)]
+        return [
+            effects.JoinResults(run_id=event.run_id, task_id=task.id, attempt=event.attempt, join=join, inputs=inputs)
+        ]
     return [_start(state, task, state.agents[event.agent_id], event.attempt, event.generation)]
 
 
-def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int) -> StartAttempt:
-    return StartAttempt(
+def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int) -> effects.StartAttempt:
+    return effects.StartAttempt(
         run_id=task.run_id,
         task_id=task.id,
         attempt=attempt,
@@ -81,20 +66,20 @@ def _as_told(takes: Takes) -> Literal["request", "previous", "context"]:
     return "request" if takes == "own" else takes
 
 
-def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> AnswerCall:
+def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> effects.AnswerCall:
     """Return the outcomes of all tasks of one call."""
     task = state.tasks[task_id]
     answers = [_answer(state.tasks[child_id]) for child_id in task.calls[call_key].children]
     has_slot = task.attempt is not None and not task.attempt.parked
-    return AnswerCall(task_id=task_id, attempt=attempt, call_key=call_key, answers=answers, has_slot=has_slot)
+    return effects.AnswerCall(task_id=task_id, attempt=attempt, call_key=call_key, answers=answers, has_slot=has_slot)
 
 
-def _answer(child: Task) -> CallAnswer:
+def _answer(child: Task) -> effects.CallAnswer:
     """Return the outcome of a delegated task; an optional one that did not succeed counts as done without output."""
     if child.status is not TaskStatus.DONE and child.status is not TaskStatus.CANCELLED and lets_pass(child):
-        return CallAnswer(task_id=child.id, ok=True, output=None, error=None)
+        return effects.CallAnswer(task_id=child.id, ok=True, output=None, error=None)
     ok = child.status is TaskStatus.DONE
-    return CallAnswer(task_id=child.id, ok=ok, output=child.output, error=child.error or child.status)
+    return effects.CallAnswer(task_id=child.id, ok=ok, output=child.output, error=child.error or child.status)
 
 
 def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[Effect]:
@@ -107,7 +92,7 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[Effect]
         for key in event.call_keys
         if (call := task.calls.get(key)) is not None and call.open == 0
     ]
-    return [*answers] or [ResumeAttempt(task_id=task.id, attempt=event.attempt)]
+    return [*answers] or [effects.ResumeAttempt(task_id=task.id, attempt=event.attempt)]
 
 
 def _call_answered(state: State, event: events.CallAnswered) -> list[Effect]:
@@ -117,7 +102,7 @@ def _call_answered(state: State, event: events.CallAnswered) -> list[Effect]:
 def _call_refused(state: State, event: events.CallRefused) -> list[Effect]:
     attempt = state.tasks[event.task_id].attempt
     return [
-        AnswerCall(
+        effects.AnswerCall(
             task_id=event.task_id, attempt=event.attempt, call_key=event.call_key, answers=[], refused=event.reason,
             has_slot=attempt is not None and not attempt.parked,
         )
@@ -130,7 +115,7 @@ def _stop(
 ) -> list[Effect]:  # fmt: skip
     found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
     return [
-        StopAttempt(
+        effects.StopAttempt(
             task_id=task_id,
             attempt=a.number,
             now=now,
@@ -157,7 +142,7 @@ def _attempt_lost(state: State, event: events.AttemptLost) -> list[Effect]:
 
     After a restart nothing runs any more, but an attempt may also be lost within an engine (an away agent).
     """
-    return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=True)]
+    return [effects.StopAttempt(task_id=event.task_id, attempt=event.attempt, now=True)]
 
 
 def _cancel_requested(state: State, event: events.CancelRequested) -> list[Effect]:
@@ -166,7 +151,7 @@ def _cancel_requested(state: State, event: events.CancelRequested) -> list[Effec
 
 
 def _preemption_asked(state: State, event: events.PreemptionAsked) -> list[Effect]:
-    return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=event.now, patient=not event.now)]
+    return [effects.StopAttempt(task_id=event.task_id, attempt=event.attempt, now=event.now, patient=not event.now)]
 
 
 def _strategy_switched(state: State, event: events.StrategySwitched) -> list[Effect]:
@@ -181,34 +166,34 @@ def _agent_removing(state: State, event: events.AgentRemoving) -> list[Effect]:
 
 
 def _plan_asked(state: State, event: events.PlanAsked) -> list[Effect]:
-    return [ReadText(task_id=event.task_id, input=state.tasks[event.task_id].input)]
+    return [effects.ReadText(task_id=event.task_id, input=state.tasks[event.task_id].input)]
 
 
 def _retry_scheduled(state: State, event: events.RetryScheduled) -> list[Effect]:
-    return [StartTimer(timer_id=timer_id("retry", event.task_id), due_ms=event.due_ms)]
+    return [effects.StartTimer(timer_id=timer_id("retry", event.task_id), due_ms=event.due_ms)]
 
 
 def _escalated(state: State, event: events.Escalated) -> list[Effect]:
     if event.due_ms is None:
         return []
-    return [StartTimer(timer_id=timer_id("escalation", event.escalation_id), due_ms=event.due_ms)]
+    return [effects.StartTimer(timer_id=timer_id("escalation", event.escalation_id), due_ms=event.due_ms)]
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[Effect]:
     task = state.tasks.get(event.subject)
     if event.kind not in OF_ATTEMPTS or task is None or task.attempt is None:
         return []
-    return [TellAnswer(task_id=task.id, attempt=task.attempt.number, key=str(event.detail["key"]))]
+    return [effects.TellAnswer(task_id=task.id, attempt=task.attempt.number, key=str(event.detail["key"]))]
 
 
 def _steered(state: State, event: events.Steered) -> list[Effect]:
     found = ((task_id, state.tasks[task_id].attempt) for task_id in event.tasks)
-    return [TellSteer(task_id=one, attempt=now.number, now=event.now) for one, now in found if now is not None]
+    return [effects.TellSteer(task_id=one, attempt=now.number, now=event.now) for one, now in found if now is not None]
 
 
 def _timers(state: State, subject: str, *kinds: str) -> list[Effect]:
     found = (state.timers.get(timer_id(kind, subject)) for kind in kinds)
-    return [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
+    return [effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
 
 
 def _deadline_set(state: State, event: events.DeadlineSet) -> list[Effect]:
@@ -238,7 +223,11 @@ def _grace_ended(state: State, event: events.GraceEnded) -> list[Effect]:
 
 
 def _pool_watched(state: State, event: events.PoolWatched) -> list[Effect]:
-    return [] if event.due_ms is None else [StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
+    return (
+        []
+        if event.due_ms is None
+        else [effects.StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
+    )
 
 
 def _check_agent(
@@ -247,8 +236,8 @@ def _check_agent(
     return [_look_at(state.agents[event.agent_id])]
 
 
-def _look_at(agent: Agent) -> CheckAgent:
-    return CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
+def _look_at(agent: Agent) -> effects.CheckAgent:
+    return effects.CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
 
 
 def _check_renamed(state: State, event: events.MemberRenamed) -> list[Effect]:
@@ -285,11 +274,11 @@ def _task_reassigned(state: State, event: events.TaskReassigned) -> list[Effect]
 
 def _references_trusted(state: State, event: events.ReferencesTrusted) -> list[Effect]:
     specs = [key for key, spec in state.specs.items() if not event.references.keys().isdisjoint(references_of(spec))]
-    return [DropRuntimes(specs=specs)] if specs else []
+    return [effects.DropRuntimes(specs=specs)] if specs else []
 
 
 def _circuit_opened(state: State, event: events.CircuitOpened) -> list[Effect]:
-    return [StartTimer(timer_id=timer_id("circuit", event.agent_id), due_ms=event.due_ms)]
+    return [effects.StartTimer(timer_id=timer_id("circuit", event.agent_id), due_ms=event.due_ms)]
 
 
 def _agents_restarted(state: State, event: events.AgentsRestarted) -> list[Effect]:
@@ -298,7 +287,7 @@ def _agents_restarted(state: State, event: events.AgentsRestarted) -> list[Effec
     kept = {one.spec for one in state.agents.values() if one.id not in event.agent_ids}
     # Runtimes are shared by equal specs: one that another agent uses must keep its state.
     specs = dict.fromkeys(agent.spec for agent in agents if agent.spec not in kept)
-    restart = RestartAgents(agent_ids=event.agent_ids, specs=list(specs))
+    restart = effects.RestartAgents(agent_ids=event.agent_ids, specs=list(specs))
     return [*_stop(state, at_work, now=True), restart, *map(_look_at, agents)]
 
 
@@ -308,7 +297,7 @@ def restart_effects(state: State) -> list[Effect]:
 
 
 def _found(state: State, agents: Iterable[Agent]) -> list[Effect]:
-    timers = (StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values())
+    timers = (effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values())
     return [*map(_look_at, agents), *timers]
 
 
@@ -318,7 +307,7 @@ def _state_imported(state: State, event: events.StateImported) -> list[Effect]:
 
 def _command_applied(state: State, event: events.CommandApplied) -> list[Effect]:
     return [
-        Acknowledge(
+        effects.Acknowledge(
             command_id=event.command_id,
             seq=state.seq,
             applied=True,
@@ -332,7 +321,7 @@ def _command_applied(state: State, event: events.CommandApplied) -> list[Effect]
 
 def _command_refused(state: State, event: events.CommandRefused) -> list[Effect]:
     return [
-        Acknowledge(
+        effects.Acknowledge(
             command_id=event.command_id,
             seq=state.seq,
             applied=False,
@@ -345,11 +334,11 @@ def _command_refused(state: State, event: events.CommandRefused) -> list[Effect]
 
 
 def _run_finished(state: State, event: events.RunFinished) -> list[Effect]:
-    return [EndRun(run_id=event.run_id, seq=state.seq)]
+    return [effects.EndRun(run_id=event.run_id, seq=state.seq)]
 
 
 def _engine_stopped(state: State, event: events.EngineStopped) -> list[Effect]:
-    return [StopLoop(reason=event.reason)]
+    return [effects.StopLoop(reason=event.reason)]
 
 
 _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {

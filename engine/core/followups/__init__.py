@@ -1,31 +1,234 @@
-"""Follow-ups: decisions that an event makes necessary. They are not journaled, because they follow from the events."""
+"""Follow-ups: decisions that an event makes necessary. They are not journaled, because they follow from the events.
 
-from engine.core.followups.records import (
-    ActOnAnswer,
-    AfterEnd,
-    AnswerNow,
-    ApplyPolicy,
-    AskDoubt,
-    CheckBudget,
-    CheckGeneration,
-    CheckGroup,
-    CheckLeaving,
-    Dispatch,
-    FinishRun,
-    FollowRun,
-    FollowUp,
-    GiveSlot,
-    GrowGroup,
-    LookAt,
-    LookAtCircuit,
-    LookAtPool,
-    MemberCrashed,
-    PlaceAgain,
-    PlanGroup,
-    Requeue,
-    ReturnItems,
-    StopLeftOver,
-    TakeSlot,
-    Tune,
+A follow-up is decided like a message. `table.py` says which events have which.
+"""
+
+from typing import TypeAlias
+
+from engine.core.records import JsonValue, fact
+from engine.core.state import RunStatus
+
+
+@fact
+class Dispatch:
+    """A ready task has a free agent and slots at every level: start it."""
+
+
+@fact
+class TakeSlot:
+    """An urgent task is ready and dispatch could not start it: preempt a less urgent attempt."""
+
+    task_id: str
+
+
+@fact
+class GiveSlot:
+    """A preempted attempt has ended: give its slot to the task for which it was stopped."""
+
+    task_id: str
+
+
+@fact
+class FollowRun:
+    """A run that another run waits for has finished."""
+
+    run_id: str
+    """The waiting run."""
+    previous_id: str
+    status: RunStatus
+
+
+@fact
+class PlanGroup:
+    """A group is ready to be planned as a graph."""
+
+    task_id: str
+    text: str | None = None
+    """The full text of its request, if it is in memory; else it is read from the journal first."""
+
+
+@fact
+class LookAt:
+    """A node has no blockers left: plan the group, or start the join or check."""
+
+    task_id: str
+
+
+@fact
+class AfterEnd:
+    """A task has ended: continue its dependents, its group and its asker."""
+
+    task_id: str
+
+
+@fact
+class CheckGroup:
+    """A graph changed and may have ended."""
+
+    task_id: str
+
+
+@fact
+class GrowGroup:
+    """A check has given its verdict: extend the graph accordingly."""
+
+    check_id: str
+    verdict: JsonValue
+    seq: int
+    """The event that carries the verdict."""
+
+
+@fact
+class Tune:
+    """A run of a supervisor with `optimize` has ended: adjust its coordination."""
+
+    supervisor_id: str
+
+
+@fact
+class FinishRun:
+    """The root of a run has its outcome and its last attempt has ended: finish the run."""
+
+    run_id: str
+
+
+@fact
+class ApplyPolicy:
+    """An attempt failed: apply the failure policies."""
+
+    task_id: str
+    error_types: list[str]
+    """Names of the exception's class and of its bases."""
+    retryable: bool | None
+    """Whether the exception declared itself worth a retry; None if it did not say."""
+    retry_after_s: float | None
+    """Delay that the exception asked for, in seconds."""
+
+
+@fact
+class LookAtCircuit:
+    """An attempt ended, and the agent's circuit may open or close."""
+
+    agent_id: str
+    well: bool
+
+
+@fact
+class MemberCrashed:
+    """An agent or a supervisor crashed: restart members, or fail the supervisor above."""
+
+    member_id: str
+    because: str
+
+
+@fact
+class AskDoubt:
+    """A task may have been cut off inside a tool call: ask a person."""
+
+    task_id: str
+
+
+@fact
+class AnswerNow:
+    """A call has ended while its attempt holds a slot: answer it at once."""
+
+    task_id: str
+    call_key: str
+
+
+@fact
+class Requeue:
+    """A task of an agent that is being removed needs another agent."""
+
+    task_id: str
+
+
+@fact
+class PlaceAgain:
+    """The set of able agents may have changed: move tasks that no able agent can take."""
+
+    queue: str | None = None
+    """The only queue to check; None checks all."""
+
+
+@fact
+class StopLeftOver:
+    """A task restarts from its input: stop what it had delegated."""
+
+    task_id: str
+
+
+@fact
+class CheckGeneration:
+    """An attempt ended: a swap may be drained, or the new generation may have failed too often."""
+
+    agent_id: str
+
+
+@fact
+class LookAtPool:
+    """A pool may have to grow, or needs an idle timer."""
+
+    agent_id: str
+
+
+@fact
+class CheckLeaving:
+    """Agents and supervisors that are being removed may have no work left."""
+
+
+@fact
+class ActOnAnswer:
+    """An escalation was answered: carry out the answer."""
+
+    escalation_id: str
+    kind: str
+    subject: str
+    run_id: str | None
+    answer: str
+    output: JsonValue
+    by: str
+    detail: dict[str, JsonValue]
+
+
+@fact
+class CheckBudget:
+    """Spending or limits of a task, run, agent or supervisor changed."""
+
+    subject: str
+
+
+@fact
+class ReturnItems:
+    """A supervisor can start nothing now, or was moved: return the shared items that it has taken but not begun."""
+
+    supervisor_id: str
+
+
+FollowUp: TypeAlias = (
+    Dispatch
+    | Tune
+    | TakeSlot
+    | GiveSlot
+    | FollowRun
+    | PlanGroup
+    | LookAt
+    | AfterEnd
+    | CheckGroup
+    | GrowGroup
+    | FinishRun
+    | ApplyPolicy
+    | AskDoubt
+    | LookAtCircuit
+    | MemberCrashed
+    | AnswerNow
+    | Requeue
+    | PlaceAgain
+    | StopLeftOver
+    | CheckGeneration
+    | ActOnAnswer  # keep one a line
+    | LookAtPool
+    | CheckLeaving
+    | CheckBudget
+    | ReturnItems
 )
-from engine.core.followups.table import CHANGES_WHO_IS_ABLE, followups_of

@@ -3,33 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.core import events
+from engine.core import events, followups
 from engine.core.events import Event
-from engine.core.followups.records import (
-    ActOnAnswer,
-    AfterEnd,
-    AnswerNow,
-    ApplyPolicy,
-    AskDoubt,
-    CheckBudget,
-    CheckGeneration,
-    CheckGroup,
-    FinishRun,
-    FollowRun,
-    FollowUp,
-    GiveSlot,
-    GrowGroup,
-    LookAt,
-    LookAtCircuit,
-    MemberCrashed,
-    PlaceAgain,
-    PlanGroup,
-    Requeue,
-    ReturnItems,
-    StopLeftOver,
-    TakeSlot,
-    Tune,
-)
+from engine.core.followups import FollowUp
 from engine.core.limits.budget import is_empty, is_limited, limits_of, touched
 from engine.core.queries.tree import agents_of, below_of, inherited
 from engine.core.scheduler import Schedule
@@ -40,15 +16,15 @@ def followups_of(state: State, event: Event) -> list[FollowUp]:
     """Return the follow-ups of `event`, which `state` has just folded."""
     kind = type(event)
     handler = _FOLLOWUPS.get(kind)
-    followups = handler(state, event) if handler is not None else []
+    found = handler(state, event) if handler is not None else []
     # Doubts first: a task in doubt must not be retried, requeued or dispatched before a person has answered.
     if kind in _CUTS_OFF:
-        followups = [*_doubts(state, event), *followups]
+        found = [*_doubts(state, event), *found]
     if kind in _WAITS_AGAIN:
-        followups = [*followups, *_placed_again(state, event)]
+        found = [*found, *_placed_again(state, event)]
     if state.limited and kind in _SPENDING:
-        followups = [*followups, *_spenders(state, event)]
-    return followups
+        found = [*found, *_spenders(state, event)]
+    return found
 
 
 CHANGES_WHO_IS_ABLE = frozenset(
@@ -81,17 +57,17 @@ def _spenders(state: State, event: Any) -> list[FollowUp]:
     agent = state.agents.get(event.agent_id or "")
     if not is_limited(state, task, run, agent):
         return []
-    return [CheckBudget(subject=one.id) for one in touched(state, task, run, agent) if limits_of(state, one)]
+    return [followups.CheckBudget(subject=one.id) for one in touched(state, task, run, agent) if limits_of(state, one)]
 
 
 def _budget_exhausted(state: State, event: events.BudgetExhausted) -> list[FollowUp]:
     if event.subject in state.supervisors:
-        return [ReturnItems(supervisor_id=event.subject)]
+        return [followups.ReturnItems(supervisor_id=event.subject)]
     return [] if event.then == "ask" else _cut_off(state, event.run_id, event.task_id, event.ended)
 
 
 def _look_at_budget(state: State, event: events.BudgetExtended) -> list[FollowUp]:
-    return [CheckBudget(subject=event.subject)]
+    return [followups.CheckBudget(subject=event.subject)]
 
 
 def _supervisor_changed(state: State, event: events.SupervisorChanged) -> list[FollowUp]:
@@ -102,11 +78,15 @@ def _supervisor_changed(state: State, event: events.SupervisorChanged) -> list[F
 def _member_moved(state: State, event: events.MemberMoved) -> list[FollowUp]:
     """Check the budgets that a moved member inherits, and return its shared items: the new parent may be paused."""
     budgets = _look_at_budgets(state, event.member_id)
-    return [*budgets, ReturnItems(supervisor_id=event.member_id)] if event.member_id in state.supervisors else budgets
+    return (
+        [*budgets, followups.ReturnItems(supervisor_id=event.member_id)]
+        if event.member_id in state.supervisors
+        else budgets
+    )
 
 
 def _supervisor_paused(state: State, event: events.SupervisorPaused) -> list[FollowUp]:
-    return [ReturnItems(supervisor_id=event.supervisor_id)]
+    return [followups.ReturnItems(supervisor_id=event.supervisor_id)]
 
 
 def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
@@ -117,13 +97,13 @@ def _look_at_budgets(state: State, member_id: str) -> list[FollowUp]:
         found += [run.id for run in state.runs.values() if run.supervisor_id in found]
     for agent in agents_of(state, member_id):
         found += [agent.id, *agent.running, *agent.parked]
-    return [CheckBudget(subject=one) for one in found]
+    return [followups.CheckBudget(subject=one) for one in found]
 
 
 def _waiting_for_the_engine(state: State, event: events.EngineStarted | events.StateImported) -> list[FollowUp]:
     """Repeat work of the previous engine process that left no event, such as reading the request of a group."""
     return [
-        LookAt(task_id=task.id)
+        followups.LookAt(task_id=task.id)
         for task in state.tasks.values()
         if task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers and task.attempt is None
     ]
@@ -133,13 +113,13 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> list[FollowUp]:
     if event.after:
         return []
     text = event.request if isinstance(event.request, str) else None
-    return [PlanGroup(task_id=event.root_id, text=text)]
+    return [followups.PlanGroup(task_id=event.root_id, text=text)]
 
 
 def _group_planned(state: State, event: events.GroupPlanned) -> list[FollowUp]:
     if not event.nodes:
-        return [CheckGroup(task_id=event.task_id)]
-    return [LookAt(task_id=node.task_id) for node in event.nodes if node.kind != "agent" and not node.after]
+        return [followups.CheckGroup(task_id=event.task_id)]
+    return [followups.LookAt(task_id=node.task_id) for node in event.nodes if node.kind != "agent" and not node.after]
 
 
 def _group_grown(state: State, event: events.GroupGrown) -> list[FollowUp]:
@@ -147,7 +127,7 @@ def _group_grown(state: State, event: events.GroupGrown) -> list[FollowUp]:
 
 
 def _need_met(state: State, event: events.NeedMet) -> list[FollowUp]:
-    return [LookAt(task_id=event.task_id)]
+    return [followups.LookAt(task_id=event.task_id)]
 
 
 def _anew(state: State, group_id: str) -> list[FollowUp]:
@@ -155,7 +135,7 @@ def _anew(state: State, group_id: str) -> list[FollowUp]:
     nodes = (state.tasks[task_id] for task_id in state.tasks[group_id].children)
     waiting = [node for node in nodes if node.status is TaskStatus.WAITING and (node.kind != "agent" or node.need)]
     can_go_on = (node for node in waiting if node.need or not node.blockers)
-    return [*(LookAt(task_id=node.id) for node in can_go_on), CheckGroup(task_id=group_id)]
+    return [*(followups.LookAt(task_id=node.id) for node in can_go_on), followups.CheckGroup(task_id=group_id)]
 
 
 def _strategy_switched(state: State, event: events.StrategySwitched) -> list[FollowUp]:
@@ -164,9 +144,9 @@ def _strategy_switched(state: State, event: events.StrategySwitched) -> list[Fol
 
 def _delegated(state: State, event: events.Delegated) -> list[FollowUp]:
     if not event.children:
-        return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
+        return [followups.AnswerNow(task_id=event.task_id, call_key=event.call_key)]
     return [
-        PlanGroup(task_id=child.task_id, text=child.input if isinstance(child.input, str) else None)
+        followups.PlanGroup(task_id=child.task_id, text=child.input if isinstance(child.input, str) else None)
         for child in event.children
         if child.kind == "group" and not child.after
     ]
@@ -174,13 +154,13 @@ def _delegated(state: State, event: events.Delegated) -> list[FollowUp]:
 
 def _item_taken(state: State, event: events.ItemTaken) -> list[FollowUp]:
     given = state.tasks[event.task_id].input
-    return [PlanGroup(task_id=event.task_id, text=given if isinstance(given, str) else None)]
+    return [followups.PlanGroup(task_id=event.task_id, text=given if isinstance(given, str) else None)]
 
 
 def _call_rejoined(state: State, event: events.CallRejoined) -> list[FollowUp]:
     if state.tasks[event.task_id].calls[event.call_key].open:
         return []
-    return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
+    return [followups.AnswerNow(task_id=event.task_id, call_key=event.call_key)]
 
 
 def _ended(
@@ -191,9 +171,9 @@ def _ended(
 
 def _after(state: State, *ended: str) -> list[FollowUp]:
     """Return the follow-ups of ended tasks; the root's include the end of the run."""
-    followups: list[FollowUp] = [AfterEnd(task_id=task_id) for task_id in ended]
+    found: list[FollowUp] = [followups.AfterEnd(task_id=task_id) for task_id in ended]
     roots = (state.tasks[task_id] for task_id in ended if state.tasks[task_id].parent_id is None)
-    return followups + [FinishRun(run_id=root.run_id) for root in roots]
+    return found + [followups.FinishRun(run_id=root.run_id) for root in roots]
 
 
 def _is_awaited(state: State, task_id: str) -> bool:
@@ -216,17 +196,17 @@ def _at_end(
     | events.AttemptLost
     | events.AttemptSetAside,
 ) -> list[FollowUp]:
-    followups: list[FollowUp] = []
+    found: list[FollowUp] = []
     agent = state.agents.get(event.agent_id or "")
     if agent is not None and (agent.probation is not None or agent.generation > agent.drained):
-        followups.append(CheckGeneration(agent_id=agent.id))
+        found.append(followups.CheckGeneration(agent_id=agent.id))
     urgent = state.tasks[event.task_id].yields_to
     if urgent is not None:
-        followups.append(GiveSlot(task_id=urgent))
+        found.append(followups.GiveSlot(task_id=urgent))
     run = state.runs[event.run_id]
     if not run.running and state.tasks[run.root_id].ended:
-        followups.append(FinishRun(run_id=run.id))
-    return followups
+        found.append(followups.FinishRun(run_id=run.id))
+    return found
 
 
 def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[FollowUp]:
@@ -236,47 +216,47 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> list[FollowU
         return []
     queues = (state.queues[key] for key in state.agents[event.agent_id].queues)
     heads = (schedule.first_urgent(state, queue.key) for queue in queues if queue.ready)
-    return [TakeSlot(task_id=task_id) for task_id in heads if task_id is not None]
+    return [followups.TakeSlot(task_id=task_id) for task_id in heads if task_id is not None]
 
 
 def _run_finished(state: State, event: events.RunFinished) -> list[FollowUp]:
-    followups: list[FollowUp] = [
-        FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following
+    found: list[FollowUp] = [
+        followups.FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following
     ]
     supervisor = state.supervisors.get(state.finished[-1].supervisor_id)
     if supervisor is not None and supervisor.options.optimize is not None:
-        followups.append(Tune(supervisor_id=supervisor.id))
-    return followups
+        found.append(followups.Tune(supervisor_id=supervisor.id))
+    return found
 
 
 def _attempt_done(state: State, event: events.AttemptDone) -> list[FollowUp]:
     after = _at_end(state, event)
     if _is_awaited(state, event.task_id):
-        after.insert(0, AfterEnd(task_id=event.task_id))
+        after.insert(0, followups.AfterEnd(task_id=event.task_id))
     if event.agent_id is not None and state.agents[event.agent_id].circuit != "closed":
-        after.append(LookAtCircuit(agent_id=event.agent_id, well=True))
+        after.append(followups.LookAtCircuit(agent_id=event.agent_id, well=True))
     if state.tasks[event.task_id].kind != "check":
         return after
     # First: nodes that the verdict rules out must not start, and a graph that grows must not be taken as ended.
-    return [GrowGroup(check_id=event.task_id, verdict=event.output, seq=state.seq), *after]
+    return [followups.GrowGroup(check_id=event.task_id, verdict=event.output, seq=state.seq), *after]
 
 
 def _attempt_failed(state: State, event: events.AttemptFailed) -> list[FollowUp]:
-    policy = ApplyPolicy(
+    policy = followups.ApplyPolicy(
         task_id=event.task_id,
         error_types=event.error_types or [event.error_type],
         retryable=event.retryable,
         retry_after_s=event.retry_after_s,
     )
     # Circuit and restart first: a failover must see the agents that they take out of work.
-    followups: list[FollowUp] = []
+    found: list[FollowUp] = []
     if event.agent_id is not None:
         agent = state.agents[event.agent_id]
         if agent.circuit != "closed" or _may_open(state, agent):
-            followups.append(LookAtCircuit(agent_id=event.agent_id, well=False))
+            found.append(followups.LookAtCircuit(agent_id=event.agent_id, well=False))
         if event.crashed:
-            followups.append(MemberCrashed(member_id=event.agent_id, because=event.error))
-    return [*followups, policy, *_at_end(state, event)]
+            found.append(followups.MemberCrashed(member_id=event.agent_id, because=event.error))
+    return [*found, policy, *_at_end(state, event)]
 
 
 def _may_open(state: State, agent: Agent) -> bool:
@@ -286,24 +266,26 @@ def _may_open(state: State, agent: Agent) -> bool:
 
 
 def _supervisor_failed(state: State, event: events.SupervisorFailed) -> list[FollowUp]:
-    checks: list[FollowUp] = [CheckGroup(task_id=task_id) for task_id in event.groups]
-    return [*checks, MemberCrashed(member_id=event.supervisor_id, because=event.error)]
+    checks: list[FollowUp] = [followups.CheckGroup(task_id=task_id) for task_id in event.groups]
+    return [*checks, followups.MemberCrashed(member_id=event.supervisor_id, because=event.error)]
 
 
 def _attempt_cancelled(state: State, event: events.AttemptCancelled) -> list[FollowUp]:
     if event.restarted:
-        after: FollowUp = StopLeftOver(task_id=event.task_id)
+        after: FollowUp = followups.StopLeftOver(task_id=event.task_id)
     else:
-        after = Requeue(task_id=event.task_id) if event.requeued else AfterEnd(task_id=event.task_id)
+        after = (
+            followups.Requeue(task_id=event.task_id) if event.requeued else followups.AfterEnd(task_id=event.task_id)
+        )
     return [after, *_at_end(state, event)]
 
 
 def _attempt_migrated(state: State, event: events.AttemptMigrated) -> list[FollowUp]:
-    return [CheckGeneration(agent_id=event.agent_id)]
+    return [followups.CheckGeneration(agent_id=event.agent_id)]
 
 
 def _attempt_lost(state: State, event: events.AttemptLost) -> list[FollowUp]:
-    return [LookAt(task_id=event.task_id)] if event.agent_id is None else _at_end(state, event)
+    return [followups.LookAt(task_id=event.task_id)] if event.agent_id is None else _at_end(state, event)
 
 
 def _cancel_requested(state: State, event: events.CancelRequested) -> list[FollowUp]:
@@ -318,17 +300,17 @@ def _cut_off(state: State, run_id: str | None, task_id: str | None, ended: list[
     """Return the follow-ups of cutting off a run or a task: some of its tasks have ended, others are stopping."""
     if run_id is None:
         return []
-    return [*_after(state, *ended), CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
+    return [*_after(state, *ended), followups.CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
 
 
 def _agent_swapped(
     state: State, event: events.AgentSwapped | events.SwapRolledBack | events.SwapHurried
 ) -> list[FollowUp]:
-    return [CheckGeneration(agent_id=event.agent_id), *_look_at_budgets(state, event.agent_id)]
+    return [followups.CheckGeneration(agent_id=event.agent_id), *_look_at_budgets(state, event.agent_id)]
 
 
 def _task_reopened(state: State, event: events.TaskReopened) -> list[FollowUp]:
-    return [LookAt(task_id=task_id) for task_id in event.reopened]
+    return [followups.LookAt(task_id=task_id) for task_id in event.reopened]
 
 
 _CUTS_OFF = frozenset(
@@ -345,7 +327,7 @@ def _doubts(state: State, event: Any) -> list[FollowUp]:
     if type(event) is events.EscalationAnswered and event.kind == "doubt":
         return []  # `ActOnAnswer` settles the doubt; asking again here would repeat the question
     tasks = _tasks_of(state, event)
-    return [AskDoubt(task_id=task.id) for task in tasks if task.calling and not task.ended]
+    return [followups.AskDoubt(task_id=task.id) for task in tasks if task.calling and not task.ended]
 
 
 def _tasks_of(state: State, event: Any) -> list[Task]:
@@ -370,7 +352,7 @@ _WAITS_AGAIN = frozenset(
 
 def _placed_again(state: State, event: Any) -> list[FollowUp]:
     keys = dict.fromkeys(task.queue for task in _tasks_of(state, event) if not task.ended)
-    return [PlaceAgain(queue=key) for key in keys if key is not None]
+    return [followups.PlaceAgain(queue=key) for key in keys if key is not None]
 
 
 def _attempt_started(state: State, event: events.AttemptStarted) -> list[FollowUp]:
@@ -379,19 +361,19 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> list[FollowU
         return []
     calls = state.tasks[event.task_id].calls.values()
     waiting = (state.tasks[one].queue for call in calls if call.open for one in call.children)
-    return [PlaceAgain(queue=key) for key in dict.fromkeys(waiting) if key is not None]
+    return [followups.PlaceAgain(queue=key) for key in dict.fromkeys(waiting) if key is not None]
 
 
 def _doubt_settled(state: State, event: events.DoubtSettled) -> list[FollowUp]:
     """Requeue a task that was in doubt while its agent was removed: the rest of the agent's work is gone already."""
     agent = state.agents.get(state.tasks[event.task_id].agent_id or "")
     sent_away = agent is not None and agent.removing in ("requeue", "abort")
-    return [Requeue(task_id=event.task_id)] if sent_away else []
+    return [followups.Requeue(task_id=event.task_id)] if sent_away else []
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[FollowUp]:
     return [
-        ActOnAnswer(
+        followups.ActOnAnswer(
             escalation_id=event.escalation_id,
             kind=event.kind,
             subject=event.subject,

@@ -9,21 +9,8 @@ from typing import Any
 
 import msgspec
 
-from engine.core.commands import (
-    ChangeCapabilities,
-    ChangeSupervisor,
-    Command,
-    Move,
-    Pause,
-    Resume,
-    Rollback,
-    RollbackAgents,
-    SetDeadline,
-    SetPriority,
-    SwapAgent,
-    SwapAgents,
-    Undo,
-)
+from engine.core import commands
+from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work
 from engine.core.queries.tree import tasks_of
@@ -64,34 +51,34 @@ def as_command(inverse: JsonValue) -> Command:
     return made
 
 
-def _swap(state: State, command: SwapAgent | Rollback) -> Rollback:
+def _swap(state: State, command: commands.SwapAgent | commands.Rollback) -> commands.Rollback:
     agent = find_agent(state, command.agent)
-    return Rollback(agent=at(agent.id), mode=command.mode, generation=agent.generation + 1)
+    return commands.Rollback(agent=at(agent.id), mode=command.mode, generation=agent.generation + 1)
 
 
-def _swaps(state: State, command: SwapAgents) -> RollbackAgents:
-    return RollbackAgents(rollbacks=[_swap(state, one) for one in command.swaps])
+def _swaps(state: State, command: commands.SwapAgents) -> commands.RollbackAgents:
+    return commands.RollbackAgents(rollbacks=[_swap(state, one) for one in command.swaps])
 
 
-def _rollbacks(state: State, command: RollbackAgents) -> RollbackAgents:
-    return RollbackAgents(rollbacks=[_swap(state, one) for one in command.rollbacks])
+def _rollbacks(state: State, command: commands.RollbackAgents) -> commands.RollbackAgents:
+    return commands.RollbackAgents(rollbacks=[_swap(state, one) for one in command.rollbacks])
 
 
-def _pause(state: State, command: Pause) -> Resume:
-    return Resume(target=at(find_any(state, command.target).id))
+def _pause(state: State, command: commands.Pause) -> commands.Resume:
+    return commands.Resume(target=at(find_any(state, command.target).id))
 
 
-def _resume(state: State, command: Resume) -> Pause | None:
+def _resume(state: State, command: commands.Resume) -> commands.Pause | None:
     """Return None if the command also cleared an error or a circuit, which cannot be restored."""
     found = find_any(state, command.target)
     if not isinstance(found, Run | Agent | Supervisor) or not found.paused:
         return None
     is_in_trouble = not isinstance(found, Run) and found.error is not None
     shut = isinstance(found, Agent) and found.circuit != "closed"
-    return None if is_in_trouble or shut else Pause(target=at(found.id))
+    return None if is_in_trouble or shut else commands.Pause(target=at(found.id))
 
 
-def _priority(state: State, command: SetPriority) -> SetPriority | None:
+def _priority(state: State, command: commands.SetPriority) -> commands.SetPriority | None:
     """Return None if the tasks had several priorities, which one command cannot restore."""
     found = find_work(state, command.target)
     if isinstance(found, RunSummary):
@@ -99,12 +86,12 @@ def _priority(state: State, command: SetPriority) -> SetPriority | None:
     work = [task for task in tasks_of(state, found) if task.kind == "agent" and not task.ended]
     if any(task.priority != found.priority for task in work):
         return None
-    return SetPriority(target=found.id, priority=found.priority)
+    return commands.SetPriority(target=found.id, priority=found.priority)
 
 
-def _deadline(state: State, command: SetDeadline) -> SetDeadline:
+def _deadline(state: State, command: commands.SetDeadline) -> commands.SetDeadline:
     found = find_work(state, command.target)
-    return SetDeadline(target=found.id, due_ms=_due_ms(state, found))
+    return commands.SetDeadline(target=found.id, due_ms=_due_ms(state, found))
 
 
 def _due_ms(state: State, found: Run | Task | RunSummary) -> int | None:
@@ -114,18 +101,18 @@ def _due_ms(state: State, found: Run | Task | RunSummary) -> int | None:
     return None if timer is None else timer.due_ms
 
 
-def _move(state: State, command: Move) -> Move | None:
+def _move(state: State, command: commands.Move) -> commands.Move | None:
     member = find_member(state, command.target)
     parent_id = member.supervisor_id if isinstance(member, Agent) else member.parent_id
     if parent_id is None:
         return None  # a supervisor on top cannot be moved back there
     place = state.supervisors[parent_id].members.index(member.id)
-    return Move(target=at(member.id), parent=at(parent_id), place=place)
+    return commands.Move(target=at(member.id), parent=at(parent_id), place=place)
 
 
-def _settings(state: State, command: ChangeSupervisor) -> ChangeSupervisor:
+def _settings(state: State, command: commands.ChangeSupervisor) -> commands.ChangeSupervisor:
     found = find_supervisor(state, command.supervisor)
-    return ChangeSupervisor(
+    return commands.ChangeSupervisor(
         supervisor=at(found.id),
         options=found.options,
         max_parallel=found.max_parallel,
@@ -134,20 +121,20 @@ def _settings(state: State, command: ChangeSupervisor) -> ChangeSupervisor:
     )
 
 
-def _capabilities(state: State, command: ChangeCapabilities) -> ChangeCapabilities:
+def _capabilities(state: State, command: commands.ChangeCapabilities) -> commands.ChangeCapabilities:
     agent = find_agent(state, command.agent)
     has = {word.casefold(): word for word in state.spec_of(agent).specialties}
     add, remove = (
         list(dict.fromkeys(" ".join(one.split()) for one in words)) for words in (command.add, command.remove)
     )
-    return ChangeCapabilities(
+    return commands.ChangeCapabilities(
         agent=at(agent.id),
         add=[has[word.casefold()] for word in remove if word.casefold() in has],
         remove=[word for word in add if word.casefold() not in has],
     )
 
 
-def _undo(state: State, command: Undo) -> Command | None:
+def _undo(state: State, command: commands.Undo) -> Command | None:
     """Return the inverse of the undo, which repeats the original command."""
     command_id = command.command_id or next(reversed(state.undoable), "")
     found = state.undoable.get(command_id)
@@ -155,69 +142,69 @@ def _undo(state: State, command: Undo) -> Command | None:
 
 
 INVERSES: dict[type, Callable[[State, Any], Command | None]] = {
-    SwapAgent: _swap,
-    SwapAgents: _swaps,
-    Rollback: _swap,
-    RollbackAgents: _rollbacks,
-    Pause: _pause,
-    Resume: _resume,
-    SetPriority: _priority,
-    SetDeadline: _deadline,
-    Move: _move,
-    ChangeSupervisor: _settings,
-    ChangeCapabilities: _capabilities,
-    Undo: _undo,
+    commands.SwapAgent: _swap,
+    commands.SwapAgents: _swaps,
+    commands.Rollback: _swap,
+    commands.RollbackAgents: _rollbacks,
+    commands.Pause: _pause,
+    commands.Resume: _resume,
+    commands.SetPriority: _priority,
+    commands.SetDeadline: _deadline,
+    commands.Move: _move,
+    commands.ChangeSupervisor: _settings,
+    commands.ChangeCapabilities: _capabilities,
+    commands.Undo: _undo,
 }
 """The function that makes the inverse, by class of command."""
 
 
-def _generations(state: State, inverse: RollbackAgents) -> JsonValue:
+def _generations(state: State, inverse: commands.RollbackAgents) -> JsonValue:
     return [find_agent(state, one.agent).generation for one in inverse.rollbacks]
 
 
-def _is_paused(state: State, inverse: Pause | Resume) -> JsonValue:
+def _is_paused(state: State, inverse: commands.Pause | commands.Resume) -> JsonValue:
     found = find_any(state, inverse.target)
     return found.paused if isinstance(found, Run | Agent | Supervisor) else None
 
 
-def _priorities(state: State, inverse: SetPriority) -> JsonValue:
+def _priorities(state: State, inverse: commands.SetPriority) -> JsonValue:
     found = find_work(state, inverse.target)
     return None if isinstance(found, RunSummary) else found.priority
 
 
-def _place(state: State, inverse: Move) -> JsonValue:
+def _place(state: State, inverse: commands.Move) -> JsonValue:
     member = find_member(state, inverse.target)
     return member.supervisor_id if isinstance(member, Agent) else member.parent_id
 
 
-def _set(state: State, inverse: ChangeSupervisor) -> JsonValue:
+def _set(state: State, inverse: commands.ChangeSupervisor) -> JsonValue:
     found = find_supervisor(state, inverse.supervisor)
     return _json([found.options, found.max_parallel, found.max_agents])
 
 
-def _able(state: State, inverse: ChangeCapabilities) -> JsonValue:
+def _able(state: State, inverse: commands.ChangeCapabilities) -> JsonValue:
     agent = find_agent(state, inverse.agent)
     return [agent.generation, *sorted(state.spec_of(agent).specialties)]
 
 
-def _due(state: State, inverse: SetDeadline) -> JsonValue:
+def _due(state: State, inverse: commands.SetDeadline) -> JsonValue:
     found = find_work(state, inverse.target)
     return None if isinstance(found, RunSummary) else [_due_ms(state, found)]
 
 
-def _generation(state: State, inverse: Rollback) -> JsonValue:
+def _generation(state: State, inverse: commands.Rollback) -> JsonValue:
     return find_agent(state, inverse.agent).generation
 
 
 _LEFT: dict[type, Callable[[State, Any], JsonValue]] = {
-    Rollback: _generation,
-    RollbackAgents: _generations,
-    Pause: _is_paused,
-    Resume: _is_paused,
-    SetPriority: _priorities,
-    SetDeadline: _due,
-    Move: _place,
-    ChangeSupervisor: _set,
-    ChangeCapabilities: _able,
+    commands.Rollback: _generation,
+    commands.RollbackAgents: _generations,
+    commands.Pause: _is_paused,
+    commands.Resume: _is_paused,
+    commands.SetPriority: _priorities,
+    commands.SetDeadline: _due,
+    commands.Move: _place,
+    commands.ChangeSupervisor: _set,
+    commands.ChangeCapabilities: _able,
 }
 _BY_TYPE: dict[str, Any] = {str(one.type): one for one in _LEFT}  # type: ignore[attr-defined]

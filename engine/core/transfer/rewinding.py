@@ -7,7 +7,8 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event
 from engine.core.fold import apply
-from engine.core.followups import FollowUp, followups_of
+from engine.core.followups import FollowUp
+from engine.core.followups.table import followups_of
 from engine.core.legality import faults_of
 from engine.core.scheduler import Schedule
 from engine.core.state import State

@@ -5,11 +5,12 @@ from typing import Any
 
 from engine.core import auto_tuning, step
 from engine.core.decide import attempts, failing, strategy
-from engine.core.effects import Effect, StartTimer, restart_effects
+from engine.core.effects import Effect, StartTimer
+from engine.core.effects.table import restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fold import attempt as fold_attempt
-from engine.core.followups import followups_of
 from engine.core.followups import table as followups_table
+from engine.core.followups.table import followups_of
 from engine.core.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.state import State
