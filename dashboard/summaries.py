@@ -39,6 +39,7 @@ class Summaries:
             return
         column_ms = max(1, (self._blocks[-1].last_ms - self._blocks[0].first_ms) // columns)
         wide = [one for one in reversed(self._blocks) if one.last_ms - one.first_ms > column_ms]
+        self._fine = {one.first_seq: self._fine[one.first_seq] for one in wide if one.first_seq in self._fine}
         stale = [one for one in wide if not self._is_fine(one, column_ms)]
         for one in stale[:FINE_AT_ONCE]:
             self._fine[one.first_seq] = column_ms, reader.spans(one.first_seq, one.last_seq, step_ms=column_ms)

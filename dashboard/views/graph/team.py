@@ -66,11 +66,10 @@ def team_graph(
 
     def add(supervisor: Supervisor) -> None:
         nodes[supervisor.id] = of_supervisor(sight, supervisor, asks=supervisor.id in asked)
-        members = [one for one in supervisor.members if one in state.agents]
-        if folded and opened != supervisor.id:
-            members = []
-        resting = [one for one in members if sight.is_at_rest(state.agents[one])]
-        fold = set(resting if len(resting) >= FOLDED_FROM and not sight.idle else ())
+        shut = folded and opened != supervisor.id
+        members = set() if shut else {one for one in supervisor.members if one in state.agents}
+        resting = {one for one in members if sight.is_at_rest(state.agents[one])}
+        fold = resting if len(resting) >= FOLDED_FROM and not sight.idle else set()
         for member in supervisor.members:
             if (lower := state.supervisors.get(member)) is not None:
                 edges[supervisor.id, member] = flows.get((supervisor.id, member))
