@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from textual.binding import Binding
 
+from dashboard import places
 from dashboard.actions.action import FLAGS, OPTIONS, Action, Spoken
 from dashboard.actions.agents import AGENTS
 from dashboard.actions.looking import LOOKING
@@ -132,6 +133,13 @@ def hint(line: str) -> str:
     return f"{action.name} {action.arguments}  {action.says}".replace("   ", "  ") if action is not None else ""
 
 
+def _to_places() -> list[tuple[str, str]]:
+    """Return the keys that go to a screen."""
+    far = {name: key for name, key in places.keys().items() if name not in places.tabs()}
+    names = ", ".join(f"the {name.capitalize()}" for name in far)
+    return [("1 – 9, 0", "go to a screen"), (" ".join(far.values()), f"go to {names}")]
+
+
 def help_lines(
     own: Sequence[tuple[str, str]],
     headings: Sequence[str],
@@ -150,7 +158,11 @@ def help_lines(
     known_as = {**COLUMNS, **meanings}
     columns = [Cell(known_as[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in known_as]
     hidden = [action for action in ACTIONS if not {*key_of(action).split(",")}.isdisjoint(taken)]
-    keys = [*MOVES, *((shown_key(action), action.told) for action in ACTIONS if action.told and action not in hidden)]
+    keys = [
+        *_to_places(),
+        *MOVES,
+        *((shown_key(action), action.told) for action in ACTIONS if action.told and action not in hidden),
+    ]
     known = {key for key, _ in keys}
     here = [Cell(does, "", f"{key:<{_KEY}}") for key, does in own if key not in known]
     instead = [

@@ -1,8 +1,6 @@
 """What `?` says besides the actions: keys to move with, glyphs, and what the columns mean."""
 
 MOVES = (
-    ("1 – 9, 0", "go to a screen"),
-    ("f4 f7 f8 f9", "go to the Audit, the Engines, the Log, the Teams"),
     ("space", "mark rows; z, ctrl+d, r, in the inbox enter, and h for agents, are for all that are marked"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),

@@ -10,10 +10,11 @@ from dashboard.views.rows import Cell
 from engine.core.candidate import Candidate, names_it, suits
 from engine.core.queries.suiting import Fit, candidate_from
 from engine.core.queries.targets import at
+from engine.core.records import fields, names
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State, SwapMode
 
-FIELDS = (
+_FIRST = (
     ("type", "agent_type"),
     ("run", "run"),
     ("run in", "run_in"),
@@ -38,9 +39,14 @@ FIELDS = (
     ("weight", "weight"),
     ("options", "options"),
 )
+FIELDS = (
+    *_FIRST,
+    *((name.replace("_", " "), name) for name in names(AgentSpec) if name not in {"name", *(one for _, one in _FIRST)}),
+)
+"""Every field of a spec but its name, with what it is called; one that is not listed above comes at the end."""
 LONGEST = 160
 """Characters of a value that are shown where two specs stand side by side."""
-_UNSAID: dict[str, Any] = {"weight": 1.0, "max_concurrency": 1}
+_UNSAID = {one.name: one.default for one in fields(AgentSpec)}
 
 
 def spec_lines(spec: AgentSpec) -> list[tuple[str, str]]:
@@ -85,9 +91,9 @@ def written(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(written(item) for item in value)
     if isinstance(value, Struct):
-        fields = to_builtins(value)
-        kind = fields.pop("type", "")
-        said = [f"{name}={written(item)}" for name, item in fields.items() if item not in (None, (), [], {}, "")]
+        given = to_builtins(value)
+        kind = given.pop("type", "")
+        said = [f"{name}={written(item)}" for name, item in given.items() if item not in (None, (), [], {}, "")]
         return " ".join([str(kind), *said] if kind else said)
     if isinstance(value, dict):
         return ", ".join(f"{name}: {written(item)}" for name, item in value.items())

@@ -23,6 +23,12 @@ def test_every_screen_is_one_key_away() -> None:
     assert [place for place in places() if not keys[place]] == []
 
 
+def test_the_help_names_the_screens_that_have_a_function_key() -> None:
+    told = {cell.lead.strip(): cell.text for cell in help_lines((), ())}
+
+    assert told["f4 f7 f8 f9"] == "go to the Audit, the Engines, the Log, the Teams"
+
+
 def test_every_action_can_be_called_by_a_key_or_a_word_and_the_help_says_so() -> None:
     told = "\n".join(cell.lead + cell.text for cell in help_lines((), ()))
 

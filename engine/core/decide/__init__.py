@@ -1,13 +1,12 @@
 """Decides messages: a command, signal or follow-up and the state become events; one file per subject.
 
+Each file names its handlers at its end, in `ON_COMMAND` and `ON_MESSAGE`; here they are joined.
+
 Pure: time and one random draw come in `ctx`, and the state is only read. A command becomes events and `CommandApplied`,
 or `CommandRefused` and nothing else.
 """
 
-from collections.abc import Callable
-from typing import Any
-
-from engine.core import commands, followups, signals
+from engine.core import commands
 from engine.core.commands import Command, Order
 from engine.core.decide import (
     asking,
@@ -38,103 +37,50 @@ from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.excerpts import args_of
 from engine.core.followups import FollowUp
 from engine.core.limits import deadlines, enforcement
-from engine.core.outcomes import Decided, stamped
+from engine.core.outcomes import Decided, OnCommand, OnMessage, stamped
 from engine.core.queries.undoing import as_command, as_json, inverse_of
 from engine.core.records import changed
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.core.validation.records import checked
 
-ON_COMMAND: dict[type, Callable[[State, Any, DecisionContext], Decided]] = {
-    commands.Submit: run.submit,
-    commands.Cancel: run.cancel,
-    commands.Abort: run.abort,
-    commands.Steer: steering.steer,
-    commands.RetryWork: run.retry_work,
-    commands.SwitchStrategy: strategy.switch_strategy,
-    commands.LoadTeam: loading.load_team,
-    commands.Declare: loading.declare,
-    commands.AddSupervisor: loading.add_supervisor,
-    commands.AddAgent: team.add_agent,
-    commands.RegisterSpec: team.register_spec,
-    commands.UnregisterSpec: team.unregister_spec,
-    commands.RemoveMember: leaving.remove_member,
-    commands.SwapAgent: swapping.swap_agent,
-    commands.SwapAgents: swapping.swap_agents,
-    commands.Rollback: swapping.roll_back,
-    commands.RollbackAgents: swapping.roll_back_agents,
-    commands.ChangeCapabilities: team.change_capabilities,
-    commands.Move: moving.move,
-    commands.ReplaceTeam: loading.replace_team,
-    commands.ChangeSupervisor: settings.change_supervisor,
-    commands.SetPriority: run.set_priority,
-    commands.SetDeadline: deadlines.set_deadline,
-    commands.Reassign: run.reassign,
-    commands.Answer: escalations.answer,
-    commands.RevokeGrant: asking.revoke_grant,
-    commands.Pause: team.pause,
-    commands.Resume: team.resume,
-    commands.StopEngine: engine.stop_engine,
-    commands.HandOver: engine.hand_over,
-    commands.Ping: engine.ping,
-    commands.ImportState: importing.import_state,
+ON_COMMAND: OnCommand = {
+    **run.ON_COMMAND,
+    **steering.ON_COMMAND,
+    **strategy.ON_COMMAND,
+    **loading.ON_COMMAND,
+    **team.ON_COMMAND,
+    **leaving.ON_COMMAND,
+    **swapping.ON_COMMAND,
+    **moving.ON_COMMAND,
+    **settings.ON_COMMAND,
+    **deadlines.ON_COMMAND,
+    **escalations.ON_COMMAND,
+    **asking.ON_COMMAND,
+    **engine.ON_COMMAND,
+    **importing.ON_COMMAND,
 }
 """The handler of every command."""
 
-ON_MESSAGE: dict[type, Callable[[State, Any, DecisionContext], list[Event]]] = {
-    signals.EngineBegan: engine.engine_began,
-    signals.EngineEnds: engine.engine_ends,
-    signals.StepFinished: attempts.step_finished,
-    signals.ModelErred: attempts.model_erred,
-    signals.BudgetShort: attempts.budget_short,
-    signals.PartTold: memory.part_told,
-    signals.InsightNoted: memory.insight_noted,
-    signals.ToolBegan: escalations.tool_began,
-    signals.ToolRaised: escalations.tool_raised,
-    signals.DelegationAsked: attempts.delegation_asked,
-    signals.StepsEnded: attempts.steps_ended,
-    signals.SlotAsked: attempts.slot_asked,
-    signals.PersonAsked: asking.person_asked,
-    signals.AskGivenUp: asking.given_up,
-    signals.AttemptSucceeded: attempts.attempt_succeeded,
-    signals.AttemptErred: attempts.attempt_erred,
-    signals.AttemptStopped: attempts.attempt_stopped,
-    signals.ThreadCameBack: attempts.thread_came_back,
-    signals.AgentUnusable: swapping.agent_unusable,
-    signals.AgentUsable: swapping.agent_usable,
-    signals.TimerDue: engine.timer_due,
-    signals.TextRead: progress.text_read,
-    signals.ArchiveChecked: importing.archive_checked,
-    signals.PartRead: importing.part_read,
-    signals.StateReady: importing.state_ready,
-    signals.StateUnusable: importing.state_unusable,
-    followups.Dispatch: dispatch.dispatch,
-    followups.TakeSlot: dispatch.take_slot,
-    followups.GiveSlot: dispatch.give_slot,
-    followups.FollowRun: run.follow_run,
-    followups.PlanGroup: graphs.plan_group,
-    followups.LookAt: progress.look_at,
-    followups.AfterEnd: progress.after_end,
-    followups.CheckGroup: progress.check_group,
-    followups.GrowGroup: graphs.grow_group,
-    followups.FinishRun: progress.finish_run,
-    followups.Tune: strategy.tune,
-    followups.ApplyPolicy: failing.apply_policy,
-    followups.LookAtCircuit: failing.look_at_circuit,
-    followups.MemberCrashed: failing.member_crashed,
-    followups.AskDoubt: escalations.ask_doubt,
-    followups.AnswerNow: progress.answer_now,
-    followups.Requeue: leaving.requeue,
-    followups.PlaceAgain: dispatch.place_again,
-    followups.StopLeftOver: swapping.stop_left_over,
-    followups.CheckGeneration: swapping.check_generation,
-    followups.ActOnAnswer: escalations.after_answer,
-    followups.CheckLeaving: leaving.check_leaving,
-    followups.LookAtPool: team.look_at_pool,
-    followups.CheckBudget: enforcement.check_budget,
-    followups.ReturnItems: dispatch.return_items,
+ON_MESSAGE: OnMessage = {
+    **run.ON_MESSAGE,
+    **strategy.ON_MESSAGE,
+    **team.ON_MESSAGE,
+    **leaving.ON_MESSAGE,
+    **swapping.ON_MESSAGE,
+    **escalations.ON_MESSAGE,
+    **asking.ON_MESSAGE,
+    **engine.ON_MESSAGE,
+    **importing.ON_MESSAGE,
+    **attempts.ON_MESSAGE,
+    **memory.ON_MESSAGE,
+    **progress.ON_MESSAGE,
+    **dispatch.ON_MESSAGE,
+    **graphs.ON_MESSAGE,
+    **failing.ON_MESSAGE,
+    **enforcement.ON_MESSAGE,
 }
-"""The handler of every signal and every followup."""
+"""The handler of every signal and every follow-up."""
 
 # Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.
 escalations.ON_ANSWER["failure"] = failing.answered

@@ -13,7 +13,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, GrantGiven, GrantRevoked, QuestionWithdrawn
 from engine.core.followups import ActOnAnswer
-from engine.core.outcomes import Decided, Mint, ask
+from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage, ask
 from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked
 from engine.core.state import Agent, Grant, State
@@ -127,3 +127,12 @@ def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> De
 def replied(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Decide nothing: `TellAnswer` has told the attempt already."""
     return []
+
+
+ON_COMMAND: OnCommand = {
+    RevokeGrant: revoke_grant,
+}
+ON_MESSAGE: OnMessage = {
+    PersonAsked: person_asked,
+    AskGivenUp: given_up,
+}

@@ -27,7 +27,7 @@ from engine.core.events import (
     ThreadReturned,
 )
 from engine.core.limits.enforcement import too_little
-from engine.core.outcomes import Mint, of_attempt
+from engine.core.outcomes import Mint, OnMessage, of_attempt
 from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.tree import above_of, cause_of, halted, is_cancelled
@@ -366,3 +366,17 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> li
 def exceeded_by(state: State, task: Task) -> str | None:
     """Return the deadline or budget that ends `task`, in words; None if an operator ends it."""
     return cause_of(state, task).exceeded
+
+
+ON_MESSAGE: OnMessage = {
+    signals.StepFinished: step_finished,
+    signals.ModelErred: model_erred,
+    signals.BudgetShort: budget_short,
+    signals.DelegationAsked: delegation_asked,
+    signals.StepsEnded: steps_ended,
+    signals.SlotAsked: slot_asked,
+    signals.AttemptSucceeded: attempt_succeeded,
+    signals.AttemptErred: attempt_erred,
+    signals.AttemptStopped: attempt_stopped,
+    signals.ThreadCameBack: thread_came_back,
+}

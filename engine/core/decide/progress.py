@@ -23,7 +23,7 @@ from engine.core.events import (
 )
 from engine.core.fold.completion import lets_pass
 from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
-from engine.core.outcomes import Mint
+from engine.core.outcomes import Mint, OnMessage
 from engine.core.queries.tree import is_cancelled, why_cancelled
 from engine.core.signals import TextRead
 from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
@@ -279,3 +279,13 @@ def _figures(run: Run) -> RunFigures:
         longest_ms=run.longest_ms,
         conversation=run.conversation,
     )
+
+
+ON_MESSAGE: OnMessage = {
+    TextRead: text_read,
+    LookAt: look_at,
+    AfterEnd: after_end,
+    CheckGroup: check_group,
+    FinishRun: finish_run,
+    AnswerNow: answer_now,
+}

@@ -14,7 +14,7 @@ from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CoordinationTuned, Event, StrategySwitched
 from engine.core.followups import Tune
 from engine.core.options import Balance, SupervisorOptions
-from engine.core.outcomes import Decided, Mint
+from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage
 from engine.core.queries.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.targets import at, find_supervisor, member_name
 from engine.core.queries.tree import is_cancelled
@@ -175,3 +175,11 @@ def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: Deci
 
 def _balanced(supervisor: Supervisor, balance: Balance | None) -> ChangeSupervisor:
     return ChangeSupervisor(supervisor=at(supervisor.id), options=SupervisorOptions(balance=balance or "round_robin"))
+
+
+ON_COMMAND: OnCommand = {
+    SwitchStrategy: switch_strategy,
+}
+ON_MESSAGE: OnMessage = {
+    Tune: tune,
+}

@@ -32,7 +32,7 @@ from engine.core.events import (
 )
 from engine.core.fold.slots import must_grow, waiting_for
 from engine.core.followups import LookAtPool
-from engine.core.outcomes import Decided, Mint
+from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.queues import own_queue
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
@@ -296,3 +296,16 @@ def _pool(state: State, agent: Agent) -> Pool:
 
 def _idle_ms(state: State, agent: Agent) -> int:
     return max(1, round(_pool(state, agent).idle_s * 1000))
+
+
+ON_COMMAND: OnCommand = {
+    commands.AddAgent: add_agent,
+    commands.RegisterSpec: register_spec,
+    commands.UnregisterSpec: unregister_spec,
+    commands.ChangeCapabilities: change_capabilities,
+    commands.Pause: pause,
+    commands.Resume: resume,
+}
+ON_MESSAGE: OnMessage = {
+    LookAtPool: look_at_pool,
+}

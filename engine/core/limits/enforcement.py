@@ -28,7 +28,7 @@ from engine.core.limits.budget import (
     touched,
 )
 from engine.core.limits.deadlines import grace_ms
-from engine.core.outcomes import ask, of_attempt
+from engine.core.outcomes import OnMessage, ask, of_attempt
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
@@ -361,3 +361,8 @@ def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decim
         granted=granted,
         limit=limit,
     )
+
+
+ON_MESSAGE: OnMessage = {
+    CheckBudget: check_budget,
+}
