@@ -7,7 +7,8 @@ from msgspec import field
 
 from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec, ModelSpec
-from engine.core.policies.records import Chain, Circuit, Restart
+from engine.core.policies.failure_policies import Chain
+from engine.core.policies.records import Circuit, Restart
 from engine.core.records import JsonValue
 from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
 from engine.core.validation.records import Written

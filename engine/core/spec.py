@@ -13,7 +13,8 @@ from msgspec import field
 
 from engine.core.errors import BadValue, Refused
 from engine.core.limits import Limits
-from engine.core.policies.records import Chain, Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
+from engine.core.policies.failure_policies import Chain, Escalate, Fail, Failover, FailurePolicy, Retry, Skip
+from engine.core.policies.records import Circuit, Restart
 from engine.core.records import JsonValue, changed, fact
 from engine.core.validation.bounds import (
     Attempts,

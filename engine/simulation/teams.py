@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from engine.core.commands import LoadTeam, SupervisorSpec
 from engine.core.options import Optimize, SupervisorOptions
-from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
+from engine.core.policies.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
+from engine.core.policies.records import Circuit, Restart
 from engine.core.records import JsonValue, changed, names
 from engine.core.spec import AGGREGATIONS, AgentSpec
 from engine.core.state import State

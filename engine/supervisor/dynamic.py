@@ -16,7 +16,7 @@ from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Wi
 from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
-from engine.core.policies.records import Chain
+from engine.core.policies.failure_policies import Chain
 from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec, DiscoveryConfig, lead_spec
 from engine.core.validation.bounds import Rows

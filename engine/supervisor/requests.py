@@ -13,7 +13,7 @@ from engine.core.decide.graphs import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
 from engine.core.limits import Limits
-from engine.core.policies.records import Chain
+from engine.core.policies.failure_policies import Chain
 from engine.core.queries.able import AWAY, is_able
 from engine.core.queries.participants import Cast, cast_for
 from engine.core.queries.targets import find_agent

@@ -14,7 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from engine.core.limits import WARN_AT, Limits
-from engine.core.policies.records import Policy, Retry
+from engine.core.policies.failure_policies import Policy, Retry
 from engine.core.records import names
 from engine.core.spec import MODEL_TYPES, AgentSpec, Pool
 from engine.teamfile.build import agent_spec

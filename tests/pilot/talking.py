@@ -7,7 +7,7 @@ from decimal import Decimal
 from engine.core.commands import Submit
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
-from engine.core.policies.records import Retry
+from engine.core.policies.failure_policies import Retry
 from engine.core.records import JsonValue
 from engine.core.signals import ModelErred, PersonAsked, PersonKind
 from engine.core.values import Usage

@@ -8,7 +8,8 @@ from decimal import Decimal
 from engine.core.commands import AddSupervisor, Pause, RegisterSpec, SetDeadline, SetPriority, Submit, SupervisorSpec
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
-from engine.core.policies.records import Circuit, Escalate, Restart
+from engine.core.policies.failure_policies import Escalate
+from engine.core.policies.records import Circuit, Restart
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Pool
 from engine.core.values import Usage

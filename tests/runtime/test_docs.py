@@ -12,7 +12,7 @@ import pytest
 from dashboard.cli.group import COMMANDS
 from engine.core.decide.escalations import ON_ANSWER
 from engine.core.errors import Refused
-from engine.core.policies.records import FailurePolicy
+from engine.core.policies.failure_policies import FailurePolicy
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
 from engine.runtimes.context import BlockingContext, Context

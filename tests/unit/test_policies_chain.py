@@ -1,13 +1,26 @@
 """Each policy says what is next or has nothing left to give; a chain asks them from the left, and always ends."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
-from engine.core.policies.rules import AskPerson, Failures, GiveTo, GiveUp, TryAgain, walk
+from engine.core.policies.failure_policies import (
+    AskPerson,
+    Escalate,
+    Fail,
+    Failover,
+    FailurePolicy,
+    Failures,
+    GiveTo,
+    GiveUp,
+    Retry,
+    Skip,
+    TryAgain,
+    walk,
+)
+from engine.simulation.teams import CHAINS
 
 ERRORS = st.sampled_from([["ValueError", "Exception"], ["TimeoutError", "OSError", "Exception"], ["Odd", "Exception"]])
 
@@ -122,3 +135,7 @@ def test_retry_is_the_default_answer_once_only() -> None:
 
     assert walk(chain, failed()) == (0, AskPerson(after_ms=5000, default="retry"))
     assert walk(chain, failed(asked=True)) == (0, AskPerson(after_ms=5000, default="reject"))
+
+
+def test_the_simulation_draws_every_policy() -> None:
+    assert {policy for chain in CHAINS for policy in chain} == set(get_args(FailurePolicy))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from dashboard.specfile import read_spec_text
 from engine.core.limits import Limits
-from engine.core.policies.records import Circuit, Escalate, Fail, Failover, Retry, Skip
+from engine.core.policies.failure_policies import Escalate, Fail, Failover, Retry, Skip
+from engine.core.policies.records import Circuit
 from engine.core.spec import AgentSpec, Pool
 from engine.teamfile.writing import agent_yaml, unsaid
 

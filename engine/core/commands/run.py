@@ -6,7 +6,7 @@ from msgspec import field
 
 from engine.core.commands.team import Target
 from engine.core.limits import Limits
-from engine.core.policies.records import Chain
+from engine.core.policies.failure_policies import Chain
 from engine.core.records import JsonValue, fact
 from engine.core.spec import Aggregation
 from engine.core.validation.bounds import Label, Message, Name, Priority, Seconds

@@ -28,7 +28,8 @@ from engine.core.events import (
 )
 from engine.core.limits.enforcement import too_little
 from engine.core.outcomes import Mint, OnMessage, of_attempt
-from engine.core.policies.rules import chain_of_agent, is_optional
+from engine.core.policies.failure_policies import is_optional
+from engine.core.policies.rules import chain_of_agent
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.tree import above_of, cause_of, halted, is_cancelled
 from engine.core.records import JsonValue, changed

@@ -9,20 +9,9 @@ from engine.core.events import Event
 from engine.core.followups import ActOnAnswer, ApplyPolicy, LookAtCircuit, MemberCrashed
 from engine.core.limits.enforcement import before_retry
 from engine.core.outcomes import OnMessage, ask
-from engine.core.policies.records import Circuit, Failover, Restart
-from engine.core.policies.rules import (
-    AskPerson,
-    Failures,
-    GiveTo,
-    GiveUp,
-    TryAgain,
-    Verdict,
-    affected,
-    chain_of,
-    cool_s,
-    is_too_often,
-    walk,
-)
+from engine.core.policies.failure_policies import AskPerson, Failover, Failures, GiveTo, GiveUp, TryAgain, Verdict, walk
+from engine.core.policies.records import Circuit, Restart
+from engine.core.policies.rules import affected, chain_of, cool_s, is_too_often
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import own_queue
 from engine.core.queries.tree import above_of, agents_of, below_of, inherited, is_cancelled, parent_of

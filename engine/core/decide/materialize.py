@@ -8,7 +8,8 @@ from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import NodePlan, QueueMade
 from engine.core.outcomes import Mint
-from engine.core.policies.rules import chain_of_agent, is_optional
+from engine.core.policies.failure_policies import is_optional
+from engine.core.policies.rules import chain_of_agent
 from engine.core.queries.participants import members_in
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.queues import FEW, able_queue, shared_queue, takers

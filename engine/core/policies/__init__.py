@@ -1,4 +1,1 @@
-"""Failure policies: `records` that a person writes, `rules` of what each says and how they follow each other.
-
-See docs/semantics/failures.md.
-"""
+"""Failure policies and their chains; records and rules of circuits and restarts. See docs/semantics/failures.md."""
