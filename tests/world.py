@@ -248,6 +248,8 @@ class World:
             self.read(self.reads[0])
         elif able:
             self.succeed(able[0])
+        elif any(self.rest(key) for key in [*self.started] if self.waits(key)):
+            pass  # one that had asked for a slot, and now only waits, has given it back
         elif self.timers:
             self.due(min(self.timers, key=lambda one: self.timers[one]))
         elif self.state.escalations:
