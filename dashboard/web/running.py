@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from dashboard.web.folders import remove_left_behind
-from dashboard.web.metrics import Metrics
+from dashboard.web.prometheus import Metrics
 from dashboard.web.server import Terms, WebServer
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -23,7 +23,7 @@ from dashboard.views.place import NoPlace, Place
 from dashboard.web.driver import clamped
 from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
-from dashboard.web.metrics import Metrics
+from dashboard.web.prometheus import Metrics
 from dashboard.web.protocol import Focused, Message, Misunderstood, Ping, Resized, Typed, message_of
 from dashboard.web.session import HANG_S, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import TooLarge, receive, safe_name

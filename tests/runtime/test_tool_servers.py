@@ -18,8 +18,8 @@ from engine import AgentSpec, Fail, SupervisorOptions, ToolError
 from engine.core.commands import Answer
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.runtimes.context import UnknownTool
-from engine.runtimes.toolbox import servers
-from engine.runtimes.toolbox.protocol import bounded
+from engine.runtimes.toolbox import mcp_servers
+from engine.runtimes.toolbox.mcp_connection import bounded
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 
@@ -156,7 +156,7 @@ async def test_a_server_that_does_not_start_fails_the_attempt_with_one_line(
 async def test_a_server_that_says_nothing_is_given_up(
     engine: Engines, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(servers, "STARTS_S", 0.3)
+    monkeypatch.setattr(mcp_servers, "STARTS_S", 0.3)
     spec, settings = team(program(notes, "silent"), [])
     async with engine(spec, **settings) as running:
         assert "the server of tools 'files' does not work: it did not answer for 0.3 s" in await running.fails()
@@ -253,7 +253,7 @@ async def test_a_server_over_http_that_was_started_anew_is_connected_to_anew(eng
 async def test_an_answer_over_http_that_is_too_long_is_not_read_to_its_end(
     engine: Engines, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.runtimes.toolbox.protocol.LINE_BYTES", 100_000)
+    monkeypatch.setattr("engine.runtimes.toolbox.mcp_connection.LINE_BYTES", 100_000)
     with over_http(notes) as url:
         turns = [call("files__huge", characters=40_000)], [call("files__huge", characters=200_000)]
         spec, settings = team(McpSpec(url=url), *turns)
@@ -283,7 +283,7 @@ async def test_each_event_of_a_stream_may_be_as_long_as_a_whole_answer(
         for piece in pieces:
             yield piece
 
-    monkeypatch.setattr("engine.runtimes.toolbox.protocol.LINE_BYTES", 100)
+    monkeypatch.setattr("engine.runtimes.toolbox.mcp_connection.LINE_BYTES", 100)
     response = httpx2.Response(200, headers={"Content-Type": kind}, content=body())
     read = b""
     with nullcontext() if is_read else pytest.raises(httpx2.StreamError):

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.runtimes.toolbox.mcp_tools import legal_names
 from engine.runtimes.toolbox.schemas import NAME
-from engine.runtimes.toolbox.served import legal_names
 
 
 def test_a_plain_name_is_joined_to_that_of_its_server() -> None:

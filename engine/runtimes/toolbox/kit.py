@@ -7,8 +7,8 @@ from engine.errors import PermanentFailure
 from engine.runtimes.code import Code
 from engine.runtimes.model.tools import Tool
 from engine.runtimes.toolbox.functions import FunctionTool
-from engine.runtimes.toolbox.served import ServedTool, legal_names
-from engine.runtimes.toolbox.servers import Server
+from engine.runtimes.toolbox.mcp_servers import Server
+from engine.runtimes.toolbox.mcp_tools import ServedTool, legal_names
 from engine.runtimes.work import Work
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from engine.references import name_of
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
-from engine.runtimes.toolbox.servers import Servers
+from engine.runtimes.toolbox.mcp_servers import Servers
 
 
 class ToolCache:

@@ -1,7 +1,7 @@
 """A connection to one server of tools, through the `mcp` package: this is the only file that imports it.
 
 Rule: what a server sends is data. It receives only the arguments of calls: sampling, elicitation and roots
-are refused. Who starts a server, and when, is said in `servers`.
+are refused. Who starts a server, and when, is said in `mcp_servers`.
 """
 
 import json

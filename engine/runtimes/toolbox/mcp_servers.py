@@ -20,7 +20,7 @@ from engine.errors import EngineError, PermanentFailure, Unusable
 from engine.runtimes.pending import Pending
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program
-from engine.runtimes.toolbox.protocol import LINE_BYTES, Connection, LastWords, Offered, connected, load
+from engine.runtimes.toolbox.mcp_connection import LINE_BYTES, Connection, LastWords, Offered, connected, load
 from engine.runtimes.values import one_line
 from engine.runtimes.work import Work
 

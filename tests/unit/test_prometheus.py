@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from dashboard.web.metrics import BUCKETS_S, Counts, Metrics, exposition
+from dashboard.web.prometheus import BUCKETS_S, Counts, Metrics, exposition
 from engine.core.commands import Cancel
 from engine.core.signals import StepFinished
 from engine.core.state import State

@@ -12,9 +12,9 @@ from engine.core.records import JsonValue
 from engine.errors import EngineError, ToolRejected
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
 from engine.runtimes.toolbox.gate import Gate
-from engine.runtimes.toolbox.protocol import Connection, Lost, NotReached, Offered
+from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, Offered
+from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
 from engine.runtimes.toolbox.schemas import MOST_FAULTS
-from engine.runtimes.toolbox.servers import Server, ServerDown
 from engine.runtimes.tools import ToolOptions
 from engine.runtimes.work import Work
 
