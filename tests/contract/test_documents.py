@@ -97,6 +97,8 @@ UNDO = "engine/core/queries/undoing.py"
 """Names the commands that can be taken back; others have no place there."""
 MARKS = "dashboard/views/activity.py"
 """Names the rare events that have a mark of their own in lanes; others have no place there."""
+LABELS = "dashboard/views/swaps.py"
+"""Names the fields of specs that have words or a place of their own; others stand at the end under their names."""
 
 
 def files_that_name(word: str) -> set[str]:
@@ -110,7 +112,7 @@ def files_that_name(word: str) -> set[str]:
     [
         ("A command", files_that_name("SetPriority") - {UNDO} | {"dashboard/cli/group.py"}),
         ("An event", {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path}),
-        ("An option of an agent", files_that_name("step_timeout_s") - {"engine/runtimes/work.py"}),
+        ("An option of an agent", files_that_name("step_timeout_s") - {"engine/runtimes/work.py", LABELS}),
     ],
 )
 def test_an_addition_costs_as_many_files_as_is_said(heading: str, files: set[str]) -> None:
