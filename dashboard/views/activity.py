@@ -113,16 +113,11 @@ class Track:
         """Add so many attempts at work between two moments; what is older than the counters is left out."""
         self.at(to_ms)
         from_ms = max(from_ms, (self._head - SLOTS + 1) * SLOT_MS)
-        busy = self.counter("busy") if running else None
-        waited = self.counter("waited") if parked else None
-        while from_ms < to_ms:
-            end_ms = min(to_ms, (from_ms // SLOT_MS + 1) * SLOT_MS)
-            place = from_ms // SLOT_MS % SLOTS
-            if busy is not None:
-                busy[place] += running * (end_ms - from_ms)
-            if waited is not None:
-                waited[place] += parked * (end_ms - from_ms)
-            from_ms = end_ms
+        if from_ms >= to_ms:
+            return
+        for name, attempts in (("busy", running), ("waited", parked)):
+            if attempts:
+                _spread(self.counter(name), from_ms, to_ms, attempts)
 
     def sums(self, counter: Sequence[int], now_ms: int, samples: int, each: int) -> list[int]:
         """Return the sums of whole samples of `each` slots, the oldest first; the newest is not over yet."""
@@ -148,6 +143,19 @@ _MOST = 2**32 - 1
 """A counter holds no more, whatever a model says that it has spent."""
 _ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
 _MARKS = {AgentSwapped: "◆", StrategySwitched: "◇", AgentPaused: "‖", TaskFailed: "✕", Escalated: "⚑"}
+
+
+def _spread(counter: "array[int]", from_ms: int, to_ms: int, attempts: int) -> None:
+    """Add the time of so many attempts to the slots that it lies in."""
+    first, last = from_ms // SLOT_MS, to_ms // SLOT_MS
+    if first == last:
+        counter[first % SLOTS] += attempts * (to_ms - from_ms)
+        return
+    counter[first % SLOTS] += attempts * ((first + 1) * SLOT_MS - from_ms)
+    for slot in range(first + 1, last):
+        counter[slot % SLOTS] += attempts * SLOT_MS
+    if rest_ms := to_ms - last * SLOT_MS:
+        counter[last % SLOTS] += attempts * rest_ms
 
 
 class Activity:
