@@ -4,33 +4,12 @@ Reads files for as long as a state takes to fold: called in a thread.
 """
 
 import shlex
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
+from dashboard.views.compared import Comparison, Side
 from dashboard.views.parsers import Mistyped, Seq, moment_of
-from engine.core.queries.differences import Difference
 from store import Reader
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two."""
-
-    path: str
-    """Empty for the database that is shown."""
-    seq: int
-    at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What differs from one to the other."""
-
-    one: Side
-    other: Side
-    found: Sequence[Difference]
 
 
 def sides_of(key: str) -> tuple[str, str]:

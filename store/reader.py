@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
+from store import statements
 from store.blocks import blocks_in, ranges_with, spans_in
 from store.compression import unpacked
 from store.connection import translated
@@ -27,15 +28,6 @@ from store.process import Process, boot_id
 from store.records import BlockSummary, EngineInfo, Record, SnapshotInfo, Span, StandbyInfo
 from store.sidecar_files import about_of
 from store.standbys import standbys_beside
-from store.statements import (
-    NEWEST_SEQ,
-    OUTLINES,
-    RECORD_COLUMNS,
-    SNAPSHOT_BETWEEN,
-    SNAPSHOTS,
-    Conditions,
-    condition_of,
-)
 
 
 class Reader:
@@ -91,9 +83,9 @@ class Reader:
         """Seq of the oldest record, 0 if there is none."""
         return int(self._value("SELECT ifnull(min(seq), 0) FROM journal"))
 
-    def records(self, after_seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
+    def records(self, after_seq: int, limit: int = 500, **conditions: Unpack[statements.Conditions]) -> list[Record]:
         """Records after `after_seq` that meet every condition given, oldest first, at most `limit` of them."""
-        return self._page(after_seq + 1, NEWEST_SEQ, limit, conditions)
+        return self._page(after_seq + 1, statements.NEWEST_SEQ, limit, conditions)
 
     def outlines(
         self, after_seq: int, limit: int, *, kinds: Collection[str], bodies_of: Collection[str] = ()
@@ -105,14 +97,14 @@ class Reader:
         asked = {"kinds": json.dumps(list(kinds)), "bodied": json.dumps(list(bodies_of))}
         found = list[Any]()
         with translated(self.path):
-            ranges = ranges_with(self._connection, kinds, after_seq + 1, NEWEST_SEQ)
+            ranges = ranges_with(self._connection, kinds, after_seq + 1, statements.NEWEST_SEQ)
         for first, last in ranges:
-            found += self._rows(OUTLINES, {**asked, "low": first, "high": last, "limit": limit - len(found)})
+            found += self._rows(statements.OUTLINES, {**asked, "low": first, "high": last, "limit": limit - len(found)})
             if len(found) >= limit:
                 break
         return list(starmap(Record, found))
 
-    def records_before(self, seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
+    def records_before(self, seq: int, limit: int = 500, **conditions: Unpack[statements.Conditions]) -> list[Record]:
         """The `limit` records nearest before `seq` that meet every condition given, newest last."""
         return self._page(1, seq - 1, limit, conditions, newest_first=True)[::-1]
 
@@ -135,7 +127,7 @@ class Reader:
         Raises:
             NoSuchSeq: If the journal does not have it.
         """
-        found = self._rows(f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq = ?", (seq,))
+        found = self._rows(f"SELECT {statements.RECORD_COLUMNS} FROM journal WHERE seq = ?", (seq,))
         if not found:
             raise NoSuchSeq(seq)
         return Record(*found[0])
@@ -175,8 +167,8 @@ class Reader:
             at_seq: The newest record that it may include; None for the newest snapshot.
             after_seq: Ignore snapshots up to this record, for a caller that has a state as recent.
         """
-        bound = NEWEST_SEQ if at_seq is None else at_seq
-        while found := self._rows(SNAPSHOT_BETWEEN, (after_seq, bound)):
+        bound = statements.NEWEST_SEQ if at_seq is None else at_seq
+        while found := self._rows(statements.SNAPSHOT_BETWEEN, (after_seq, bound)):
             seq, stored = found[0]
             if (body := unpacked(stored)) is not None:
                 return seq, body
@@ -185,7 +177,7 @@ class Reader:
 
     def snapshots(self) -> list[SnapshotInfo]:
         """All snapshots, newest first."""
-        return [SnapshotInfo(*row) for row in self._rows(SNAPSHOTS)]
+        return [SnapshotInfo(*row) for row in self._rows(statements.SNAPSHOTS)]
 
     def changed(self) -> bool:
         """Return whether the database was written since the last call, or since it was opened."""
@@ -238,12 +230,12 @@ class Reader:
         return sum(path.stat().st_size for path in (self.path, self._files.wal) if path.exists())
 
     def _page(
-        self, low: int, high: int, limit: int, conditions: Conditions, *, newest_first: bool = False
+        self, low: int, high: int, limit: int, conditions: statements.Conditions, *, newest_first: bool = False
     ) -> list[Record]:
         """Records between two seqs, inclusive; blocks without any of the wanted kinds are skipped."""
-        condition, parameters = condition_of(conditions)
+        condition, parameters = statements.condition_of(conditions)
         order = "seq DESC" if newest_first else "seq"
-        ask = f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq BETWEEN :low AND :high{condition}"
+        ask = f"SELECT {statements.RECORD_COLUMNS} FROM journal WHERE seq BETWEEN :low AND :high{condition}"
         ranges, found = [(low, high)], list[Any]()
         kinds = conditions.get("kinds")
         if kinds is not None and conditions.get("run_id") is None:

@@ -21,7 +21,8 @@ from dashboard.databases import Found, databases_at_hand, inspected
 from dashboard.views.amounts import counted, duration
 from dashboard.views.header import waiting_said
 from engine.errors import Unusable
-from engine.models.at_hand import agents_at_hand, keys_at_hand, servers_at_hand
+from engine.models.at_hand import agents_at_hand, servers_at_hand
+from engine.models.providers import keys_found
 from engine.runtimes.programs.worktree import all_left
 from engine.teamfile import TeamFileError, read_team
 from engine.teamfile.code import TeamCode
@@ -101,7 +102,7 @@ def _models() -> Iterator[Finding]:
     model = os.environ.get("QUARTERDECK_MODEL", "").strip()
     if model:
         yield Finding("ok", "QUARTERDECK_MODEL", clean(model))
-    keys = [f"{variable} ({provider})" for provider, variable in keys_at_hand(os.environ).items()]
+    keys = [f"{variable} ({provider})" for provider, variable in keys_found(os.environ).items()]
     none = "none in the environment; set one such as OPENAI_API_KEY where the engine runs"
     yield Finding("ok", "model keys", ", ".join(keys) or none)
     servers = servers_at_hand()

@@ -8,16 +8,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-from dashboard.demo.complexity import (
-    cognitive,
-    cyclomatic,
-    functions,
-    halstead_volume,
-    maintainability,
-    nesting,
-    unused_arguments,
-    unused_imports,
-)
+from dashboard.demo import complexity
 from dashboard.demo.likeness import nearly_alike
 from dashboard.demo.source import PythonSource, over_files, read_python
 
@@ -51,9 +42,9 @@ def _base(source: PythonSource) -> dict[str, Any]:
             "name": name,
             "line": function.lineno,
             "lines": (function.end_lineno or function.lineno) - function.lineno + 1,
-            "complexity": cyclomatic(function),
+            "complexity": complexity.cyclomatic(function),
         }
-        for name, function in functions(tree)
+        for name, function in complexity.functions(tree)
     ]
     measured.sort(key=lambda row: (-row["complexity"], -row["lines"], row["line"]))
     lines = source.text.splitlines()
@@ -73,20 +64,22 @@ def _base(source: PythonSource) -> dict[str, Any]:
 
 def _thorough(source: PythonSource) -> dict[str, Any]:
     entry = _base(source)
-    by_place = {(name, function.lineno): function for name, function in functions(source.tree)}
+    by_place = {(name, function.lineno): function for name, function in complexity.functions(source.tree)}
     for row in entry["top"]:
         function = by_place[row["name"], row["line"]]
-        row["cognitive"], row["nesting"] = cognitive(function), nesting(function.body)
+        row["cognitive"], row["nesting"] = complexity.cognitive(function), complexity.nesting(function.body)
     parts = max(entry["functions"], 1)
-    volume = halstead_volume(source.tree) / parts
+    volume = complexity.halstead_volume(source.tree) / parts
     is_package = source.name.rpartition("/")[2] == "__init__.py"
     return entry | {
         "depth": "thorough",
         "guessed": source.guessed,
-        "unused_imports": unused_imports(source.tree, is_package=is_package)[:20],
-        "unused_arguments": unused_arguments(source.tree)[:20],
+        "unused_imports": complexity.unused_imports(source.tree, is_package=is_package)[:20],
+        "unused_arguments": complexity.unused_arguments(source.tree)[:20],
         "alike": nearly_alike(source.name, source.tree)[:KEPT_ALIKE],
-        "maintainability": round(maintainability(volume, entry["complexity"] / parts, entry["code"] / parts), 1),
+        "maintainability": round(
+            complexity.maintainability(volume, entry["complexity"] / parts, entry["code"] / parts), 1
+        ),
     }
 
 

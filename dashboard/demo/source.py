@@ -57,7 +57,6 @@ class PythonSource:
     name: str
     text: str
     tree: ast.Module
-    encoding: str
     guessed: bool
     """The declared encoding did not fit and Latin-1 was taken instead."""
     warnings: list[tuple[int, str]] = field(default_factory=list)
@@ -95,7 +94,7 @@ def decode_python(name: str, data: bytes, *, guess: bool) -> tuple[str, str, boo
 
 def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
     """Read and parse one Python file; the reason of SourceRefused names the line."""
-    text, encoding, guessed = decode_python(name, read_bytes(folder, name), guess=guess)
+    text, _, guessed = decode_python(name, read_bytes(folder, name), guess=guess)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -109,7 +108,7 @@ def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
         except (RecursionError, MemoryError) as error:
             raise SourceRefused(name, f"nested too deeply for the parser ({type(error).__name__})") from error
     complaints = [(each.lineno, str(each.message)) for each in caught]
-    return PythonSource(name, text, tree, encoding, guessed, complaints)
+    return PythonSource(name, text, tree, guessed, complaints)
 
 
 def over_files(value: dict[str, Any], look: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:

@@ -14,17 +14,9 @@ from textual.widgets import Button, TextArea
 
 from dashboard.clean import clean
 from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.views import inbox
 from dashboard.views.amounts import counted
 from dashboard.views.header import ViewState
-from dashboard.views.inbox import (
-    MEANINGS,
-    WITH_OUTPUT,
-    in_common,
-    question_lines,
-    settled,
-    several_lines,
-    subject_name,
-)
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.typing import TextBox
@@ -77,11 +69,11 @@ class AnswerDialog(Dialog):
         found = self._open()
         if len(self._ids) > 1:
             return f"One answer to {counted(len(self._ids), 'question')}"
-        return f"{self._ids[0]}: about {subject_name(self.state, found[0])}" if found else self._ids[0]
+        return f"{self._ids[0]}: about {inbox.subject_name(self.state, found[0])}" if found else self._ids[0]
 
     def inside(self) -> Iterable[Widget]:
         found = self._open()
-        self._kinds, self._options = {one.kind for one in found}, in_common(found)
+        self._kinds, self._options = {one.kind for one in found}, inbox.in_common(found)
         yield Told(id="told")
         yield Told(id="meanings")
         self._output = self._output or self.deck.drafts.get(self._draft_key, "")
@@ -104,7 +96,7 @@ class AnswerDialog(Dialog):
         self.look(self.deck.view)
 
     def _needs_output(self, option: str) -> bool:
-        return any((kind, option) in WITH_OUTPUT for kind in self._kinds)
+        return any((kind, option) in inbox.WITH_OUTPUT for kind in self._kinds)
 
     def action_answer_alike(self) -> None:
         """Give the answer to all questions that are alike, or to this one again."""
@@ -144,14 +136,14 @@ class AnswerDialog(Dialog):
 
     def _about(self, view: ViewState, found: Sequence[Escalation]) -> list[Cell]:
         if len(self._ids) > 1:
-            return several_lines(view.state, self._ids, view.recent, view.now_ms)
-        lines = [*question_lines(view.state, found[0], view.now_ms)]
+            return inbox.several_lines(view.state, self._ids, view.recent, view.now_ms)
+        lines = [*inbox.question_lines(view.state, found[0], view.now_ms)]
         if self._alike:
             lines.append(labelled("answers", ", ".join(one.id for one in alike(view.state, found[0])), "strong"))
         return lines
 
     def _meaning(self, found: Sequence[Escalation], option: str) -> str:
-        told = dict.fromkeys(MEANINGS.get((one.kind, option), "") for one in found)
+        told = dict.fromkeys(inbox.MEANINGS.get((one.kind, option), "") for one in found)
         default = all(one.default == option for one in found)
         return "; ".join(one for one in told if one) + ("  (the default)" if default else "")
 
@@ -159,7 +151,7 @@ class AnswerDialog(Dialog):
         """Say who was first; nothing can be sent any more."""
         cells = []
         for an_id in self._ids:
-            was = settled(view.recent, an_id)
+            was = inbox.settled(view.recent, an_id)
             told = was.told(view.now_ms) if was is not None else "it is not asked any more"
             cells.append(labelled(an_id, told, "attention"))
         self.told("told").show(cells)

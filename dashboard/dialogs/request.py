@@ -8,17 +8,9 @@ from textual.widgets import Input
 
 from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.views import members
 from dashboard.views.command_line import command_line
 from dashboard.views.header import ViewState
-from dashboard.views.members import (
-    categories,
-    conversations,
-    has_conversations,
-    how_it_goes,
-    modes,
-    priorities,
-    receivers,
-)
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.parsers import Mistyped, due_in_s, limits_of
 from dashboard.views.rows import Cell
@@ -64,11 +56,11 @@ class RequestDialog(Dialog):
 
     def begin(self) -> None:
         state = self.state
-        found = receivers(state)
+        found = members.receivers(state)
         self._picker("to").offer(found, self._supervisor_id)
         self._picker("to").display = len(found) > 1
         self._picker("to" if len(found) > 1 else "priority").add_class("-first")
-        self._picker("priority").offer(priorities(), str(DEFAULT_PRIORITY))
+        self._picker("priority").offer(members.priorities(), str(DEFAULT_PRIORITY))
         self.query_one("#after-field").display = bool(state.runs)
         self.query_one("#request", Input).focus()
         self.look(self.deck.view)
@@ -87,7 +79,7 @@ class RequestDialog(Dialog):
         self._fit(view)
         self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
         mode = self._picker("mode").chosen or ""
-        told = how_it_goes(view.state, self._supervisor_id, self._picker("category").chosen, mode)
+        told = members.how_it_goes(view.state, self._supervisor_id, self._picker("category").chosen, mode)
         self.told("told").show([*told, Cell("its output appears under Runs when it has ended", "muted")])
         try:
             command = self._command(self._text("request") or _UNWRITTEN)
@@ -113,13 +105,13 @@ class RequestDialog(Dialog):
         """Offer what the supervisor that is chosen has."""
         state = view.state
         self._supervisor_id = self._picker("to").chosen or self._supervisor_id
-        found = categories(state, self._supervisor_id)
+        found = members.categories(state, self._supervisor_id)
         self._picker("category").offer(found)
         self._picker("category").display = len(found) > 1
-        self._picker("mode").offer(modes(state, self._supervisor_id))
+        self._picker("mode").offer(members.modes(state, self._supervisor_id))
         field = self.query_one("#conversation-field")
-        field.display = has_conversations(state, self._supervisor_id)
-        known = ", ".join(conversations(state, self._supervisor_id)[:4])
+        field.display = members.has_conversations(state, self._supervisor_id)
+        known = ", ".join(members.conversations(state, self._supervisor_id)[:4])
         self.query_one("#conversation", Input).placeholder = (
             f"none; {known} goes on, another name begins one" if known else "none; a name begins one"
         )

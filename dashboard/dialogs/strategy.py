@@ -10,24 +10,10 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.views import switching
 from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped, settings_line, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
-from dashboard.views.switching import (
-    PRESERVE,
-    after,
-    asks_for,
-    before,
-    consequence,
-    drawn,
-    has_settings,
-    joins,
-    members_to_choose,
-    run_of,
-    scope_of_run,
-    scopes,
-    strategies,
-)
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
@@ -85,19 +71,19 @@ class StrategyDialog(Dialog):
     def begin(self) -> None:
         state = self.state
         supervisor = state.supervisors[self._supervisor_id]
-        offered = strategies(supervisor.mode)
+        offered = switching.strategies(supervisor.mode)
         choices = self.query_one(Choices)
         choices.offer(offered, self._mode)
         lead = supervisor.options.lead
         self.query_one("#lead", Picker).offer(
-            members_to_choose(state, supervisor, lead, "not set"), self._lead if self._lead != lead else None
+            switching.members_to_choose(state, supervisor, lead, "not set"), self._lead if self._lead != lead else None
         )
         self.query_one("#aggregator", Picker).offer(
-            members_to_choose(state, supervisor, supervisor.aggregator, "the best writer")
+            switching.members_to_choose(state, supervisor, supervisor.aggregator, "the best writer")
         )
-        self.query_one("#join", Picker).offer(joins(supervisor.aggregation))
-        self.query_one("#preserve", Picker).offer(PRESERVE)
-        self.query_one("#scope", Picker).offer(scopes(state, supervisor), scope_of_run(self._run))
+        self.query_one("#join", Picker).offer(switching.joins(supervisor.aggregation))
+        self.query_one("#preserve", Picker).offer(switching.PRESERVE)
+        self.query_one("#scope", Picker).offer(switching.scopes(state, supervisor), switching.scope_of_run(self._run))
         choices.focus()
         if self._mode is not None and self._mode not in STRATEGIES:
             self._misnamed = f"no strategy {self._mode!r}; there are {', '.join(STRATEGIES)}"
@@ -129,8 +115,8 @@ class StrategyDialog(Dialog):
         self.query_one("#join").display = mode in _JOINED
         synthesis = self.query_one("#join", Picker).chosen == "synthesis" or mode != "parallel"
         self.query_one("#aggregator").display = mode in _SYNTHESIS and synthesis
-        self.query_one("#settings-field").display = has_settings(mode)
-        self.query_one("#settings", Input).placeholder = asks_for(mode) + ";  write key=value"
+        self.query_one("#settings-field").display = switching.has_settings(mode)
+        self.query_one("#settings", Input).placeholder = switching.asks_for(mode) + ";  write key=value"
 
     def _command(self, mode: str) -> SwitchStrategy:
         """Return what stands in the dialog.
@@ -138,10 +124,10 @@ class StrategyDialog(Dialog):
         Raises:
             Mistyped: If the settings are none.
         """
-        text = self.query_one("#settings", Input).value if has_settings(mode) else ""
+        text = self.query_one("#settings", Input).value if switching.has_settings(mode) else ""
         settings = settings_of(words_of(text)) if text.strip() else None
         scope = self.query_one("#scope", Picker).chosen
-        run = run_of(scope)
+        run = switching.run_of(scope)
         kind: Literal["run", "open", "new"] = "run" if run is not None else "new" if scope == "new" else "open"
         join = self.query_one("#join", Picker).chosen if mode in _JOINED else None
         supervisor = self._supervisor
@@ -175,15 +161,15 @@ class StrategyDialog(Dialog):
             return
         self.problem(self._misnamed)
         told.display = True
-        told.show(consequence(state, event))
+        told.show(switching.consequence(state, event))
         self.told("shell").show([labelled("in a shell", self._shell(command), "muted")])
         change = event.groups[-1] if event.groups else None
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None
         if change is not None:
             width = max(20, (min(self.size.width, 116) - 12) // 2)
-            self.told("before").show([Cell("now", "muted"), *drawn(before(state, change), width)])
-            self.told("after").show([Cell("after", "muted"), *drawn(after(state, change), width)])
+            self.told("before").show([Cell("now", "muted"), *switching.drawn(switching.before(state, change), width)])
+            self.told("after").show([Cell("after", "muted"), *switching.drawn(switching.after(state, change), width)])
 
     def _shell(self, command: SwitchStrategy) -> str:
         name = word_for(self.state, self._supervisor_id)

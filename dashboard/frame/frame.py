@@ -296,10 +296,8 @@ class Frame(Sized):
         else:
             action.call(self, said)
 
-    def action_prompt(self, purpose: str) -> None:
-        self.query_one(Prompt).open(
-            "command" if purpose == "command" else "filter", "" if purpose == "command" else self.needle
-        )
+    def action_prompt(self, purpose: Purpose) -> None:
+        self.query_one(Prompt).open(purpose, "" if purpose == "command" else self.needle)
 
     def action_back(self) -> None:
         """Clear the marks or the filter; without any, close a page."""

@@ -9,19 +9,7 @@ from textual.widget import Widget
 from dashboard.frame.page_screen import HISTORY
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
-from dashboard.views.agent_aside import (
-    Section,
-    conversation_section,
-    error_section,
-    generations_section,
-    last_section,
-    memory_section,
-    record_section,
-    spec_section,
-    step_section,
-    times_section,
-    tools_section,
-)
+from dashboard.views import agent_aside
 from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agent_says import happened, says
 from dashboard.views.ended import ended_in
@@ -159,7 +147,7 @@ class AgentScreen(PanelsScreen):
         title, lines = said.title, said.lines
         agent = view.state.agents.get(self._key)
         if not lines and agent is not None:
-            title, lines = "SPEC", spec_section(view.state.spec_of(agent), pane.wide)
+            title, lines = "SPEC", agent_aside.spec_section(view.state.spec_of(agent), pane.wide)
         right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
         if not said.grows and pane.follows:
             pane.follows, pane.top = False, 0
@@ -197,7 +185,10 @@ class AgentScreen(PanelsScreen):
             pane = self.panel(name)
             pane.set_class(not agent.durations_ms and not ended and not steps, "-empty")
             if pane.display and pane.size.width:
-                parts = [times_section(agent, steps, pane.wide, rows), last_section(agent, ended, pane.wide, now_ms)]
+                parts = [
+                    agent_aside.times_section(agent, steps, pane.wide, rows),
+                    agent_aside.last_section(agent, ended, pane.wide, now_ms),
+                ]
                 _fill(pane, parts)
         aside = self.panel("aside")
         if aside.size.width:
@@ -205,17 +196,17 @@ class AgentScreen(PanelsScreen):
 
     def _aside(
         self, state: State, agent: Agent, task: Task | None, steps: Sequence[Entry], pane: Panel
-    ) -> list[Section]:
+    ) -> list[agent_aside.Section]:
         chosen, width = self._chosen(steps), pane.wide
         entry = steps[chosen] if chosen is not None else None
         return [
-            step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
-            error_section(agent, width),
-            memory_section(state, agent, self.texts, width),
-            tools_section(steps, width),
-            conversation_section(state, task, self.texts, width),
-            record_section(agent, width),
-            generations_section(self.entries, agent, width),
+            agent_aside.step_section(entry, (chosen or 0) + 1, width, max(6, pane.room // 2)),
+            agent_aside.error_section(agent, width),
+            agent_aside.memory_section(state, agent, self.texts, width),
+            agent_aside.tools_section(steps, width),
+            agent_aside.conversation_section(state, task, self.texts, width),
+            agent_aside.record_section(agent, width),
+            agent_aside.generations_section(self.entries, agent, width),
         ]
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
@@ -237,7 +228,7 @@ def _at_work(agent: Agent | None) -> str | None:
     return next(reversed(agent.running), None) or next(reversed(agent.parked), None)
 
 
-def _fill(pane: Panel, parts: Sequence[Section]) -> None:
+def _fill(pane: Panel, parts: Sequence[agent_aside.Section]) -> None:
     """Show sections in a pane whose title is that of the first one."""
     kept = [part for part in parts if part[2]]
     lines: list[Line] = []

@@ -1,7 +1,7 @@
 """The page of a comparison: which two teams, how far apart, and what differs by subject."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
 
 from dashboard.views.amounts import counted, duration, moment
 from dashboard.views.differences import difference_lines
@@ -12,33 +12,26 @@ MOST = 200
 """Things of one subject that are shown one by one."""
 
 
-class OfSide(Protocol):
-    """One of the two."""
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two teams, at one moment."""
 
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def seq(self) -> int: ...
-
-    @property
-    def at_ms(self) -> int: ...
+    path: str
+    """Its database; empty for the one that is shown."""
+    seq: int
+    at_ms: int
 
 
-class OfComparison(Protocol):
-    """Two teams and what differs."""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two teams, and the differences from one to the other."""
 
-    @property
-    def one(self) -> OfSide: ...
-
-    @property
-    def other(self) -> OfSide: ...
-
-    @property
-    def found(self) -> Sequence[Difference]: ...
+    one: Side
+    other: Side
+    found: Sequence[Difference]
 
 
-def compared_lines(found: OfComparison, *, now_ms: int) -> list[Cell]:
+def compared_lines(found: Comparison, *, now_ms: int) -> list[Cell]:
     """Return the page."""
     apart_ms = found.other.at_ms - found.one.at_ms
     apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
@@ -51,6 +44,6 @@ def compared_lines(found: OfComparison, *, now_ms: int) -> list[Cell]:
     ]
 
 
-def _said(side: OfSide, now_ms: int) -> str:
+def _said(side: Side, now_ms: int) -> str:
     path = f"{side.path} at " if side.path else ""
     return f"{path}seq {side.seq:,}, {moment(side.at_ms, now_ms)}"

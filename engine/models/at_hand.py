@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPException
 
-from engine.models.providers import keys_found
-
 SERVERS = {
     "Ollama": ("http://127.0.0.1:11434/api/tags", "ollama_chat/{}"),
     "a server at port 8000": ("http://127.0.0.1:8000/v1/models", "openai/{}"),
@@ -36,11 +34,6 @@ class ModelServer:
     """As a team file writes them."""
     base_url: str | None = None
     """What a team file says besides; None where litellm knows the address."""
-
-
-def keys_at_hand(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that holds the key of each provider that has one; never a key."""
-    return keys_found(environment)
 
 
 def agents_at_hand(names: Iterable[str] = AGENTS) -> dict[str, str]:

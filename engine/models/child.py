@@ -17,20 +17,8 @@ from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
 from engine.core.values import NO_USAGE, Usage
+from engine.models import child_messages as messages
 from engine.models.assembly import Assembly
-from engine.models.child_messages import (
-    PLAIN,
-    Ask,
-    AskAnswered,
-    Cancel,
-    Failed,
-    Found,
-    FromChild,
-    Look,
-    Pieces,
-    line,
-    to_child,
-)
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
 
@@ -56,7 +44,7 @@ class Server:
         self._scopes: dict[int, anyio.CancelScope] = {}
         self._pieces: list[tuple[int, bool, str]] = []
         self._came = anyio.Event()
-        self._secrets = [value for name, value in os.environ.items() if name not in PLAIN]
+        self._secrets = [value for name, value in os.environ.items() if name not in messages.PLAIN]
 
     async def run(self, requests: BinaryIO) -> None:
         """Read requests in a thread, which sees the end of the engine even while the loop is blocked."""
@@ -65,28 +53,28 @@ class Server:
             await self._flush()
 
     def _take(self, one: bytes, group: TaskGroup) -> None:
-        message = to_child.decode(one)
-        if isinstance(message, Cancel):
+        message = messages.to_child.decode(one)
+        if isinstance(message, messages.Cancel):
             if message.id in self._scopes:
                 self._scopes[message.id].cancel()
             return
         scope = self._scopes[message.id] = anyio.CancelScope()
         group.start_soon(self._answer, message, scope)
 
-    async def _answer(self, message: Ask | Look, scope: anyio.CancelScope) -> None:
+    async def _answer(self, message: messages.Ask | messages.Look, scope: anyio.CancelScope) -> None:
         with scope:
-            said = self._look(message) if isinstance(message, Look) else await self._ask(message)
+            said = self._look(message) if isinstance(message, messages.Look) else await self._ask(message)
             self._write_pieces()
             self._write(said)
         del self._scopes[message.id]
 
-    def _look(self, message: Look) -> FromChild:
+    def _look(self, message: messages.Look) -> messages.FromChild:
         try:
-            return Found(id=message.id, facts=self._litellm.facts(message.model))
+            return messages.Found(id=message.id, facts=self._litellm.facts(message.model))
         except ValueError as error:
-            return Failed(id=message.id, text=str(error), error_type="bad_request", retryable=False)
+            return messages.Failed(id=message.id, text=str(error), error_type="bad_request", retryable=False)
 
-    async def _ask(self, ask: Ask) -> FromChild:
+    async def _ask(self, ask: messages.Ask) -> messages.FromChild:
         assembly = Assembly()
         try:
             with anyio.move_on_after(ask.request.model.timeout_s) as scope:
@@ -98,9 +86,9 @@ class Server:
         except Exception as error:  # litellm and the libraries below it raise many types.
             secrets = [*self._secrets, ask.key or ""]
             return self._failed(ask, assembly, failure_of(error, secrets, now_s=time.time()))
-        return AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly))
+        return messages.AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly))
 
-    async def _in_time(self, ask: Ask) -> AsyncIterator[Any]:
+    async def _in_time(self, ask: messages.Ask) -> AsyncIterator[Any]:
         """Yield the chunks of an answer; raise if none arrives for `idle_s`."""
         idle_s = ask.request.model.idle_s
         async with aclosing(cast(Any, self._litellm.stream(ask))) as pieces:
@@ -114,11 +102,11 @@ class Server:
                     raise TookTooLong(f"said nothing for {idle_s:g} s")
                 yield piece
 
-    def _failed(self, ask: Ask, assembly: Assembly, failure: Failure) -> Failed:
+    def _failed(self, ask: messages.Ask, assembly: Assembly, failure: Failure) -> messages.Failed:
         usage, text = self._spent(ask, assembly, failure), failure.text
         if assembly.usage is None and usage.tokens_in is not None:
             text = f"{text}; it has used about {usage.tokens_in + (usage.tokens_out or 0):,} tokens"
-        return Failed(
+        return messages.Failed(
             id=ask.id,
             text=text,
             error_type=failure.error_type,
@@ -128,7 +116,7 @@ class Server:
             partial=assembly.text,
         )
 
-    def _spent(self, ask: Ask, assembly: Assembly, failure: Failure) -> Usage:
+    def _spent(self, ask: messages.Ask, assembly: Assembly, failure: Failure) -> Usage:
         """Return the usage of a failed request: as the provider reports it, else an estimate if it had begun."""
         if assembly.usage is not None:
             return self._litellm.usage(ask.request, assembly.usage)[0]
@@ -155,10 +143,10 @@ class Server:
     def _write_pieces(self) -> None:
         if self._pieces:
             pieces, self._pieces = tuple(self._pieces), []
-            self._write(Pieces(items=pieces))
+            self._write(messages.Pieces(items=pieces))
 
-    def _write(self, message: FromChild) -> None:
-        self._output.write(line(message))
+    def _write(self, message: messages.FromChild) -> None:
+        self._output.write(messages.line(message))
         self._output.flush()
 
 

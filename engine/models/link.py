@@ -16,20 +16,7 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
-from engine.models.child_messages import (
-    PLAIN,
-    Ask,
-    AskAnswered,
-    Cancel,
-    Facts,
-    Failed,
-    Found,
-    Look,
-    Pieces,
-    ToChild,
-    from_child,
-    line,
-)
+from engine.models import child_messages as messages
 from engine.models.records import Chunk, ModelAnswer, ModelRequest
 from engine.models.redaction import redacted
 from engine.runtimes.pending import Pending
@@ -48,14 +35,14 @@ LATE_S = 60.0
 class CallFailed(Exception):
     """A request failed; `said` holds the reason."""
 
-    def __init__(self, said: Failed) -> None:
+    def __init__(self, said: messages.Failed) -> None:
         super().__init__(said.text)
         self.said = said
 
 
 @dataclass
 class _Request:
-    answer: Pending[AskAnswered | Found]
+    answer: Pending[messages.AskAnswered | messages.Found]
     on_chunk: Callable[[Chunk], None]
 
 
@@ -83,19 +70,19 @@ class Link:
             CallFailed: If there is no whole answer.
         """
         found = await self._send(
-            lambda id: Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + LATE_S
+            lambda id: messages.Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + LATE_S
         )
-        assert isinstance(found, AskAnswered)
+        assert isinstance(found, messages.AskAnswered)
         return found.answer
 
-    async def look(self, model: str) -> Facts:
+    async def look(self, model: str) -> messages.Facts:
         """Return litellm's facts about a model.
 
         Raises:
             CallFailed: If litellm does not know it.
         """
-        found = await self._send(lambda id: Look(id=id, model=model), _ignore, 60.0)
-        assert isinstance(found, Found)
+        found = await self._send(lambda id: messages.Look(id=id, model=model), _ignore, 60.0)
+        assert isinstance(found, messages.Found)
         return found.facts
 
     async def close(self) -> None:
@@ -107,15 +94,15 @@ class Link:
                 await process.aclose()
 
     async def _send(
-        self, message: Callable[[int], ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
-    ) -> AskAnswered | Found:
+        self, message: Callable[[int], messages.ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
+    ) -> messages.AskAnswered | messages.Found:
         process = await self._started()
         self._last_id += 1
         id = self._last_id
         pending = self._pending[id] = _Request(Pending(), on_chunk)
         try:
             with anyio.move_on_after(longest_s):
-                await _write(process, line(message(id)))
+                await _write(process, messages.line(message(id)))
                 return await pending.answer.wait()
             _kill(process)  # The child enforces the timeouts itself: it hangs, and the next request starts another.
             raise CallFailed(_died(id, "the process that talks to providers hangs, and was ended"))
@@ -123,14 +110,14 @@ class Link:
             # Still pending means that this task was cancelled or timed out: the child may drop the request.
             if self._pending.pop(id, None) is not None:
                 with anyio.move_on_after(CANCEL_S, shield=True), contextlib.suppress(CallFailed):
-                    await _write(process, line(Cancel(id)))
+                    await _write(process, messages.line(messages.Cancel(id)))
 
     async def _started(self) -> Process:
         async with self._starting:
             running = self._process
             if running is not None and running.returncode is None:
                 return running
-            names = (*PLAIN, *self._variables)
+            names = (*messages.PLAIN, *self._variables)
             environment = {name: os.environ[name] for name in names if name in os.environ}
             with anyio.CancelScope(shield=True):  # Cancelled half-way, a child would be orphaned.
                 process = await anyio.open_process(
@@ -159,10 +146,10 @@ class Link:
 
     def _take(self, one: bytes) -> None:
         try:
-            said = from_child.decode(one)
+            said = messages.from_child.decode(one)
         except msgspec.DecodeError:
             return  # Not a message of the protocol.
-        if isinstance(said, Pieces):
+        if isinstance(said, messages.Pieces):
             for id, thought, text in said.items:
                 if (pending := self._pending.get(id)) is not None:
                     pending.on_chunk(Chunk("thought" if thought else "text", text))
@@ -170,7 +157,7 @@ class Link:
         pending = self._pending.pop(said.id, None)
         if pending is None:
             return
-        if isinstance(said, Failed):
+        if isinstance(said, messages.Failed):
             pending.answer.fail(CallFailed(said))
         else:
             pending.answer.put(said)
@@ -196,8 +183,8 @@ class Link:
         )
 
 
-def _died(id: int, why: str) -> Failed:
-    return Failed(id=id, text=why, error_type="connection", retryable=True)
+def _died(id: int, why: str) -> messages.Failed:
+    return messages.Failed(id=id, text=why, error_type="connection", retryable=True)
 
 
 async def _write(process: Process, data: bytes) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.models.at_hand import agents_at_hand, keys_at_hand, servers_at_hand
+from engine.models.at_hand import agents_at_hand, servers_at_hand
+from engine.models.providers import keys_found
 from tests.model_server import ModelServer, model_server
 
 
@@ -19,7 +20,7 @@ def server() -> Iterator[ModelServer]:
 def test_keys_are_named_by_their_variables_and_never_shown() -> None:
     environment = {"OPENAI_API_KEY": "sk-secret", "GOOGLE_API_KEY": "other-secret", "MISTRAL_API_KEY": "", "PATH": "/"}
 
-    assert keys_at_hand(environment) == {"openai": "OPENAI_API_KEY", "gemini": "GOOGLE_API_KEY"}
+    assert keys_found(environment) == {"openai": "OPENAI_API_KEY", "gemini": "GOOGLE_API_KEY"}
 
 
 def test_a_server_that_answers_is_found_with_its_models_as_a_team_writes_them(server: ModelServer) -> None:

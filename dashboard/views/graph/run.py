@@ -38,7 +38,6 @@ class _Building:
     flows: dict[tuple[str, str], _Flow] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
     """By member that received delegated work."""
-    active_ms: dict[str, int] = field(default_factory=dict)
 
     def flow(self, source: str, target: str) -> _Flow:
         flow = self.flows.get((source, target))

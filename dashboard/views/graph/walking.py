@@ -1,22 +1,9 @@
 """Where the cursor goes: along edges to the left and the right, within a layer up and down."""
 
 from collections.abc import Mapping
-from typing import Protocol
 
+from dashboard.views.graph.drawing import Box
 from dashboard.views.graph.model import Graph
-
-
-class Place(Protocol):
-    """The position of a node."""
-
-    @property
-    def x(self) -> int: ...
-
-    @property
-    def y(self) -> int: ...
-
-    @property
-    def layer(self) -> int: ...
 
 
 def at_first(graph: Graph) -> str | None:
@@ -25,7 +12,7 @@ def at_first(graph: Graph) -> str | None:
     return awake or (graph.nodes[0].id if graph.nodes else None)
 
 
-def walked(graph: Graph, places: Mapping[str, Place], here: str | None, way: str) -> str | None:
+def walked(graph: Graph, places: Mapping[str, Box], here: str | None, way: str) -> str | None:
     """Return the node to which a key goes.
 
     Args:
@@ -47,14 +34,12 @@ def walked(graph: Graph, places: Mapping[str, Place], here: str | None, way: str
             edge = (max if way == "left" else min)((places[one].x for one in beside), default=None)
             near = [one for one in beside if places[one].x == edge]
         return min(near, key=lambda one: abs(places[one].y - now.y), default=here)
-    layer = sorted((key for key, one in places.items() if one.layer == now.layer), key=lambda key: _order(places[key]))
+    layer = sorted(
+        (key for key, one in places.items() if one.layer == now.layer), key=lambda key: (places[key].y, places[key].x)
+    )
     at = layer.index(here or "") + (1 if way == "down" else -1)
     if 0 <= at < len(layer):
         return layer[at]
     up = [key for key, one in places.items() if one.y < now.y] if way == "up" else []
     down = [key for key, one in places.items() if one.y > now.y] if way == "down" else []
     return min(up or down, key=lambda key: (abs(places[key].y - now.y), abs(places[key].x - now.x)), default=here)
-
-
-def _order(place: Place) -> tuple[int, int]:
-    return place.y, place.x

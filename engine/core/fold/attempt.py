@@ -1,21 +1,12 @@
 """Fold: attempts begun, parked and ended; steps recorded."""
 
 from engine.core import events
+from engine.core.fold import slots
 from engine.core.fold.accounting import charge, charge_attempt, count_begun, start_clock, stop_clock
 from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
-from engine.core.fold.slots import (
-    begin,
-    refresh_agent,
-    stop_waiting_for_slot,
-    tell,
-    tell_agent,
-    vacate,
-    wait_for_slot,
-    works_in_processes,
-)
 from engine.core.fold.swapping import begin_again, took_part
 from engine.core.fold.timers import Handlers
 from engine.core.fold.track_record import record_of
@@ -51,8 +42,8 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> None:
         task.agent_id = agent_id
         agent = state.agents[agent_id]
         count_begun(state, task, run, agent, at_ms)
-        attempt.in_process = works_in_processes(state, agent)
-        begin(state, agent, task, attempt, state.queues[task.queue or ""])
+        attempt.in_process = slots.works_in_processes(state, agent)
+        slots.begin(state, agent, task, attempt, state.queues[task.queue or ""])
         if agent.circuit == "half_open":
             attempt_began(state, agent, task)
 
@@ -72,7 +63,7 @@ def _attempt_resumed(state: State, event: events.AttemptResumed) -> None:
     # again for what it waits for.
     if attempt.stopping == "migrate" or (attempt.waits and not goes_on):
         attempt.owed, attempt.waits = [], {}
-    begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
+    slots.begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
     if agent.circuit == "half_open":
         attempt_began(state, agent, task)
 
@@ -87,7 +78,7 @@ def park(state: State, task: Task) -> None:
         stop_clock(state, task, attempt)
         agent = state.agents[attempt.agent_id]
         agent.parked[task.id] = attempt.generation
-        vacate(state, agent, task)
+        slots.vacate(state, agent, task)
         # What it waits for may be work for this very agent, which a half-open circuit would hold back for ever.
         give_up_probe(state, agent, task)
 
@@ -104,7 +95,7 @@ def _slot_wanted(state: State, event: events.SlotWanted) -> None:
     task = state.tasks[event.task_id]
     assert task.attempt is not None
     task.attempt.wants_slot = True
-    wait_for_slot(state, task)
+    slots.wait_for_slot(state, task)
 
 
 def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
@@ -113,8 +104,8 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     assert attempt is not None
     attempt.generation = agent.running[task.id] = event.generation
     # May exceed the limit on processes for a while: a migrating attempt keeps its slot and never waits for a process.
-    attempt.in_process = works_in_processes(state, agent)
-    tell(state, task)
+    attempt.in_process = slots.works_in_processes(state, agent)
+    slots.tell(state, task)
     # The time reported here is charged below, so it must not count as uncharged any more.
     attempt.since_ms += event.usage.time_ms
     state.runs[event.run_id].since_ms += event.usage.time_ms
@@ -124,7 +115,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     charge_attempt(task, event.usage)
     if event.stuck:
         agent.stuck += 1
-        refresh_agent(state, agent)
+        slots.refresh_agent(state, agent)
 
 
 def _step_recorded(state: State, event: events.StepRecorded) -> None:
@@ -157,7 +148,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     run.at_work -= not attempt.parked
     run.since_ms -= attempt.since_ms
     if attempt.parked:
-        stop_waiting_for_slot(state, task)
+        slots.stop_waiting_for_slot(state, task)
         del agent.parked[task.id]
     task.attempt = None
     if task.yields_to is not None:
@@ -166,11 +157,11 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     if stuck:
         # Before `vacate`: the thread that did not return goes on using the slot that the attempt gives back.
         agent.stuck += 1
-    vacate(state, agent, task)
+    slots.vacate(state, agent, task)
     if stuck:
-        refresh_agent(state, agent)
+        slots.refresh_agent(state, agent)
     else:
-        tell_agent(state, agent)
+        slots.tell_agent(state, agent)
     give_up_probe(state, agent, task)
     return agent
 
@@ -180,7 +171,7 @@ def _take_back(state: State, task: Task) -> None:
     other = state.tasks.get(task.yields_to or "")
     if other is not None and other.taking == task.id:
         other.taking = None
-        tell(state, other)
+        slots.tell(state, other)
 
 
 def _attempt_done(state: State, event: events.AttemptDone) -> None:

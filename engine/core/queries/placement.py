@@ -10,17 +10,8 @@ from engine.core.candidate import names_it, suits
 from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import Event, QueueMade
+from engine.core.queries import queues
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
-from engine.core.queries.queues import (
-    FEW,
-    able_queue,
-    few_of,
-    is_of_few,
-    is_one_of_few,
-    own_queue,
-    shared_queue,
-    takers,
-)
 from engine.core.queries.suiting import Fit, candidate_from, candidate_of, fit_of
 from engine.core.queries.tree import Ring, above_of, agents_in, rings, teams_in
 from engine.core.records import changed, fact
@@ -76,7 +67,7 @@ def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | Non
 
 
 def _in_ring(state: State, ring: Ring, asker: Agent | None, target: str, *, must_be_able: bool) -> Place | None:
-    names = few_of(target)
+    names = queues.few_of(target)
     named = [one for team in ring.supervisors for one in _named(state, team, names, must_be_able=must_be_able)]
     if named:
         return _by_name(state, ring, target, named if must_be_able else named[:1])
@@ -93,7 +84,7 @@ def _in_ring(state: State, ring: Ring, asker: Agent | None, target: str, *, must
         return None
     first, *others = teams
     owner = ring.anchor_id if others else first
-    key = shared_queue(owner, ring.depth, target) if others else able_queue(first, target)
+    key = queues.shared_queue(owner, ring.depth, target) if others else queues.able_queue(first, target)
     return _shared(state, key, owner, [one for agents in teams.values() for one in agents])
 
 
@@ -124,13 +115,13 @@ def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_b
 def _by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
     """Return the place of the only member with a name, or the queue shared by several equally near ones."""
     agent = state.agents.get(named[0])
-    if len(named) > 1 or target.startswith(FEW):
-        agents = [one for member_id in named for one in takers(state, member_id)]
-        key = shared_queue(ring.anchor_id, ring.depth, FEW + target.removeprefix(FEW))
+    if len(named) > 1 or target.startswith(queues.FEW):
+        agents = [one for member_id in named for one in queues.takers(state, member_id)]
+        key = queues.shared_queue(ring.anchor_id, ring.depth, queues.FEW + target.removeprefix(queues.FEW))
         return _shared(state, key, ring.anchor_id, agents)
     if agent is None:
         return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
-    return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)
+    return Place(kind="agent", queue=queues.own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)
 
 
 def _shared(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
@@ -149,7 +140,7 @@ def _is_team_able(state: State, team: Supervisor) -> bool:
 
 def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent | None) -> list[str]:
     """Return the members of a supervisor that match a capability best, among the able ones if there are any."""
-    known = state.queues.get(able_queue(supervisor.id, capability))
+    known = state.queues.get(queues.able_queue(supervisor.id, capability))
     # The existing queue is the answer as long as one of its agents is able; comparing words again would be slow.
     if known is not None and any(_may_be_asked(state, agent_id, but) for agent_id in known.agents):
         return known.agents
@@ -174,10 +165,10 @@ def able_queues_for(
     candidate = candidate_from(spec, "", name)
     found: list[str] = []
     for key, queue in state.queues.items():
-        if is_of_few(key):
+        if queues.is_of_few(key):
             agents = (state.agents[one] for one in queue.agents)
             stays = any((one.name, one.supervisor_id) == (name, supervisor_id) for one in agents)
-            if stays or is_one_of_few(state, queue, supervisor_id, name):
+            if stays or queues.is_one_of_few(state, queue, supervisor_id, name):
                 found.append(key)
             continue
         if not _is_near(state, queue, supervisor_id):
@@ -214,7 +205,7 @@ def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event
         served: Capability queues that it goes on serving.
     """
     supervisor = state.supervisors[agent.supervisor_id]
-    prefix = able_queue(supervisor.id, "")
+    prefix = queues.able_queue(supervisor.id, "")
     events: list[Event] = []
     for key in agent.queues:
         if not key.startswith(prefix) or key in served or state.queues[key].agents != [agent.id]:
@@ -282,7 +273,7 @@ def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
     if home.startswith("able:"):
         queue, capability = state.queues.get(home), home.split(":", 2)[2]
         known = list(queue.agents) if queue is not None else []
-        if not is_of_few(home) or any(state.agents[one].removing is None for one in known):
+        if not queues.is_of_few(home) or any(state.agents[one].removing is None for one in known):
             ids = frozenset(known)
             return lambda one: one.id in ids or fit_of(state, one, capability) is not None
     whose = (state.agents.get(one or "") for one in (*task.failed_on, task.agent_id, task.worker_id, *known))

@@ -75,13 +75,10 @@ class Layout:
                 before = [*before, node]
         return before
 
-    def own(
-        self, member: str, *, item: int, able: str | None, anyone: Sequence[str], after: Iterable[str], title: str,
-        role: str = "",
-    ) -> str:  # fmt: skip
+    def own(self, *, item: int, able: str | None, anyone: Sequence[str], after: Iterable[str], title: str) -> str:
         """Return a new node for one item of a list."""
-        made = Made(key=self._key(), member=member or None, able=able, anyone=tuple(anyone), title=title, item=item)
-        return self._edges(self._new(made), after, "own", None, role)
+        made = Made(key=self._key(), able=able, anyone=tuple(anyone), title=title, item=item)
+        return self._edges(self._new(made), after, "own", None, "item")
 
     def check(self, what: Check, after: Iterable[str], *, sees: Sequence[str], title: str, role: str) -> str:
         """Return a new check of the outputs of `sees`, or of the request if that is empty."""
@@ -101,7 +98,7 @@ class Layout:
             self._take_along()
         if outcome is None and not self._anew:
             outcome = next(iter((*nodes.running[-1:], *nodes.done[-1:])), None)
-        return _with_outcome(wiring, outcome)
+        return changed(wiring, outcome=outcome)
 
     def _take_along(self) -> None:
         """Give the outputs of begun nodes that were not placed to the nodes that begin first."""
@@ -143,7 +140,3 @@ class Layout:
     def _key(self) -> str:
         self._made += 1
         return f"+{self._made}"
-
-
-def _with_outcome(wiring: Wiring, outcome: str | None) -> Wiring:
-    return changed(wiring, outcome=outcome)

@@ -105,5 +105,5 @@ def _item(layout: Layout, nodes: Nodes, verdict: Verdict, number: int, few: Sequ
     titles = verdict.said.get("titles")
     title = str(titles[number]) if isinstance(titles, list) and number < len(titles) else f"item {number + 1}"
     if isinstance(to, str):
-        return layout.own("", item=number, able=to, anyone=(), after=[verdict.node], title=title, role="item")
-    return layout.own("", item=number, able=None, anyone=few, after=[verdict.node], title=title, role="item")
+        return layout.own(item=number, able=to, anyone=(), after=[verdict.node], title=title)
+    return layout.own(item=number, able=None, anyone=few, after=[verdict.node], title=title)

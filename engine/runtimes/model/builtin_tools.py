@@ -4,8 +4,9 @@ Rule: such a tool records its calls itself, because a delegation is a record alr
 loop records.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 from engine.core.records import JsonValue
 from engine.models.records import ToolSchema
@@ -33,31 +34,35 @@ class CallResult:
     """Of the call; empty where it has none."""
 
 
-class OwnTool(Protocol):
-    """A tool of the engine's own."""
+class OwnTool(ABC):
+    """A tool of the engine, of one attempt.
 
-    @property
-    def name(self) -> str:
-        """What the engine calls it; the model may know it by another name."""
+    Args:
+        work: The attempt.
+    """
 
-    @property
-    def asks_others(self) -> bool:
-        """It gives work to others and does nothing itself: the answer that calls it and the work are one commit."""
+    name: ClassVar[str]
+    """Its name in the engine; the model may know it by another one."""
+    asks_others: ClassVar[bool] = False
+    """It only delegates work: the answer that calls it and the delegation are one commit."""
+    comes_last: ClassVar[bool] = False
+    """It is called once the other calls of the turn have ended."""
 
-    @property
-    def comes_last(self) -> bool:
-        """It is called when the other calls of the turn have ended."""
+    def __init__(self, work: Work) -> None:
+        self._work = work
 
+    @abstractmethod
     def schema(self, name: str) -> ToolSchema | None:
         """Return its schema for the model under `name`; None while it is of no use."""
 
+    @abstractmethod
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return the result of a call; it is recorded under `key` by then, or derived from recorded steps.
 
         Args:
-            name: What the model calls the tool.
-            arguments: What it says.
-            key: Of the call; nothing is recorded under it yet, unless the tool says otherwise.
+            name: The name by which the model calls the tool.
+            arguments: The arguments of the call.
+            key: Key of the call; nothing is recorded under it yet, unless the tool says otherwise.
         """
 
 

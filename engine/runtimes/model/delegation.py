@@ -12,7 +12,7 @@ from engine.core.records import JsonValue
 from engine.core.state import State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, Forwarded, Refused, keep, text_in
+from engine.runtimes.model.builtin_tools import CallResult, Forwarded, OwnTool, Refused, keep, text_in
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
 from engine.runtimes.model.tools import Arguments, error_result, object_schema
 from engine.runtimes.work import Work
@@ -80,15 +80,14 @@ class Workers:
         return "" if member is None else member.name
 
 
-class Delegate:
+class Delegate(OwnTool):
     """The tool `delegate`: give work to a worker and return its answer."""
 
     name = "delegate"
     asks_others = True
-    comes_last = False
 
     def __init__(self, work: Work, workers: Workers) -> None:
-        self._work = work
+        super().__init__(work)
         self._workers = workers
 
     def schema(self, name: str) -> ToolSchema | None:
@@ -125,15 +124,14 @@ class Delegate:
         return answer.output
 
 
-class ForwardMessage:
+class ForwardMessage(OwnTool):
     """The tool `forward_message`: end the task with a worker's last answer, unchanged."""
 
     name = "forward_message"
-    asks_others = False
     comes_last = True
 
     def __init__(self, work: Work, workers: Workers) -> None:
-        self._work = work
+        super().__init__(work)
         self._workers = workers
 
     def schema(self, name: str) -> ToolSchema | None:

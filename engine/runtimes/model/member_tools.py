@@ -17,7 +17,7 @@ from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work
 
@@ -26,15 +26,10 @@ MOST_MADE = 10
 _CREATE = "create_agent"
 
 
-class ListWorkers:
+class ListWorkers(OwnTool):
     """The tool `list_workers`: list the members that can get work now."""
 
     name = "list_workers"
-    asks_others = False
-    comes_last = False
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
 
     def schema(self, name: str) -> ToolSchema | None:
         """The tool has no arguments."""
@@ -53,7 +48,7 @@ class ListWorkers:
         return await keep(work, name, key, arguments=arguments, result=found, began_ms=work.now_ms())
 
 
-class CreateAgent:
+class CreateAgent(OwnTool):
     """The tool `create_agent`: add an agent with at most its creator's rights.
 
     Args:
@@ -63,11 +58,9 @@ class CreateAgent:
     """
 
     name = _CREATE
-    asks_others = False
-    comes_last = False
 
     def __init__(self, work: Work, *, tools: Mapping[str, str], models: Sequence[str]) -> None:
-        self._work = work
+        super().__init__(work)
         self._tools = tools
         self._models = models
         self._one_at_a_time = anyio.Lock()

@@ -6,7 +6,7 @@ from engine.core.errors import BadValue
 from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work, of_attempt
 
@@ -16,15 +16,10 @@ KEPT_CHARACTERS = 2_000
 """Of a request and its answer, each, that a `MemoryAgent` keeps."""
 
 
-class Remember:
+class Remember(OwnTool):
     """The tool `remember`: store an insight for later tasks."""
 
     name = "remember"
-    asks_others = False
-    comes_last = False
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
 
     def schema(self, name: str) -> ToolSchema | None:
         """It takes a text, and words that it is found by."""
@@ -55,15 +50,10 @@ class Remember:
         return await keep(work, name, key, arguments=arguments, result=result, began_ms=work.now_ms())
 
 
-class Recall:
+class Recall(OwnTool):
     """The tool `recall`: search the stored insights."""
 
     name = "recall"
-    asks_others = False
-    comes_last = False
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
 
     def schema(self, name: str) -> ToolSchema | None:
         """The schema: the words to look for."""

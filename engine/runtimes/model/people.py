@@ -2,21 +2,15 @@
 
 from engine.core.records import JsonValue
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, keep, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.people import checked_question
-from engine.runtimes.work import Work
 
 
-class AskHuman:
+class AskHuman(OwnTool):
     """Ask a person and wait for the answer."""
 
     name = "ask_human"
-    asks_others = False
-    comes_last = False
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
 
     def schema(self, name: str) -> ToolSchema | None:
         """It takes a question, and the answers to choose from where there are any."""

@@ -12,7 +12,7 @@ from engine.core.signals import PlannedItem
 from engine.core.values import preview
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, keep, text_in, texts_in
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import DelegationResult, Work
@@ -30,7 +30,7 @@ class Planned:
     after: tuple[str, ...]
 
 
-class CreatePlan:
+class CreatePlan(OwnTool):
     """The tool `create_plan`: run tasks with dependencies, each with the results of those before it.
 
     Args:
@@ -40,10 +40,9 @@ class CreatePlan:
 
     name = "create_plan"
     asks_others = True
-    comes_last = False
 
     def __init__(self, work: Work, workers: Workers) -> None:
-        self._work = work
+        super().__init__(work)
         self._workers = workers
 
     def schema(self, name: str) -> ToolSchema | None:

@@ -10,18 +10,8 @@ from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.people import STEERED, turn_of
+from engine.runtimes.programs import lines
 from engine.runtimes.programs.attending import Attended
-from engine.runtimes.programs.lines import (
-    AskLine,
-    Heard,
-    NotUnderstood,
-    ResultLine,
-    StepLine,
-    TextLine,
-    UsageLine,
-    heard,
-    said,
-)
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.values import Amounts, clean, json_value, usage_of
 from engine.runtimes.work import Work, of_attempt
@@ -80,7 +70,7 @@ class Speaking:
         inputs: list[JsonValue] = [
             {"agent": one.agent, "title": one.title, "output": one.output} for one in task.inputs
         ]
-        line = said(
+        line = lines.said(
             "task",
             task_id=task.id,
             attempt=task.attempt,
@@ -91,13 +81,13 @@ class Speaking:
         )
         await self._program.send(line)
         for text in await steers_before(work):
-            await self._program.send(said("steer", text=text))
+            await self._program.send(lines.said("steer", text=text))
         work.on_steer = lambda now: self._steered.set()
         self._steered.set()  # some may have come by now
 
     async def cancel(self) -> None:
         """Tell it that it is to stop, and let it."""
-        await self._program.send(said("cancel"))
+        await self._program.send(lines.said("cancel"))
         with self._work.at_most(CLEANS_UP_S):
             await self._program.exited.wait()
 
@@ -126,7 +116,7 @@ class Speaking:
             await self._steered.wait()
             self._steered = anyio.Event()
             for text in self._work.steers():
-                await self._program.send(said("steer", text=text))
+                await self._program.send(lines.said("steer", text=text))
 
     async def _line(self) -> bytes:
         try:
@@ -136,33 +126,33 @@ class Speaking:
 
     async def _take(self, line: bytes, group: TaskGroup) -> None:
         try:
-            found = heard(line)
+            found = lines.heard(line)
             if isinstance(found, str):
                 self._add(found)
             else:
                 await self._follow(found, group)
-        except NotUnderstood as error:
+        except lines.NotUnderstood as error:
             self._add(f"{line.decode(errors='replace').rstrip()} [not understood: {error}]\n")
 
-    async def _follow(self, line: Heard, group: TaskGroup) -> None:
-        if isinstance(line, TextLine):
+    async def _follow(self, line: lines.Heard, group: TaskGroup) -> None:
+        if isinstance(line, lines.TextLine):
             self._add(line.text)
-        elif isinstance(line, StepLine):
+        elif isinstance(line, lines.StepLine):
             await self._record(line)
-        elif isinstance(line, UsageLine):
+        elif isinstance(line, lines.UsageLine):
             try:
                 self._work.spend(usage_of(Amounts(**msgspec.structs.asdict(line))))  # type: ignore[typeddict-item]
             except ValueError as error:
-                raise NotUnderstood(str(error)) from None
-        elif isinstance(line, AskLine):
+                raise lines.NotUnderstood(str(error)) from None
+        elif isinstance(line, lines.AskLine):
             group.start_soon(self._ask, line)
         else:
-            assert isinstance(line, ResultLine)
+            assert isinstance(line, lines.ResultLine)
             self._result.append(json_value(line.output))
             self._program.close_input()
             group.start_soon(self._attended.end_soon, ENDS_S)
 
-    async def _record(self, line: StepLine) -> None:
+    async def _record(self, line: lines.StepLine) -> None:
         work, name = self._work, clean(line.name)
         key = work.key(f"{STEP}{name}", None)
         while work.is_recorded(key):  # a recorded key means a step of an earlier attempt: use the next occurrence
@@ -182,14 +172,14 @@ class Speaking:
         if work.stopping and work.patient:
             work.raise_if_stopping()
 
-    async def _ask(self, line: AskLine) -> None:
+    async def _ask(self, line: lines.AskLine) -> None:
         work = self._work
         options = [clean(option) for option in line.options]
         key = work.key("ask", [line.question, *options])
         due_s, default = (line.due_s, line.default) if line.due_s and line.default is not None else (None, None)
         with suppress(AttemptInterrupted):
             answer = await work.ask_person(key, line.question, options, default, due_s)
-            await self._program.send(said("answer", id=line.id, answer=answer))
+            await self._program.send(lines.said("answer", id=line.id, answer=answer))
 
     def _add(self, text: str) -> None:
         text = clean(text)
