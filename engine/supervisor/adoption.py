@@ -1,8 +1,8 @@
-"""From what a program declares to commands for the core: references in place of callables, and what is there already.
+"""Converts declarations of a program to commands of the core, with references in place of callables.
 
-A program that starts again on its file declares the same once more. Members that an earlier process left there are
-taken over: callables are bound again, and what differs is merged by the same rules as a team file. A member is taken
-over once; to declare it a second time in the same process is a duplicate.
+A program that restarts on its file declares its team again. Members left there by an earlier process are taken over:
+their callables are bound again, and differences are merged by the same rules as for a team file. Each member is taken
+over once; declaring it a second time in the same process is a duplicate.
 """
 
 import logging
@@ -44,9 +44,9 @@ class Adoption:
     """Tracks which members of a state were declared by an earlier process and are not taken over yet.
 
     Args:
-        callables: What this program was given.
-        declares: Whether what it adds is declared again when it starts again: on a file.
-        on_conflict: Who wins where a member was changed since it was declared last.
+        callables: The callables of this program.
+        declares: Whether added members are declared again at its next start; True on a file.
+        on_conflict: Which values win for a member that was changed after its last declaration.
     """
 
     def __init__(self, callables: Callables, *, declares: bool = False, on_conflict: Winner = "declared") -> None:
@@ -65,7 +65,7 @@ class Adoption:
     def bind_ahead(self, state: State, command: Command) -> None:
         """Bind the callables in `command` to members that already exist, without taking them over yet.
 
-        An engine checks its agents when it starts: by then their code has to be there.
+        An engine checks its agents when it starts, so that their code has to be bound before.
         """
         if isinstance(command, AddAgent | AddSupervisor) and (place := _place_of(state, command)) is not None:
             self._referred(state, place.team, place.ids)
@@ -75,10 +75,10 @@ class Adoption:
         return member_id not in self._left
 
     def commands(self, state: State, command: Command, *, settings: bool = True) -> list[Command]:
-        """Return what the core is to decide in place of `command`; nothing where all of it is there.
+        """Return the commands that replace `command`; none if all of it exists already.
 
-        With `settings`, supervisors that are there get those that it declares; else they keep theirs. Raises Unusable
-        if something that is to be called cannot be.
+        With `settings`, existing supervisors get the declared settings; else they keep theirs. Raises Unusable if a
+        callable cannot be called.
         """
         if isinstance(command, AddAgent | AddSupervisor):
             return self._declared(state, command, settings=settings)
@@ -118,7 +118,7 @@ class Adoption:
         return [declare] if merge.events else []
 
     def _referred(self, state: State, team: SupervisorSpec, ids: Mapping[Path, str], path: Path = ()) -> SupervisorSpec:
-        """Return a description with references in place of callables; those of agents that are there stay theirs."""
+        """Return a declaration with references in place of callables; existing agents keep their references."""
         members: list[Described] = []
         for member in team.members:
             here = (*path, member.name)
@@ -143,9 +143,9 @@ class _Place:
     """Where a program declares a member, and which parts of it already exist."""
 
     team: SupervisorSpec
-    """A root with everything under it, or the supervisor above with the member alone."""
+    """The declared root with everything under it, or the parent with only the declared member."""
     parent_id: str | None
-    """None of a root."""
+    """None for a root."""
     ids: dict[Path, str]
     """Ids of the members that exist, by their path in `team`."""
     name: tuple[str, str]
@@ -153,12 +153,12 @@ class _Place:
 
     @property
     def found(self) -> list[str]:
-        """Ids of the member and of those under it that are there."""
+        """Ids of the member and of everything under it, as far as they exist."""
         return [one for path, one in self.ids.items() if path or self.parent_id is None]
 
 
 def _place_of(state: State, command: Added) -> _Place | None:
-    """Return where a member is declared; None where neither it nor the supervisor above it is there."""
+    """Return where a member is declared; None if neither it nor its parent exists."""
     if isinstance(command, AddAgent):
         if command.spec is None:
             return None
@@ -185,9 +185,9 @@ def _placed(state: State, top: Supervisor, team: SupervisorSpec, member: Describ
 
 
 def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name: str | None = None) -> SupervisorSpec:
-    """Return what a program would have to declare to get `supervisor` with everything under it, callables in it.
+    """Return the declaration by which a program would get `supervisor` with everything under it, with its callables.
 
-    The top is called `name`, where that is given.
+    `name`, if given, replaces the name of the top.
     """
     team = described(state, supervisor.id, callables.restored)
     assert isinstance(team, SupervisorSpec)

@@ -1,4 +1,4 @@
-"""Methods that change a team, also while it works; each returns the outcome, or raises the refusal."""
+"""Methods that change a live team; each returns the outcome of its command, or raises the refusal."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -24,23 +24,23 @@ SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 _COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
 _SPEC_FIELDS = tuple(name for name in names(AgentSpec) if name != "name")
 _MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one text"
-"""Words by which an aggregator is chosen."""
+"""The request by which an agent is chosen as aggregator if none was ever named."""
 
 
 class Changes(Node):
-    """Methods that change the members of a team and how it is coordinated."""
+    """Methods that change the members, settings and coordination of a team."""
 
     @checks_arguments
     async def add_agent(self, agent: AgentSpec | SpecifiedAgent, *, name: str | None = None) -> Applied:
-        """Add an agent, with its id as `agent_id` in the result.
+        """Add an agent; the result contains its id as `agent_id`.
 
         Args:
-            agent: What it is.
-            name: What it is called, where not as its spec.
+            agent: Its spec.
+            name: Its name; None takes that of the spec.
 
         Raises:
             CommandRefusedError: If the name is taken, or the team is full.
-            Unusable: If it could not work.
+            Unusable: If its code is missing or cannot be called.
         """
         spec = spec_of(agent)
         return await self._engine.order(lambda: commands.AddAgent(supervisor=self._target, spec=spec, name=name))
@@ -50,7 +50,7 @@ class Changes(Node):
         """Add an agent from fields of a spec, such as `{"specialties": [...], "tools": [...], "run": ...}`.
 
         Raises:
-            UnknownOption: If one of them is no field of a spec.
+            UnknownOption: If a key is not a field of a spec.
             CommandRefusedError, Unusable: As `add_agent`.
         """
         check_names("an agent spec", settings, _SPEC_FIELDS)
@@ -61,11 +61,11 @@ class Changes(Node):
         """Add an agent from the program's registry, or else from the team's.
 
         Args:
-            name: Of the entry.
-            as_name: What the agent is called, where not as the entry.
+            name: Name of the entry.
+            as_name: Name of the agent; None takes that of the entry.
 
         Raises:
-            CommandRefusedError: If neither has it, or the name of the agent is taken.
+            CommandRefusedError: If neither has the entry, or the name of the agent is taken.
         """
         if self.agent_registry is not None and name in self.agent_registry:
             return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
@@ -79,11 +79,11 @@ class Changes(Node):
 
         Args:
             name: Its name or id.
-            mode: What becomes of its work: `drain` finishes it first, `requeue` gives it to others at the next step,
-                `abort` at once. Without it a busy agent is not removed.
+            mode: What happens to its work: `drain` finishes it first, `requeue` gives it to other agents at the next
+                step, `abort` at once. None refuses to remove a busy agent.
 
         Raises:
-            CommandRefusedError: If there is none, or it is busy and no mode was given.
+            CommandRefusedError: If there is no such agent, or it is busy and no mode was given.
         """
         return await self._engine.order(lambda: commands.RemoveMember(target=self._agent_target(name), mode=mode))
 
@@ -97,19 +97,19 @@ class Changes(Node):
         deadline_s: float | None = None,
         rollback_after: Trial | None = None,
     ) -> Applied:
-        """Give an agent another spec while it works; attempts that begin from now on use it.
+        """Give an agent another spec, also while it works; attempts that start from now on use it.
 
         Args:
             name: Name or id of the agent, which keeps both.
-            spec: What it becomes; or the name of a spec in the registry.
-            mode: What becomes of attempts at work. `drain`: they end on the old one. `migrate`: they stop at their next
-                step and go on with the new one, on the steps that are finished. `abort`: they stop now and begin again.
-            deadline_s: With `drain`: ask a person when they are still at work after so many seconds.
-            rollback_after: `(n, m)`: roll back by itself when n of the first m tasks of the new one fail.
+            spec: The new spec, or the name of one in the registry.
+            mode: What happens to attempts at work. `drain`: they finish on the old spec. `migrate`: they stop at their
+                next step and continue on the new spec with their recorded steps. `abort`: they stop now and start over.
+            deadline_s: With `drain`: ask a person if attempts still run on the old spec after so many seconds.
+            rollback_after: `(n, m)`: roll back automatically if n of the first m tasks of the new spec fail.
 
         Raises:
-            CommandRefusedError: If there is no such agent, it has this spec already, or it is swapping.
-            Unusable: If the new one could not work.
+            CommandRefusedError: If there is no such agent, it has this spec already, or an earlier swap has not ended.
+            Unusable: If the code of the new spec is missing or cannot be called.
         """
         return await self._engine.order(lambda: self._swap(name, spec, mode, deadline_s, rollback_after))
 
@@ -117,14 +117,14 @@ class Changes(Node):
     async def swap_agents(
         self, specs: Mapping[str, AgentSpec | SpecifiedAgent | str], mode: SwapMode = "drain"
     ) -> Applied:
-        """Swap several agents as one change: all of them, or none.
+        """Swap several agents as one change: all or none.
 
         Args:
-            specs: From the name of each agent to what it becomes.
+            specs: The new spec of each agent, by name.
             mode: As for `swap_agent`.
 
         Raises:
-            CommandRefusedError, Unusable: As `swap_agent`, for the first that cannot be.
+            CommandRefusedError, Unusable: As `swap_agent`, for the first swap that is impossible.
         """
         return await self._engine.order(
             lambda: commands.SwapAgents(swaps=[self._swap(name, spec, mode) for name, spec in specs.items()])
@@ -151,19 +151,19 @@ class Changes(Node):
 
     @checks_arguments
     async def rollback(self, name: str, mode: SwapMode = "drain") -> Applied:
-        """Give an agent the spec of the generation before.
+        """Give an agent the spec of its previous generation.
 
         Raises:
-            CommandRefusedError: If there is none, or it was never swapped.
+            CommandRefusedError: If there is no such agent, or it was never swapped.
         """
         return await self._engine.order(lambda: commands.Rollback(agent=self._agent_target(name), mode=mode))
 
     @checks_arguments
     async def change_capabilities(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Applied:
-        """Change what an agent is able to do, while it works; what it runs stays.
+        """Add or remove specialties of a live agent; its code stays.
 
         Raises:
-            CommandRefusedError: If there is none, or it does not have what is to go.
+            CommandRefusedError: If there is no such agent, or it does not have a specialty that is to be removed.
         """
         added, removed = list(add), list(remove)
         return await self._engine.order(
@@ -172,14 +172,14 @@ class Changes(Node):
 
     @checks_arguments
     async def move(self, name: str, parent: str) -> Applied:
-        """Put an agent, or a supervisor with everything under it, under another supervisor of the same tree.
+        """Move an agent, or a supervisor with everything under it, to another supervisor of the same tree.
 
         Args:
-            name: Of the agent or the supervisor; of several with that name one of this supervisor's own.
-            parent: Name or id of the supervisor that it comes under, likewise.
+            name: Name or id of the agent or supervisor; this supervisor's own members come first.
+            parent: Name or id of the new parent, looked up in the same way.
 
         Raises:
-            CommandRefusedError: If either is not there, the name is taken, or it would be under itself.
+            CommandRefusedError: If one of them is unknown, the name is taken, or the move would make a cycle.
         """
         return await self._engine.order(
             lambda: commands.Move(target=self._any_target(name), parent=self._any_target(parent, find_supervisor))
@@ -192,10 +192,10 @@ class Changes(Node):
         max_parallel: int | None = None,
         max_agents: int | None = None,
     ) -> Applied:
-        """Change what the supervisor allows; what is None stays.
+        """Change settings of the supervisor; None leaves a setting as it is.
 
         Raises:
-            CommandRefusedError: If it cannot be right.
+            CommandRefusedError: If a setting is invalid.
         """
         return await self._engine.order(
             lambda: commands.ChangeSupervisor(
@@ -205,10 +205,10 @@ class Changes(Node):
 
     @checks_arguments
     async def replace_agent(self, name: str, changes: AgentSpec | SpecifiedAgent | Settings) -> Applied:
-        """Give an agent another spec, or some fields of one; what is no field of a spec is an option for its runtime.
+        """Give an agent another spec, or change fields of its spec; other keys become options of its runtime.
 
         Raises:
-            UnknownOption: If a name is so near to a field that it must be a slip.
+            UnknownOption: If a key resembles a field so closely that it is probably misspelled.
             CommandRefusedError, Unusable: As `swap_agent`.
         """
         if not isinstance(changes, Mapping):
@@ -227,7 +227,7 @@ class Changes(Node):
 
     @property
     def coordination_mode(self) -> str:
-        """Name of the coordination strategy; assign another to switch, before anything that is asked later."""
+        """Name of the coordination strategy; assigning another one switches before any later call is carried out."""
         posted = (one for one in reversed(self._engine.posted) if isinstance(one, commands.SwitchStrategy))
         return next((one.mode for one in posted if one.mode and one.supervisor == self._target), self._here.mode)
 
@@ -238,17 +238,17 @@ class Changes(Node):
 
     @checks_arguments
     async def reconfigure_coordination(self, settings: Settings) -> Applied:
-        """Change how the team works together, in the middle of its runs: done stays done, the rest is planned anew.
+        """Switch the coordination strategy, also while runs are open: finished nodes stay, the rest is planned anew.
 
         Args:
             settings: Any of `mode`, `aggregation` (concat, vote, best, first, synthesis), `aggregator` (the agent that
-                makes a synthesis; where nobody was ever named, the one whose words speak most of writing and
-                combining), `preserve_agent_states` (False stops what is at work at its next step), `settings` of the
-                strategy, `lead` for `delegate`, and `scope` (`open` runs too, `new` ones only, or one `run`).
+                does the synthesis; if none was ever named, the agent whose description fits writing and combining
+                best), `preserve_agent_states` (False stops attempts at work at their next step), `settings` of the
+                strategy, `lead` for `delegate`, and `scope` (`open`: open runs too, `new`: only new ones, `run`: one).
 
         Raises:
-            UnknownOption: If one of them is something else.
-            CommandRefusedError: If there is no such strategy, or nobody to make a synthesis.
+            UnknownOption: If a key is none of these.
+            CommandRefusedError: If there is no such strategy, or no agent for the synthesis.
         """
         check_names("reconfigure_coordination", settings, _COORDINATION)
         return await self._engine.order(
@@ -273,19 +273,19 @@ class Changes(Node):
 
     @checks_arguments
     async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any] | None = None) -> Applied:
-        """Let the supervisor change how it coordinates by itself, from how its runs went.
+        """Let the supervisor tune its own coordination by the results of its runs.
 
-        Nothing is changed on fewer than 20 finished runs; a change after which 20 runs go worse by a tenth is taken
-        back and not tried again. Each is an event that says why.
+        Nothing changes before 20 runs have finished. A change after which 20 runs perform worse by a tenth is reverted
+        and not tried again. Each change is an event that contains the reason.
 
         Args:
-            settings: Any of `performance_threshold` (0 to 1; below this share of done runs, or of the speed that is
-                possible, something is changed), `switch_to_parallel_when_slow` and `optimize_agent_selection`; None
-                takes the permission back.
+            settings: Any of `performance_threshold` (0 to 1; the share of successful runs, or of the possible speed,
+                below which the coordination is changed), `switch_to_parallel_when_slow` and
+                `optimize_agent_selection`; None turns tuning off.
 
         Raises:
-            UnknownOption: If one of them is something else.
-            ValueError: If the threshold cannot be.
+            UnknownOption: If a key is none of these.
+            ValueError: If the threshold is out of range.
         """
         known = list(names(Optimize))
         check_names("enable_auto_coordination_optimization", settings or (), known)

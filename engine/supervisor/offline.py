@@ -1,8 +1,8 @@
-"""A team without an engine: its journal in memory, what only its file holds, and all of it as one value.
+"""A team without a running engine: its journal in memory, reading of its file, and the whole team as one value.
 
-Between two calls of a program without a store there is no engine, and its team is still there: what happened stands
-here, goes into the next engine's journal as it is, and is taken from it again at its end. A change to a team that has
-no open work needs no engine at all: it is decided here by the same core.
+A program without a store runs an engine only during calls. In between, the journal is kept here; the next engine
+starts with these events, and its own are copied back when it ends. A change to a team without open work needs no
+engine: the same core decides it here.
 """
 
 import logging
@@ -41,7 +41,7 @@ from store.opening import Store
 
 _PAGE = 2_000
 _SNAPSHOT_PAYS = 500
-"""From how many events on a snapshot is read faster than they are."""
+"""Number of events above which reading a snapshot is faster than folding them."""
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class OfflineJournal:
     """The events so far, and the state after them.
 
     Args:
-        state: What a journal holds already that this is written to; None for a journal of its own.
+        state: State of an existing journal that these events continue; None starts an empty one.
     """
 
     def __init__(self, state: State | None = None) -> None:
@@ -59,7 +59,7 @@ class OfflineJournal:
         self._rows: list[Row] = []
 
     def order(self, command: Command, now_ms: int) -> Applied:
-        """Carry out a command here and now.
+        """Carry out a command at once, without an engine.
 
         Raises:
             CommandRefusedError: If it is refused; nothing changed then.
@@ -95,16 +95,16 @@ class OfflineJournal:
         raise AssertionError("the core neither applied nor refused a command")
 
     def text(self, value: StoredValue) -> JsonValue:
-        """Return a value that the state holds."""
+        """Return a value that the state holds by reference."""
         return resolved(value, lambda seq: self._rows[seq - 1].body)
 
     def records(self, kind: str) -> list[Record]:
-        """Return the events of a kind, the oldest first."""
+        """Return the events of a kind, oldest first."""
         rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if row.kind == kind)
         return [Record(seq, row.at_ms, kind, row.body, row.run_id, row.task_id, row.agent_id) for seq, row in rows]
 
     def finished_run(self, run_id: str) -> RunSummary | None:
-        """Return the summary of a run that has ended."""
+        """Return the summary of a finished run."""
         told = {kind_of(RunFinished), *IMPORTS}
         rows = (
             (seq, row) for seq, row in enumerate(self._rows, 1) if row.kind in told and row.run_id in (run_id, None)
@@ -120,7 +120,7 @@ class OfflineJournal:
             await store.snapshots.save(self.state.seq, encode_state(self.state))
 
     async def take_from(self, store: Store, state: State) -> None:
-        """Take the events written since, and the state after them."""
+        """Copy back the events that an engine has written, and the state after them."""
         while records := await store.journal.read(len(self._rows), _PAGE):
             self._rows += [
                 Row(one.at_ms, one.kind, bytes(one.body), one.run_id, one.task_id, one.agent_id) for one in records
@@ -128,13 +128,13 @@ class OfflineJournal:
         self.state = state if state.seq == len(self._rows) else self._folded()
 
     def _folded(self) -> State:
-        """Fold the state anew: the one in memory was ahead of the journal when the engine was cancelled."""
+        """Fold the state again, because a cancelled engine leaves one that is ahead of its journal."""
         state = State()
         fold(state, decode_events([(seq, row.kind, row.body) for seq, row in enumerate(self._rows, 1)]))
         return state
 
 
-# What is in a file but not in its state. These block, for a thread, and raise StoreError.
+# Values that are in a file but not in its state. These functions block (call them in a thread) and raise StoreError.
 
 
 def text_in(path: Path, value: StoredValue) -> JsonValue:
@@ -149,7 +149,7 @@ def body_in(path: Path, seq: int) -> bytes:
 
 
 def records_in(path: Path, kind: str) -> list[Record]:
-    """Return the events of a kind in the journal at `path`, the oldest first."""
+    """Return the events of a kind in the journal at `path`, oldest first."""
     found: list[Record] = []
     with Reader(path) as reader:
         while page := reader.records(found[-1].seq if found else 0, _PAGE, kinds=(kind,)):
@@ -158,7 +158,7 @@ def records_in(path: Path, kind: str) -> list[Record]:
 
 
 def finished_in(path: Path, run_id: str) -> RunSummary | None:
-    """Return the summary of a run that has ended, from the journal at `path`; None if none of that id has."""
+    """Return the summary of a finished run from the journal at `path`; None if there is none with that id."""
     with Reader(path) as reader:
         return finished_run(reader, run_id)
 
@@ -167,7 +167,7 @@ def finished_in(path: Path, run_id: str) -> RunSummary | None:
 
 
 async def complete_state_of(state: State, text: Callable[[StoredValue], Awaitable[JsonValue]]) -> dict[str, JsonValue]:
-    """Return everything that a state holds, as it is at the moment of the call, with its texts."""
+    """Return a copy of a whole state with its texts, as of the call."""
     body = encode_state(state)
     copy = await anyio.to_thread.run_sync(decode_state, body)
     texts = {(ref.seq, ref.path): await text(ref) for ref in text_refs(copy)}
@@ -181,8 +181,8 @@ def state_ready(
     """Check a value as `DynamicSupervisor.deserialize_state` takes it, and return what the core is to take in.
 
     Args:
-        name: What its first supervisor is called from now on.
-        callables: What takes the places of references that were bound to this process; others have to be `trusted`.
+        name: New name of its first supervisor.
+        callables: Resolves references that are bound to this process; other references have to be `trusted`.
     """
     archive = read_state(value)
     state = archive.state

@@ -1,4 +1,4 @@
-"""Giving a supervisor something to do: run a request, queue, follow or stop it, and decide about work under way."""
+"""Methods for requests: run, queue, follow and stop them, and control work in progress."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -33,11 +33,11 @@ from engine.supervisor.node import Node, check_names, checks_arguments, refusals
 from store import StoreError
 
 MAIN = "main"
-"""The conversation that requests of a program belong to where it names none."""
+"""The default conversation of a program's requests."""
 STOP_S = 10.0
-"""How long a cancelled caller waits for its run to stop."""
+"""How long a cancelled caller waits for its run to stop, in seconds."""
 LEFT_S = 0.25
-"""How long work may go on to its next step when its stream is left."""
+"""How long attempts may run to their next step after their stream was left, in seconds."""
 
 
 class RunDuties(TypedDict, total=False):
@@ -55,22 +55,22 @@ class Requests(Node):
     """Methods that submit, follow and stop requests, and that decide about work in progress."""
 
     async def arun(self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> RunResult:
-        """Work on a request and return what it came to. Cancelling the caller cancels the run.
+        """Work on a request and return its result. Cancelling the caller cancels the run.
 
-        Starts an engine for the call where none is running.
+        Starts an engine for the call if none is running.
 
         Args:
             request: A text, or any JSON value.
-            conversation: The one that it goes on with, or begins: model agents see the requests and answers in it
-                that came before. None remembers nothing.
+            conversation: The conversation that it continues or starts: model agents see its earlier requests and
+                answers. None belongs to no conversation.
             duties: As for `submit`.
 
         Raises:
-            RunFailed: If it failed; `RunCancelled` if somebody else cancelled it, `RunSkipped` if nothing came of it
-                because what it rests on was skipped.
-            CommandRefusedError: If nobody can work on it.
-            Unusable: If an agent of the program cannot work.
-            StoreError: If the files of the team cannot be held, such as `StoreBusy`.
+            RunFailed: If it failed; `RunCancelled` if it was cancelled by others, `RunSkipped` if it was skipped
+                because a run that it waited for did not succeed.
+            CommandRefusedError: If no agent can work on it.
+            Unusable: If the code of an agent of the program is missing or cannot be called.
+            StoreError: If the files of the team cannot be opened, such as `StoreBusy`.
         """
         async with self._engine.running():
             run_id = await self._submitted(request, conversation, duties)
@@ -81,11 +81,11 @@ class Requests(Node):
     async def stream(
         self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Work on a request and yield what happens to it, as it happens: text of agents, tools, steps and tasks.
+        """Work on a request and yield its progress as it happens: text of agents, tool calls, steps and tasks.
 
-        It begins with `started` and ends with `completed`, whatever becomes of the run. Leaving the loop early cancels
-        the run, and stops within half a second what does not stop at a step. A slow loop slows no agent: text that
-        waits is merged, and beyond 1 MB of a task left out, which a `dropped` says.
+        The first event is `started`, the last one `completed`, whatever the outcome. Leaving the loop early cancels
+        the run, and aborts attempts that do not reach a step within half a second. A slow consumer does not slow the
+        agents: waiting text is merged, and more than 1 MB of one task is left out, which a `dropped` event reports.
 
         Raises:
             RunFailed: After `completed`, if it failed; also as `arun`.
@@ -105,7 +105,7 @@ class Requests(Node):
             await self._succeeded(summary)
 
     async def _whole(self, event: StreamEvent) -> StreamEvent:
-        """Return an event with its result, where it holds that by reference."""
+        """Return an event with its result in place of a reference to it."""
         result: Any = event.result
         return replace(event, result=await self._engine.text(result)) if isinstance(result, TextRef) else event
 
@@ -114,15 +114,15 @@ class Requests(Node):
 
         Args:
             request: A text, or any JSON value.
-            conversation: The one that it goes on with, or begins: model agents see the requests and answers in it
-                that came before. None remembers nothing.
-            duties: Any of `priority` (0, the most urgent, to 9), `deadline_s` (from now on), `on_failure` (policies in
-                place of those of the agents' specs), `limits` (what it may spend), `category` (the kind of work, for
-                `coordination_strategies`) and `after` (ids of runs that must be done before it begins).
+            conversation: The conversation that it continues or starts: model agents see its earlier requests and
+                answers. None belongs to no conversation.
+            duties: Any of `priority` (0, the most urgent, to 9), `deadline_s` (seconds from now), `on_failure` (failure
+                policies in place of those of the agents' specs), `limits` (its budget), `category` (the kind of work,
+                for `coordination_strategies`) and `after` (ids of runs that must be done before it begins).
 
         Raises:
-            NotRunning: If no engine is running that would go on with it.
-            CommandRefusedError: If no agent can work on it, or one of the duties cannot be.
+            NotRunning: If no engine is running that would work on it after this call.
+            CommandRefusedError: If no agent can work on it, or one of the duties is invalid.
         """
         if not self._engine.is_running:
             raise NotRunning(self.name)
@@ -130,7 +130,7 @@ class Requests(Node):
 
     @checks_arguments
     async def wait(self, id: str) -> RunResult:
-        """Return how a run that was submitted ended, once it has; cancelling the caller leaves the run alone.
+        """Wait until a submitted run has ended, and return its result; cancelling the caller does not cancel the run.
 
         Raises:
             RunFailed: If it failed; `RunCancelled` if it was cancelled, `RunSkipped` if it was skipped.
@@ -170,7 +170,7 @@ class Requests(Node):
         )  # fmt: skip
 
     async def cancel(self, id: str, reason: str = "cancelled by the program") -> Applied:
-        """Stop a run or a task at its next steps; what is done stays.
+        """Stop a run or a task at its next steps; results so far are kept.
 
         Raises:
             CommandRefusedError: If there is none, or it has ended.
@@ -179,59 +179,59 @@ class Requests(Node):
 
     @checks_arguments
     async def pause(self, target: str | None = None) -> Applied:
-        """Let an agent, a run or the supervisor itself start nothing new; what is at work goes on.
+        """Pause an agent, a run or the supervisor itself: it starts nothing new, attempts at work continue.
 
         Args:
             target: Name of an agent or a supervisor, or id of a run; None for the supervisor itself.
 
         Raises:
-            CommandRefusedError: If there is none, or it is paused already.
+            CommandRefusedError: If the target is unknown, or paused already.
         """
         return await self._engine.order(lambda: Pause(target=self._any_target(target)))
 
     @checks_arguments
     async def resume(self, target: str | None = None) -> Applied:
-        """Resume what was paused.
+        """Resume a paused agent, run or supervisor.
 
         Raises:
-            CommandRefusedError: If there is none, or it is not paused.
+            CommandRefusedError: If the target is unknown, or not paused.
         """
         return await self._engine.order(lambda: Resume(target=self._any_target(target)))
 
-    # Decisions about work under way
+    # Decisions about work in progress
 
     async def set_priority(self, id: str, priority: int) -> Applied:
-        """Change how urgent a run or a task is, also while it waits or runs.
+        """Change the priority of a run or a task, also while it waits or runs.
 
         Args:
-            id: Of an open run, or of a task of one.
-            priority: 0, the most urgent, to 9; 5 is usual.
+            id: Id of an open run, or of a task of one.
+            priority: 0, the most urgent, to 9; the default of a run is 5.
 
         Raises:
-            CommandRefusedError: If there is none, or no such priority.
+            CommandRefusedError: If the run or task is unknown, or the priority out of range.
         """
         return await self._engine.order(lambda: SetPriority(target=id, priority=priority))
 
     async def set_deadline(self, id: str, deadline_s: float | None) -> Applied:
-        """Change by when a run or a task is ended if it has not ended by itself.
+        """Set or remove the deadline of a run or a task.
 
         Args:
-            id: Of an open run, or of a task of one.
-            deadline_s: From now on, in seconds; None takes the deadline away.
+            id: Id of an open run, or of a task of one.
+            deadline_s: Seconds from now; None removes the deadline.
 
         Raises:
-            CommandRefusedError: If there is none, or the deadline lies in the past.
+            CommandRefusedError: If the run or task is unknown, or the deadline lies in the past.
         """
         return await self._engine.order(lambda: SetDeadline(target=id, deadline_s=deadline_s))
 
     @checks_arguments
     async def reassign(self, task_id: str, agent: str, *, now: bool = False) -> Applied:
-        """Give a task to an agent by hand; its finished steps are kept.
+        """Assign a task to another agent; its recorded steps are kept.
 
         Args:
             task_id: A task of an open run.
-            agent: Name or id; of several with that name one of this supervisor's own.
-            now: Stop it at once where it is at work; else it stops at its next step.
+            agent: Name or id of the agent; this supervisor's own agents come first.
+            now: Stop an attempt at work at once; False stops it at its next step.
 
         Raises:
             CommandRefusedError: If it has ended, or the agent cannot take it.
@@ -241,10 +241,10 @@ class Requests(Node):
         )
 
     async def retry(self, id: str) -> Applied:
-        """Try a failed or waiting task again now; or submit the request of a finished run again.
+        """Retry a failed or waiting task now, or submit the request of a finished run again.
 
         Raises:
-            CommandRefusedError: If there is nothing to try again.
+            CommandRefusedError: If there is nothing to retry.
         """
         return await self._engine.order(lambda: RetryWork(target=id))
 
@@ -322,7 +322,7 @@ def _needed_under(
 
 
 def _needed(state: State, cast: Cast, placed: list[str]) -> list[str]:
-    """Return the members that have to be able to work: each with a node; one of those who share the items of a map."""
+    """Return the members that must be able to work: all that have a node, and one of those that share a map's items."""
     if cast.mode != "map" or "to" in cast.settings:
         return placed
     others = [one for one in cast.members if one not in placed]

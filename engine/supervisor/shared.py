@@ -1,4 +1,4 @@
-"""What several tasks of a program share: an engine, from one event loop at a time, and a queue of posted commands."""
+"""Resources shared by tasks of a program: an engine, used from one event loop at a time, and posted commands."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ Lifecycle: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[Non
 
 
 class LoopGuard:
-    """Counts the users of a supervisor, and refuses users of another event loop meanwhile.
+    """Counts the users of a supervisor, and refuses users from other event loops meanwhile.
 
     The message says `what` is used, and what a program does `instead` that calls from another loop.
     """
@@ -36,7 +36,7 @@ class LoopGuard:
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Use it from the running loop; raises WrongLoop if it is in use from another."""
+        """Count one user on the running event loop; raises WrongLoop if another loop uses it."""
         with self.lock:
             loop = asyncio.get_running_loop()
             if self.users and loop is not self._loop:
@@ -60,21 +60,21 @@ class LoopGuard:
 
 
 class Shared:
-    """Starts with its first user and ends with its last, who waits for its end.
+    """A resource that starts with its first user and ends with its last one, which waits for the end.
 
     It runs in its own task: in a task group it would belong to the first user. This is the only place where
     a task is started without a group.
 
     Args:
-        live: What it does in between.
-        guard: Keeps users of another event loop out meanwhile.
+        live: Runs the resource.
+        guard: Refuses users from other event loops meanwhile.
     """
 
     def __init__(self, live: Lifecycle, guard: LoopGuard) -> None:
         self._live = live
         self._guard = guard
         self._task: asyncio.Task[None] | None = None
-        """None before it starts, and again once it has ended by itself."""
+        """None before it starts, and again after it has ended by itself."""
         self._users = 0
         self._begun = anyio.Event()
         self._stop = anyio.Event()
@@ -82,11 +82,11 @@ class Shared:
 
     @asynccontextmanager
     async def used(self) -> AsyncIterator[None]:
-        """Use it.
+        """Use the resource while the context is open.
 
         Raises:
             WrongLoop: If it is in use from another event loop.
-            Exception: What it ran into when it began, or what ended it while others still use it.
+            Exception: The error of its start, or the one that ended it while it was in use.
         """
         with self._guard.used():
             await self._enter()
@@ -96,7 +96,7 @@ class Shared:
                 await self._leave()
 
     def why_gone(self) -> Exception:
-        """Return what ended it."""
+        """Return the error that ended it."""
         return self._failure or HostStopped("it is not running")
 
     async def _enter(self) -> None:
@@ -135,7 +135,7 @@ class Shared:
 
 
 def _first(error: BaseException) -> Exception:
-    """Return what an error is about, out of the groups that task groups put around it."""
+    """Return the first error inside nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     assert isinstance(error, Exception)
@@ -174,7 +174,7 @@ class PendingCommands:
         return found
 
     def put(self, make: Make) -> None:
-        """Add a command; from the loop that the engine runs in."""
+        """Add a command; call it from the engine's event loop."""
         self._waiting.append(_Pending(make))
         self._news.set()
 
@@ -211,10 +211,10 @@ class PendingCommands:
         pending.settled.set()
 
     async def flushed(self) -> None:
-        """Return once all that was put so far is carried out, or the engine has ended.
+        """Wait until all commands put so far are carried out, or the engine has ended.
 
         Raises:
-            CommandRefusedError, Unusable: Why the first of it was not carried out, if nobody was told yet.
+            CommandRefusedError, Unusable: The error of the first command that failed, if no caller has got it yet.
         """
         asked = [*self._refused, *self._waiting]
         for one in asked:

@@ -1,4 +1,4 @@
-"""Looking at a team: who is in it, who could be, how it does; and its agents' specs as a list that may be changed."""
+"""Methods that read a team: members, available specs, metrics; and its agents' specs as a mutable list."""
 
 from collections.abc import Iterable, MutableSequence
 from functools import partial
@@ -20,7 +20,7 @@ class Views(Node):
 
     @property
     def active_agents(self) -> dict[str, AgentView]:
-        """Its own agents by name, as they are at this moment; a copy."""
+        """A snapshot of its own agents, by name."""
         state, restored = self._state, self._engine.restored
         return {agent.name: agent_view(agent, restored(state.spec_of(agent))) for agent in self._agents}
 
@@ -29,29 +29,29 @@ class Views(Node):
         return [agent.name for agent in self._agents]
 
     def list_available_agents(self) -> list[str]:
-        """Return the names that an agent can be added by: those of the program's registry, then of the team's."""
+        """Return the names in the program's registry, then those in the team's, from which agents can be added."""
         ours = [info.name for info in self.agent_registry or ()]
         return list(dict.fromkeys([*ours, *self._state.registry]))
 
     def get_supervision_metrics(self) -> SupervisionMetrics:
-        """Return the figures of the supervisor with everything under it."""
+        """Return metrics of the supervisor, including everything under it."""
         return metrics_of(self._state, self._here)
 
     def discover_agents(self, request: str) -> list[AgentView]:
-        """Return its own agents that would be chosen for `request`, in the order in which it speaks of them."""
+        """Return its own agents that would be chosen for `request`, in the order of the words they match."""
         found = chosen_for(self._state, list(self._agents), request, self._here.max_matches)
         views = {view.id: view for view in self.active_agents.values()}
         return [views[match.id] for match in found.matches]
 
     def find_matching_agent_specs(self, request: str, limit: int = 10) -> list[AgentSpec]:
-        """Return specs that the words of `request` speak of, the best first: of its agents and of the registries."""
+        """Return specs of its agents and of the registries that match the words of `request`, the best first."""
         specs = self._known_specs()
         index = CapabilityIndex(candidate_from(spec, name, spec.name) for name, spec in specs.items())
         return [specs[match.id] for match in index.search(request, limit)]
 
     @staticmethod
     def create_agent_from_spec(spec: AgentSpec) -> SpecifiedAgent:
-        """Return the agent that `spec` describes, to be registered or added."""
+        """Return an agent of `spec`, to register or add."""
         return create_agent_from_spec(spec)
 
     def _known_specs(self) -> dict[str, AgentSpec]:
@@ -65,17 +65,17 @@ class Views(Node):
 
 
 class AgentSpecs(MutableSequence[AgentSpec]):
-    """Specs of the agents, in declared order; a change is carried out before any later call.
+    """Specs of the agents, in declared order; changes are carried out before any later call.
 
-    `append` and `extend` add agents, `remove`, `pop` and `del` remove them (what they are at is finished first),
-    assigning to a place swaps. New ones go to the end. Use it from the loop that the team works in.
+    `append` and `extend` add agents at the end, `remove`, `pop` and `del` remove agents after their current work, and
+    assigning to an index swaps. Use it from the event loop of the team.
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
 
     def _now(self) -> list[tuple[str, AgentSpec]]:
-        """Targets and specs as they will be once all that was posted is carried out; a new agent has no id yet."""
+        """Targets and specs as they will be after all posted commands; a new agent has no id yet."""
         node = self._node
         state, engine, here = node._state, node._engine, node._target
         found = {
@@ -98,9 +98,9 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         """Add an agent at the end.
 
         Raises:
-            CommandRefusedError: If there is one of that name.
-            Unusable: If it could not work.
-            IndexError: If another place is meant: agents that are there keep their order.
+            CommandRefusedError: If the name is taken.
+            Unusable: If its code is missing or cannot be called.
+            IndexError: If `index` is not the end, because existing agents keep their order.
         """
         now = self._now()
         if index < len(now):
@@ -116,7 +116,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         return any(agent.name == name and not self._node._engine.is_ours(agent.id) for agent in self._node._agents)
 
     def index(self, value: AgentSpec, start: int = 0, stop: int | None = None) -> int:
-        """Return the place of a spec.
+        """Return the index of a spec.
 
         Raises:
             ValueError: If it is none of these.
@@ -136,14 +136,14 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         self._node._engine.post(lambda: SwapAgent(agent=self._target(now_id, now.name), spec=spec))
 
     def __delitem__(self, index: int | slice) -> None:
-        """Remove agents once they have finished what they are at."""
+        """Remove agents after their current work."""
         now = self._now()
         for now_id, spec in now[index] if isinstance(index, slice) else [now[index]]:
             target = partial(self._target, now_id, spec.name)
             self._node._engine.post(lambda target=target: RemoveMember(target=target(), mode="drain"))  # type: ignore[misc]
 
     def _target(self, now_id: str, name: str) -> str:
-        """Return the target of an agent; a placeholder while it is still to be added."""
+        """Return the target of an agent; a placeholder if it was not added yet."""
         if now_id != _to_come(name):
             return now_id
         return next((at(agent.id) for agent in self._node._agents if agent.name == name), now_id)
@@ -153,7 +153,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
     @overload
     def __getitem__(self, index: slice) -> list[AgentSpec]: ...
     def __getitem__(self, index: int | slice) -> AgentSpec | list[AgentSpec]:
-        """Return specs, with the callables that they were given."""
+        """Return specs, with their callables."""
         specs = [spec for _, spec in self._now()]
         return specs[index]
 
