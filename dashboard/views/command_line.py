@@ -4,7 +4,8 @@ import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.core.records import JsonValue
+from engine.core.commands import COMMAND_KINDS
+from engine.core.records import JsonValue, fields
 
 Args = Mapping[str, JsonValue]
 
@@ -16,10 +17,9 @@ def command_line(kind: str, args: Args) -> str:
         kind: The type of the command, such as `swap_agent`.
         args: What the journal keeps of it: fields at their default are left out, long texts are cut.
     """
-    way = _WAYS.get(kind)
-    if way is None:
+    if kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         return ""
-    words = way(args)
+    words = (_WAYS.get(kind) or _plain(kind))(args)
     return "quarterdeck " + " ".join(shlex.quote(word) for word in words if word)
 
 
@@ -59,6 +59,14 @@ def _of(word: str, *places: str, options: Sequence[str] = (), **other: str) -> C
         return [word, *stand, *_options(args, options, **other)]
 
     return words
+
+
+def _plain(kind: str) -> Callable[[Args], list[str]]:
+    """Return the way of a subcommand of the same name, with what is required as arguments and the rest as options."""
+    given = [one for one in fields(COMMAND_KINDS[kind]) if one.name != "type"]
+    return _of(
+        kind, *(one.name for one in given if one.required), options=[one.name for one in given if not one.required]
+    )
 
 
 def _spec_name(spec: JsonValue) -> str:
@@ -141,12 +149,9 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
     "set_deadline": lambda args: [
         "deadline", _text(args.get("target", "")), f"{_text(args['deadline_s'])}s" if args.get("deadline_s") else "none"
     ],
-    "reassign": _of("reassign", "task", "agent", options=("now",)),
     "answer": _answer,
     "revoke_grant": lambda args: ["grants", "--revoke", _text(args.get("grant", ""))],
     "cancel": _of("cancel", "target", options=("reason",)),
-    "abort": _of("abort", "target", options=("reason",)),
-    "steer": _of("steer", "target", "text", options=("now",)),
     "retry_work": _of("retry", "target"),
     "switch_strategy": _strategy,
     "undo": _of("undo", "command_id"),
@@ -168,7 +173,7 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
         "replace", _text(args.get("supervisor", "")), _spec_name(args.get("team")), *_options(args, ("mode",))
     ],
     "change_supervisor": _settings,
-    "pause": _of("pause", "target"),
-    "resume": _of("resume", "target"),
 }  # fmt: skip
-"""By the type of the command. Those that only Python sends, such as `register_spec`, have no line of their own."""
+"""By the type of the command, where its words are not those of `_plain`."""
+_PYTHON_ONLY = ("register_spec", "unregister_spec", "ping")
+"""These have no subcommand."""

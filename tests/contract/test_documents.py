@@ -95,6 +95,8 @@ def test_every_page_is_named_by_a_module_that_depends_on_it_and_no_other_page_is
 
 UNDO = "engine/core/queries/undoing.py"
 """Names the commands that can be taken back; others have no place there."""
+METHOD = "engine/supervisor/requests.py"
+"""Has a method for programs, which a command need not have."""
 MARKS = "dashboard/views/activity.py"
 """Names the rare events that have a mark of their own in lanes; others have no place there."""
 LABELS = "dashboard/views/swaps.py"
@@ -110,7 +112,7 @@ def files_that_name(word: str) -> set[str]:
 @pytest.mark.parametrize(
     ("heading", "files"),
     [
-        ("A command", files_that_name("SetPriority") - {UNDO} | {"dashboard/cli/group.py"}),
+        ("A command", files_that_name("SetPriority") - {UNDO, METHOD} | {"dashboard/cli/group.py"}),
         ("An event", {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path}),
         ("An option of an agent", files_that_name("step_timeout_s") - {"engine/runtimes/work.py", LABELS}),
     ],

@@ -6,6 +6,7 @@ import click
 import pytest
 
 from dashboard.cli import quarterdeck
+from dashboard.cli.group import COMMANDS
 from dashboard.views.command_line import command_line, in_words
 from engine.core import commands as on
 from engine.core.commands import Command
@@ -70,6 +71,12 @@ def test_every_command_that_is_not_sent_by_python_alone_is_said_as_a_command_lin
     silent = {kind for kind in on.COMMAND_KINDS if command_line(kind, {}) == ""}
 
     assert silent == {"register_spec", "unregister_spec", "ping"}
+
+
+def test_every_command_line_begins_with_a_subcommand() -> None:
+    lines = filter(None, (command_line(kind, {}) for kind in on.COMMAND_KINDS))
+
+    assert {shlex.split(line)[1] for line in lines} <= COMMANDS.keys()
 
 
 def test_what_only_python_sends_is_said_in_words() -> None:
