@@ -30,7 +30,7 @@ TEMPLATES = ("functions", "research", "code-review", "coding-agents")
 @click.option("--offline", is_flag=True, help="Scripted answers, also where a key is in the environment.")
 @click.pass_context
 def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offline: bool) -> None:
-    r"""Write a small team into FOLDER (or here): team.yaml, and the code beside it.
+    """Write a small team into FOLDER (or here): team.yaml, and the code beside it.
 
     \b
     functions      plain functions that read the texts of the folder
@@ -40,7 +40,7 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
 
     Models answer from a script, so that everything runs offline, unless --model names one, QUARTERDECK_MODEL does, or
     the environment has the key of a provider.
-    """
+    """  # noqa: D301 - click looks for the character itself: a raw docstring would print it
     if offline and model is not None:
         fail("usage", "--offline and --model exclude each other", "leave one of them out")
     found, why = (None, "") if offline or model is not None or not _has_models(name) else _model_at_hand()

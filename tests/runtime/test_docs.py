@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from click.testing import CliRunner
 
+from dashboard.cli import quarterdeck as program
 from dashboard.cli.group import COMMANDS
 from engine.core.decide.escalations import ON_ANSWER
 from engine.core.errors import Refused
@@ -221,3 +223,11 @@ def test_every_option_of_a_model_agent_is_told_with_its_default() -> None:
     for name, default in said.items():
         told = "required" if fields[name].is_required() else str(default)
         assert table[name].strip("`") in ([told] if default is not None else ["the provider's", "none"])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_help_shows_the_characters_that_format_it(name: str) -> None:
+    shown = CliRunner().invoke(program, [name, "--help"])
+
+    assert shown.exit_code == 0
+    assert not {"\\", "\b", "`"} & {*shown.output}
