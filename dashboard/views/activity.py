@@ -28,6 +28,7 @@ from engine.core.events import (
     Event,
     StepRecorded,
     StrategySwitched,
+    SwapRolledBack,
     TaskFailed,
 )
 from engine.core.state import State
@@ -142,7 +143,8 @@ _NOTHING = Track()
 _MOST = 2**32 - 1
 """A counter holds no more, whatever a model says that it has spent."""
 _ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
-_MARKS = {AgentSwapped: "◆", StrategySwitched: "◇", AgentPaused: "‖", TaskFailed: "✕", Escalated: "⚑"}
+_SWAPS = (AgentSwapped, SwapRolledBack)
+_MARKS = {**dict.fromkeys(_SWAPS, "◆"), StrategySwitched: "◇", AgentPaused: "‖", TaskFailed: "✕", Escalated: "⚑"}
 
 
 def _spread(counter: "array[int]", from_ms: int, to_ms: int, attempts: int) -> None:
@@ -171,7 +173,7 @@ class Activity:
         self.started_ms: dict[str, int] = {}
         """When something was last handed to an agent."""
         self.swapped_ms: dict[str, int] = {}
-        """When an agent was last swapped."""
+        """When an agent was last swapped, or rolled back."""
         self.switched_ms: dict[str, int] = {}
         """When a supervisor last got another strategy."""
         self.queued: deque[tuple[int, int]] = deque(maxlen=SLOTS)
@@ -301,7 +303,7 @@ class Activity:
                 track.counter("tokens")[place] = min(_MOST, track.tokens[place] + event.usage.tokens_out)
 
     def _mark(self, event: Event) -> None:
-        if isinstance(event, AgentSwapped):
+        if isinstance(event, _SWAPS):
             self.swapped_ms[event.agent_id] = event.at_ms
             subject = event.agent_id
         elif isinstance(event, StrategySwitched):

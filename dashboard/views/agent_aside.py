@@ -12,7 +12,7 @@ from dashboard.views.plots import axis_top, meter, plot
 from dashboard.views.prose import paragraph
 from dashboard.views.step_table import whole_step
 from dashboard.views.swaps import spec_lines
-from engine.core.events import AgentSwapped, StepRecorded
+from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
 from engine.core.queries.conversation import remembered_by
 from engine.core.queries.track_record import mean_of
 from engine.core.spec import AgentSpec
@@ -96,7 +96,7 @@ def generations_section(entries: Sequence[Entry], agent: Agent, width: int) -> S
     lines = []
     for entry in reversed(entries):
         event = entry.event
-        if isinstance(event, AgentSwapped) and event.agent_id == agent.id:
+        if isinstance(event, AgentSwapped | SwapRolledBack) and event.agent_id == agent.id:
             left = (Span("◆ ", "accent"), Span(f"g{event.generation} "), Span(cut(event.spec.name, 24)))
             lines.append(
                 spread(left, (Span(f"{event.mode}  {clock(entry.at_ms)}", "muted"),), width, key=str(entry.seq))

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
 from engine.core.events import (
+    AgentSwapped,
     AttemptDone,
     AttemptFailed,
     AttemptParked,
@@ -12,7 +13,9 @@ from engine.core.events import (
     AttemptStarted,
     Event,
     StepRecorded,
+    SwapRolledBack,
 )
+from engine.core.spec import AgentSpec
 from engine.core.values import Usage
 from tests.pilot.scene import audit
 
@@ -105,6 +108,19 @@ def test_failures_are_counted_beside_what_ended_well() -> None:
     track = activity.track(AGENT, START_MS + 1_000)
     assert sum(track.sums(track.ended, START_MS + 1_000, 8, 1)) == 1
     assert sum(track.sums(track.failed, START_MS + 1_000, 8, 1)) == 1
+
+
+def test_a_roll_back_is_the_last_swap_of_an_agent() -> None:
+    activity = Activity()
+    spec = AgentSpec(name="a", run="hands:echo")
+    swapped = AgentSwapped(at_ms=START_MS + 100, agent_id=AGENT, generation=2, spec=spec, mode="drain")
+    back = SwapRolledBack(
+        at_ms=START_MS + 900, agent_id=AGENT, generation=3, spec=spec, mode="drain", why="an operator"
+    )
+    activity.learn([swapped, back])
+
+    assert activity.swapped_ms == {AGENT: START_MS + 900}
+    assert [mark.glyph for mark in activity.marks] == ["◆", "◆"]
 
 
 def test_samples_lie_on_the_clock_so_that_bars_keep_their_shape() -> None:
