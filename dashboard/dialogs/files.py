@@ -97,6 +97,8 @@ class ImportDialog(Dialog):
     def received(self, path: str, name: str) -> None:
         """Look into an archive that a browser has sent."""
         self._path, self._shown, self._plan = path, name, None
+        self.problem("")
+        self.told("told").show([Cell(f"looking into {name} …", "muted")])
         self._look_into(path)
 
     @on(Input.Changed)
@@ -124,6 +126,8 @@ class ImportDialog(Dialog):
         if not self.is_attached:
             return
         if isinstance(found, str):
+            if self._shown:  # the browser knows no path, and may choose another file
+                found, self._path = found.replace(self._path, self._shown), ""
             self.problem(found)
             return
         self.problem("")
