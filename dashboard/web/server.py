@@ -141,6 +141,8 @@ class WebServer(Server):
             return await handler(request)
         except web.HTTPException as error:
             return _line(error.status, error.reason.lower())
+        except ConnectionError:  # in the middle of a request; aiohttp would log a traceback
+            return _line(400, "the connection was lost")
 
     async def _seal(self, request: web.Request, response: web.StreamResponse) -> None:
         response.headers.update(self._terms.gate.headers(request.headers.get("Host", "")))
@@ -162,7 +164,13 @@ class WebServer(Server):
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         """Exchange a token for a cookie; without a token, say whether the cookie is still good."""
-        token = (await request.text()).strip()
+        try:
+            async with asyncio.timeout(self._terms.silent_s):
+                token = (await request.read()).decode("ascii", errors="replace").strip()
+        except TimeoutError:
+            late = _line(408, "the token did not come in time")
+            late.force_close()
+            return late
         if not token:
             return web.Response(status=204) if self._login_of(request) else _line(401, "nobody has signed in here")
         cookie = self.logins.exchange(token)
@@ -200,6 +208,8 @@ class WebServer(Server):
             assert size is not None
             await session.start(size.width, size.height)
             code, why = await self._live(socket, session)
+        except ConnectionError:  # left before it was open
+            return socket
         finally:
             self.logins.closed(login)
             await session.stop()

@@ -92,6 +92,43 @@ async def test_a_connection_that_sends_no_whole_request_is_closed_and_a_tab_stay
         await tab.sees("lib/glob.py")
 
 
+async def test_a_token_that_never_comes_whole_is_not_waited_for(db: Path) -> None:
+    async with inside(db, silent_s=0.2) as at:
+        host, _, port = at.base.removeprefix("http://").partition(":")
+        head = f"POST /login HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {at.base}\r\nContent-Length: 50\r\n\r\nabc"
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(head.encode())
+        with anyio.fail_after(PATIENCE_S):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
+            await reader.read()  # until the server closes it
+        writer.close()
+
+
+async def test_nonsense_for_a_token_and_visitors_who_break_off_write_nothing_on_the_terminal(
+    db: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with served(db) as at, visitor(at) as ann:
+        for headers in ({}, {"Content-Type": "text/plain; charset=nonsense"}):
+            status, line = await ann.post("/login", b"\xff\xfe", **headers)
+            assert (status, line.count("\n")) == (403, 1)
+        host, _, port = at.base.removeprefix("http://").partition(":")
+        cookies = "; ".join(f"{one.key}={one.value}" for one in ann.http.cookie_jar)
+        head = f"Host: {host}:{port}\r\nOrigin: {at.base}\r\nCookie: {cookies}\r\n"
+        upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        for sent in (
+            f"POST /login HTTP/1.1\r\n{head}Content-Length: 50\r\n\r\nabc",
+            f"GET /ws HTTP/1.1\r\n{head}{upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        ):
+            _, writer = await asyncio.open_connection(host, int(port))
+            writer.write(sent.encode())
+            await writer.drain()
+            writer.transport.abort()
+            assert await ann.get("/healthz") == (200, "ok\n")
+        await at.until_children(0)
+
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_server_that_is_full_all_the_same_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
     loop, crowded = asyncio.new_event_loop(), Crowded()
     for _ in range(3):
