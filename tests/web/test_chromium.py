@@ -129,6 +129,54 @@ async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: P
         assert "%" not in await page.value("location.hash")
 
 
+async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, tmp_path: Path) -> None:
+    async with inside(db) as at, chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.press("5")
+        await page.sees("lib/glob.py")
+        await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        await page.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        await page.value("navigator.clipboard.writeText('glob.py')")
+
+        await page.press("/")
+        await page.press("v", control=True)
+
+        await page.until(lambda: page.told[-1] == ["place", "tasks?glob.py"])
+
+
+@pytest.mark.parametrize(("key", "code", "stays"), [("F5", 116, True), ("F11", 122, True), ("F7", 118, False)])
+async def test_keys_that_the_browser_needs_stay_with_it(
+    db: Path, tmp_path: Path, *, key: str, code: int, stays: bool
+) -> None:
+    async with inside(db) as at, chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        pressed = f"new KeyboardEvent('keydown', {{key: '{key}', keyCode: {code}, bubbles: true, cancelable: true}})"
+
+        taken = await page.value(f"!document.querySelector('.xterm-helper-textarea').dispatchEvent({pressed})")
+
+        assert taken is not stays
+
+
+async def test_a_finger_that_is_drawn_over_a_list_scrolls_it(db: Path, tmp_path: Path) -> None:
+    async with inside(db) as at, chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 20))
+        await opened(page, at, height=360)
+        await page.press("6")
+        await page.until(lambda: ["place", "events"] in page.told)
+        await page.sees("attempt_failed")
+        before = page.screen.splitlines()[4]
+
+        touch = "Input.dispatchTouchEvent"
+        await page.call(touch, type="touchStart", touchPoints=[{"x": 300, "y": 120}])
+        for y in range(130, 300, 10):
+            await page.call(touch, type="touchMove", touchPoints=[{"x": 300, "y": y}])
+        await page.call(touch, type="touchEnd", touchPoints=[])
+
+        await page.until(lambda: page.screen.splitlines()[4] != before)
+
+
 async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_path: Path) -> None:
     with team_at_work(tmp_path, TEAM, HANDS) as engine:
         async with inside(engine.db, role="operator") as at, chromium(tmp_path) as browser:

@@ -4,6 +4,7 @@
 const at = (id) => document.getElementById(id);
 const STAYS_CLOSED = { 4001: "full", 4003: "gone", 4004: "ended", 4005: "unknown" };
 const NativeSocket = window.WebSocket;
+const WHEEL_PX = 36; // two lines, which is what one turn of the wheel scrolls
 let tab = "";
 let place = "";
 
@@ -102,7 +103,8 @@ async function comeBack(wait_ms) {
   try {
     const answer = await signIn("");
     if (answer.ok) return location.reload();
-    return notice("Signed out", "open the link that the server printed last");
+    return notice("Signed out", "open the link that the server printed last; if another window did, open this one again",
+      "again");
   } catch (error) {
     return comeBack(Math.min(wait_ms * 2, 5000));
   }
@@ -123,7 +125,7 @@ async function begin() {
     notice("Coming back", "the server does not answer");
     return comeBack(250);
   }
-  if (!answer.ok) return notice("Signed out", hint);
+  if (!answer.ok) return notice("Signed out", hint, "again");
   // xterm.js measures the font once, when it starts.
   await Promise.all(["400 15px 'Roboto Mono'", "700 15px 'Roboto Mono'"].map((font) => document.fonts.load(font)));
   window.WebSocket = PlacedSocket;
@@ -133,6 +135,33 @@ async function begin() {
   script.onload = () => window.onload(new Event("load"));
   document.head.append(script);
 }
+
+// xterm.js takes every key with ctrl or alt, and the function keys: these few stay with the browser, which pastes,
+// loads the page again, fills the screen, and goes back.
+function isOfBrowser(event) {
+  if (event.metaKey || event.shiftKey) return false;
+  if (event.ctrlKey) return !event.altKey && event.code === "KeyV";
+  if (event.altKey) return event.key === "ArrowLeft" || event.key === "ArrowRight";
+  return event.key === "F5" || event.key === "F11" || event.key === "F12";
+}
+for (const kind of ["keydown", "keyup"]) {
+  window.addEventListener(kind, (event) => { if (isOfBrowser(event)) event.stopImmediatePropagation(); }, true);
+}
+
+// A finger that is drawn over the screen turns the wheel; xterm.js would scroll a page that is never longer.
+let finger = null;
+window.addEventListener("touchstart", (event) => { finger = event.touches.length === 1 ? event.touches[0] : null; }, true);
+window.addEventListener("touchmove", (event) => {
+  const now = event.touches[0];
+  if (!finger || event.touches.length > 1 || !document.body.classList.contains("-open")) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const deltaY = finger.clientY - now.clientY;
+  if (Math.abs(deltaY) < WHEEL_PX) return;
+  const { clientX, clientY } = now;
+  finger = now;
+  event.target.dispatchEvent(new WheelEvent("wheel", { deltaY, clientX, clientY, bubbles: true, cancelable: true }));
+}, { capture: true, passive: false });
 
 at("again").onclick = () => location.reload();
 at("choose").onclick = () => at("file").click();
