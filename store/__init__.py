@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from store.shared_tail import Following, follow
     from store.standby import Standby, stand_by
     from store.tail import Mark, Tail, mark_at
-    from store.verification import Loss, find_loss, quick_check, verify
+    from store.verification import Loss, find_loss, verify
 
 __all__ = [
     "CommandOutcome",
@@ -95,7 +95,6 @@ __all__ = [
     "looks_like_ours",
     "mark_at",
     "open_store",
-    "quick_check",
     "stand_by",
     "verify",
 ]
@@ -119,7 +118,6 @@ _LOADED_ON_FIRST_USE = {
     "looks_like_ours": "store.file_check",
     "mark_at": "store.tail",
     "open_store": "store.opening",
-    "quick_check": "store.verification",
     "stand_by": "store.standby",
     "verify": "store.verification",
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 from store.blocks import Recount
 from store.connection import Durability, connect, translated
-from store.errors import CorruptFile, RowsLost, StoreError
+from store.errors import RowsLost, StoreError
 from store.file_check import open_recognised
 from store.files import Files
 from store.migrations import DATABASE, INBOX, LIVE, Kind
@@ -121,24 +121,6 @@ _ANCHOR = """
 SELECT (SELECT value FROM about WHERE key = 'anchor_seq'), (SELECT value FROM about WHERE key = 'anchor_hash')
 """
 _NEXT = f"SELECT {RECORD_COLUMNS}, hash FROM journal WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"
-
-
-def quick_check(path: str | os.PathLike[str]) -> None:
-    """Ask SQLite whether the database is well formed; seconds for a large one.
-
-    Raises:
-        CorruptFile: If it is not.
-        StoreError: As `looks_like_ours`.
-    """
-    database = Files.of(path).database
-    connection, _ = open_recognised(database, DATABASE)
-    try:
-        with translated(database):
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    finally:
-        connection.close()
-    if found != "ok":
-        raise CorruptFile(database, " ".join(str(found).split()))
 
 
 def verify(path: str | os.PathLike[str]) -> VerifyResult:

@@ -6,7 +6,7 @@ from dashboard.views.amounts import clock, count, counted, duration, left, media
 from dashboard.views.ended import EndedTask
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import TASK
-from dashboard.views.lines import BLANK, Line, Span, cut, cut_path, hairline, padded, spread
+from dashboard.views.lines import Line, Span, cut, cut_path, padded, spread
 from dashboard.views.names import Texts
 from dashboard.views.plots import axis_top, meter, plot
 from dashboard.views.prose import paragraph
@@ -20,15 +20,6 @@ from engine.core.state import Agent, State, Task
 
 Section = tuple[str, str, list[Line]]
 """Title, what stands at its right, and its lines."""
-
-
-def sections(parts: Sequence[Section], width: int, height: int) -> list[Line]:
-    """Return sections below each other, the first ones whole as far as they fit."""
-    out: list[Line] = []
-    for title, right, lines in parts:
-        if lines and len(out) + 2 <= height:
-            out += [hairline(title, width, right=right), *lines[: height - len(out) - 1], BLANK]
-    return out[:height]
 
 
 def step_section(entry: Entry | None, number: int, width: int, most: int) -> Section:

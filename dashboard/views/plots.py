@@ -105,11 +105,6 @@ def bar(share: float, *, most: int = 8) -> str:
     return _EIGHTHS[eighths]
 
 
-def lane(shares: Sequence[float]) -> str:
-    """Return shares of a slot at work as blocks, one cell each; at most seven eighths, so that lanes stay apart."""
-    return "".join(bar(share, most=7) for share in shares)
-
-
 def axis_top(most: float) -> float:
     """Return the end of an axis that holds `most`: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
     if most <= 0:

@@ -10,9 +10,8 @@ from dashboard.views.amounts import counted
 from dashboard.views.glyphs import TASK, of_task
 from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.events import GroupChange, StrategySwitched
-from engine.core.graph import GraphNode, graph_of
 from engine.core.spec import AGGREGATIONS
-from engine.core.state import State, Supervisor, TaskStatus
+from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES
 
 NAMED = 6
@@ -159,8 +158,8 @@ class Node:
 
 def before(state: State, change: GroupChange) -> list[Node]:
     """Return the graph as it is now."""
-    nodes = [node for node in graph_of(state, change.task_id).nodes if node.planned_by is None]
-    return [Node(node.id, _glyph(state, node.id), node.title, node.after) for node in nodes if _shows(node)]
+    nodes = [state.tasks[task_id] for task_id in state.tasks[change.task_id].children if task_id in state.tasks]
+    return [Node(node.id, _glyph(state, node.id), node.title, tuple(node.after)) for node in nodes if _shows(node)]
 
 
 def after(state: State, change: GroupChange) -> list[Node]:
@@ -198,7 +197,7 @@ def drawn(nodes: Sequence[Node], width: int) -> list[Cell]:
     return [Cell(line) for block in lines for line in block]
 
 
-def _shows(node: GraphNode) -> bool:
+def _shows(node: Task) -> bool:
     """Built-in nodes of a plan that was given up say nothing; work that was left out does."""
     return node.status is not TaskStatus.SKIPPED or node.kind in ("agent", "group")
 

@@ -13,9 +13,9 @@ from math import inf, log
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-from engine.core.candidate import Candidate, Profile, asked_stems, profile_of, success_rate, suits
+from engine.core.candidate import Candidate, Profile, profile_of, success_rate
 from engine.core.synonyms import SYNONYMS, widened
-from engine.core.words import Word, phrase, words
+from engine.core.words import Word, words
 
 SPECIALTY = 3.0
 NAME = 2.0
@@ -119,7 +119,6 @@ class CapabilityIndex:
         self._parts: Postings = {}
         self._names: Postings = {}
         self._texts: Postings = {}
-        self._exact_names: Postings = {}
         self._spread: Counter[str] = Counter()
         self._granted: dict[tuple[str, ...], tuple[Grant, ...]] = {}
         for candidate in candidates:
@@ -190,22 +189,6 @@ class CapabilityIndex:
         asked = self.ask(text)
         return [self.match(slot, asked) for slot in self.best(asked, limit)]
 
-    def able(self, capability: str) -> list[str]:
-        """Return the ids of the candidates that suit `capability`: exact names, then whole specialties, then the rest.
-
-        Each group is in the order of success rate, load, age, name and id. See `engine.core.candidate.suits`.
-        """
-        asked = asked_stems(capability)
-        named = self._exact_names.get(capability.casefold(), set())
-        if not asked:
-            return self.in_order(named)
-        found = set.intersection(*(self._claimants(stem) for stem in asked))
-        # Two words may come from two different claims, which does not make a candidate suit the capability.
-        if len(asked) > 1:
-            found = {slot for slot in found if suits(self._candidates[slot], capability)}
-        whole = self._specialties.get(phrase(capability), set()) & found
-        return self.in_order(named) + self.in_order(whole - named) + self.in_order(found - whole - named)
-
     def ask(self, text: str) -> tuple[Asked, ...]:
         """Return the distinct words of `text` that at least one candidate matches, in their order."""
         said = words(text)
@@ -249,10 +232,6 @@ class CapabilityIndex:
         """The slot of a candidate."""
         return self._slots[id]
 
-    def candidate(self, slot: Slot) -> Candidate:
-        """The candidate of a slot of this index."""
-        return self._candidates[slot]
-
     def in_order(self, slots: Iterable[Slot]) -> list[str]:
         """The ids of `slots`, by success rate, load, age, name and id."""
         return [self._candidates[slot].id for slot in sorted(slots, key=self._ranks.__getitem__)]
@@ -267,12 +246,7 @@ class CapabilityIndex:
             (self._parts, profile.parts),
             (self._names, profile.names),
             (self._texts, profile.texts),
-            (self._exact_names, (profile.name,)),
         )
-
-    def _claimants(self, stem: str) -> set[Slot]:
-        empty: set[Slot] = set()
-        return self._specialties.get(stem, empty) | self._parts.get(stem, empty) | self._names.get(stem, empty)
 
     def _phrases(self, said: tuple[Word, ...]) -> dict[str, list[str]]:
         """For each stem, the phrases that contain it and that a candidate claims or that have synonyms."""

@@ -31,8 +31,6 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     """Those that litellm would read the provider's key from."""
     price: Price | None = None
     context_tokens: int | None = None
-    takes_schema: bool = False
-    """Its answers can be held to a JSON Schema."""
 
 
 class Ask(Struct, tag="ask", frozen=True):

@@ -68,7 +68,6 @@ class Litellm:
             variables=self._variables(model),
             price=_price(row),
             context_tokens=row.get("max_input_tokens") or row.get("max_tokens") or None,
-            takes_schema=self._takes_schema(name, provider),
         )
 
     def _named(self, model: str) -> tuple[str, str]:

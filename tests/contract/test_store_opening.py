@@ -32,7 +32,6 @@ from store import (
     UnusablePath,
     looks_like_ours,
     open_store,
-    quick_check,
     verify,
 )
 from store.migrations import DATABASE
@@ -55,7 +54,7 @@ def queued(path: Path) -> None:
         client.put(CommandRow("c1", "k", b"{}", "s", "r", 0))
 
 
-READERS = (read, queued, looks_like_ours, quick_check, verify)
+READERS = (read, queued, looks_like_ours, verify)
 
 
 async def refused(path: Path, error: type[StoreError]) -> StoreError:

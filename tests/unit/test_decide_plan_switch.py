@@ -1,7 +1,6 @@
 """A switch of the strategy while an agent has a plan carried out: its tasks become nodes together, or stay with it."""
 
 from engine.core.commands import SwitchStrategy
-from engine.core.graph import graph_of
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import PlannedItem
@@ -24,9 +23,10 @@ def planning(*items: PlannedItem) -> World:
 
 def node(world: World, title: str) -> tuple[str | None, list[str]]:
     """Return who planned a task of the graph, and the titles of those that it comes after."""
-    nodes = {one.id: one for one in graph_of(world.state, "r1").nodes}
-    found = next(one for one in nodes.values() if one.title == title)
-    return found.planned_by, [nodes[one].title for one in found.after]
+    tasks = world.state.tasks
+    found = next(one for one in tasks.values() if one.title == title)
+    is_node = found.id in tasks[world.state.runs["r1"].root_id].children
+    return None if is_node else found.parent_id, [tasks[one].title for one in found.after]
 
 
 def test_a_plan_of_which_all_has_begun_becomes_nodes_with_their_edges() -> None:

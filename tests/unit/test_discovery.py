@@ -87,7 +87,6 @@ def test_who_was_added_and_removed_again_leaves_no_trace(
 
     assert choose(request, index) == choose(request, team)
     assert index.search(request) == CapabilityIndex(team).search(request)
-    assert index.able(request) == CapabilityIndex(team).able(request)
 
 
 @settings(max_examples=20)
@@ -118,14 +117,6 @@ def test_a_search_ranks_as_scoring_each_candidate_alone_does(request: str, team:
     assert index.search(request, limit) == ranked[:limit]
 
 
-@settings(max_examples=20)
-@given(phrases, teams())
-def test_able_are_exactly_those_whom_the_capability_suits(capability: str, team: list[Candidate]) -> None:
-    able = CapabilityIndex(team).able(capability)
-
-    assert sorted(able) == sorted(member.id for member in team if suits(member, capability))
-
-
 @given(st.text(), st.text(), st.text(), st.text())
 def test_no_text_raises(request: str, name: str, specialty: str, description: str) -> None:
     member = Candidate("a1", name, (specialty,), description, (specialty,), category=name)
@@ -134,7 +125,7 @@ def test_no_text_raises(request: str, name: str, specialty: str, description: st
     choose_category(request, {name: "", specialty: ""}, [member])
     suits(member, request)
     nearest(request, [name, specialty])
-    CapabilityIndex([member]).able(request)
+    CapabilityIndex([member]).search(request)
 
 
 @given(st.text(alphabet=string.ascii_letters + " '.-", max_size=60))
@@ -240,7 +231,9 @@ def test_equals_are_parted_by_success_then_load_then_age() -> None:
         replace(base, id="old", done=0, failed=0, age=0),
     )
 
-    assert CapabilityIndex([old, idle, good]).able("research") == ["good", "idle", "old"]
+    found = CapabilityIndex([old, idle, good]).search("research")
+
+    assert [match.id for match in found] == ["good", "idle", "old"]
     assert choose("research", [old, idle, good]).matches[0].id == "good"
     assert replace(base, done=0).success_rate == 0.5
 
@@ -255,28 +248,32 @@ def test_nobody_is_told_with_the_nearest_names() -> None:
     assert choose("anything", []).matches == ()
 
 
-def test_able_names_the_exact_name_first_then_a_whole_specialty() -> None:
-    index = CapabilityIndex([candidate("parser", "files"), candidate("b", "log parsing"), candidate("c", "parse")])
+def test_a_capability_suits_who_claims_it_or_is_called_so() -> None:
+    team = [candidate("parser", "files"), candidate("b", "log parsing"), candidate("c", "parse")]
 
-    assert index.able("parse") == ["c", "b"]
-    assert index.able("PARSER") == ["parser"]
-    assert index.able("...") == []
+    assert [one.id for one in team if suits(one, "parse")] == ["b", "c"]
+    assert [one.id for one in team if suits(one, "PARSER")] == ["parser"]
+    assert not any(suits(one, "...") for one in team)
 
 
-def test_able_are_those_who_claim_all_words_of_a_capability_at_once() -> None:
-    index = CapabilityIndex([candidate("a", "log shipping", "xml parsing"), candidate("b", "parsing of logs")])
+def test_a_capability_suits_who_claims_all_its_words_at_once() -> None:
+    team = [candidate("a", "log shipping", "xml parsing"), candidate("b", "parsing of logs")]
 
-    assert index.able("log parsing") == ["b"]
+    assert [one.id for one in team if suits(one, "log parsing")] == ["b"]
+
+
+def _found(index: CapabilityIndex, request: str) -> list[str]:
+    return [match.id for match in index.search(request)]
 
 
 def test_bringing_up_to_date_changes_rank_or_words() -> None:
     index = CapabilityIndex([candidate("a", "research"), candidate("b", "research")])
     index.add(replace(candidate("a", "research"), load=4))
-    assert index.able("research") == ["b", "a"]
+    assert _found(index, "research") == ["b", "a"]
     index.add(candidate("a", "writing"))
 
-    assert index.able("research") == ["b"]
-    assert index.able("write") == ["a"]
+    assert _found(index, "research") == ["b"]
+    assert _found(index, "write") == ["a"]
     assert (len(index), "a" in index) == (2, True)
     with pytest.raises(KeyError):
         index.remove("nobody")

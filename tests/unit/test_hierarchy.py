@@ -135,9 +135,9 @@ def test_levels_count_supervisors_and_agents_and_what_hand_overs_cost() -> None:
     world.succeed(attempt(world, "bob"))
 
     assert levels(world.state) == [
-        Level(depth=1, supervisors=1, agents=1, hand_overs=1, mean_ms=0.0),
-        Level(depth=2, supervisors=2, agents=2, hand_overs=1, mean_ms=0.0),
-        Level(depth=3, supervisors=1, agents=1, hand_overs=0, mean_ms=None),
+        Level(depth=1, mean_ms=0.0),
+        Level(depth=2, mean_ms=0.0),
+        Level(depth=3, mean_ms=None),
     ]
     assert depth_of(world.state, supervisor(world, "deep")) == 3
     assert height_of(world.state, supervisor(world, "chief")) == 3

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store import NotOurFile, Row, VerifyResult, open_store, quick_check, verify
+from store import NotOurFile, Row, VerifyResult, open_store, verify
 from store.records import anchor_of, linked
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3)
@@ -56,8 +56,6 @@ def tampered(path: Path, statement: str) -> VerifyResult:
 
 
 def test_a_whole_file_is_whole(written: Path) -> None:
-    quick_check(written)
-
     assert verify(written) == VerifyResult(checked=9)
     assert verify(written).ok
 
@@ -97,6 +95,5 @@ def test_records_of_another_file_do_not_fit(written: Path) -> None:
 
 def test_a_file_that_is_not_ours_is_not_walked(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("x" * 9_999)
-    for check in (verify, quick_check):
-        with pytest.raises(NotOurFile):
-            check(tmp_path / "notes")
+    with pytest.raises(NotOurFile):
+        verify(tmp_path / "notes")

@@ -170,7 +170,8 @@ def test_of_many_that_wait_each_has_a_place_of_its_own() -> None:
 
     places = [wait.ahead for wait in told if wait is not None and wait.ahead is not None]
     assert sorted(places) == list(range(queue.ready))
-    assert [waits_of.ahead(queue, task_id) for task_id in Schedule.of(state).ready(state, queue.key)] == sorted(places)
+    ready = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
+    assert [wait.ahead for task in ready if (wait := waits_of.why(task)) is not None] == sorted(places)
 
 
 def test_a_changed_priority_changes_the_place_that_is_told() -> None:

@@ -91,7 +91,7 @@ def _graph_below(building: _Building, task_ids: Iterable[str]) -> tuple[list[str
         if task.kind == "group" and _is_unfolded(building, task):
             ends[task.id] = (task.id, _led(building, task, task.children) or [task.id])
         elif task.kind == "agent" and task.children and _is_unfolded(building, task):
-            planned = dict.fromkeys(one for plan in plans_of(state, task) for one in plan.tasks)
+            planned = dict.fromkeys(one for plan in plans_of(state, task) for one in plan)
             workers = _handed_out(building, task.id, [one for one in task.children if one not in planned])
             ends[task.id] = (task.id, [*workers, *_led(building, task, planned)] or [task.id])
     followed = set[str]()

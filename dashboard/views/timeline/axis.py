@@ -1,6 +1,5 @@
 """A stretch of time cut into columns: of whole slots, so that bars keep their shape; idle time folds to a few."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -98,12 +97,3 @@ def slots_of(columns: tuple[Column, ...], slot_ms: int) -> tuple[tuple[int, int]
     return tuple(
         (0, 0) if one.folded_ms else (ceil(one.begin / slot_ms), max(ceil(one.end / slot_ms), 0)) for one in columns
     )
-
-
-def nearest(positions: Sequence[int], at: int) -> int | None:
-    """Return which of ordered positions is nearest."""
-    if not positions:
-        return None
-    place = bisect_left(positions, at)
-    beside = [one for one in (place - 1, place) if 0 <= one < len(positions)]
-    return min(beside, key=lambda one: abs(positions[one] - at))

@@ -204,7 +204,7 @@ def _kept_together(state: State, asker: Task, *, is_stopped: bool) -> set[str]:
     """
     found: set[str] = set()
     for plan in plans_of(state, asker):
-        tasks = [task for task in map(state.tasks.__getitem__, plan.tasks) if task.parent_id == asker.id]
+        tasks = [task for task in map(state.tasks.__getitem__, plan) if task.parent_id == asker.id]
         came_to_nothing = any(task.ended and not _is_done(task) for task in tasks)
         waits = any(not task.ended and not _at_work(task) for task in tasks)
         if came_to_nothing or (waits and not is_stopped):

@@ -15,9 +15,7 @@ __all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview"
 class AttemptPreview:
     """The effect of a swap on one attempt at work."""
 
-    task_id: str
     title: str
-    attempt: int
     generation: int
     steps: int
     """Number of finished steps."""
@@ -31,12 +29,8 @@ class AttemptPreview:
 class SwapPreview:
     """The effects of a swap."""
 
-    agent_id: str
-    mode: SwapMode
     attempts: list[AttemptPreview]
     """The attempts at work, oldest first."""
-    waiting: int
-    """Ready tasks that would begin on the new generation."""
     refusals: list[str]
     """Why it cannot be swapped now, if so."""
 
@@ -51,9 +45,7 @@ def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
     at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     attempts = [
         AttemptPreview(
-            task_id=task.id,
             title=task.title,
-            attempt=task.attempt.number,
             generation=task.attempt.generation,
             steps=len(task.steps),
             waits=task.attempt.parked,
@@ -62,8 +54,7 @@ def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
         for task in sorted(at_work, key=lambda task: task.attempt.started_ms if task.attempt is not None else 0)
         if task.attempt is not None
     ]
-    waiting = sum(state.queues[key].ready for key in agent.queues if not key.startswith("back:"))
-    return SwapPreview(agent_id=agent.id, mode=how, attempts=attempts, waiting=waiting, refusals=refusals(state, agent))
+    return SwapPreview(attempts=attempts, refusals=refusals(state, agent))
 
 
 def _becomes(task: Task, attempt: Attempt, mode: SwapMode) -> str:

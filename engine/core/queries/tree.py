@@ -23,13 +23,8 @@ class Level:
 
     depth: int
     """1 for the roots."""
-    supervisors: int
-    agents: int
-    """Agents directly under these supervisors."""
-    hand_overs: int
-    """Number of their groups that have ended."""
     mean_ms: float | None
-    """Mean coordination overhead of these groups, in milliseconds; None without any."""
+    """Mean coordination overhead of their ended groups, in milliseconds; None without any."""
 
 
 def depth_of(state: State, supervisor: Supervisor) -> int:
@@ -87,17 +82,8 @@ def levels(state: State) -> list[Level]:
     while front:
         hand_overs = sum(one.hand_overs for one in front)
         total_ms = sum(one.hand_over_ms for one in front)
-        members = [member for one in front for member in one.members]
-        found.append(
-            Level(
-                depth=len(found) + 1,
-                supervisors=len(front),
-                agents=sum(member in state.agents for member in members),
-                hand_overs=hand_overs,
-                mean_ms=total_ms / hand_overs if hand_overs else None,
-            )
-        )
-        front = [state.supervisors[member] for member in members if member in state.supervisors]
+        found.append(Level(depth=len(found) + 1, mean_ms=total_ms / hand_overs if hand_overs else None))
+        front = [state.supervisors[member] for one in front for member in one.members if member in state.supervisors]
     return found
 
 

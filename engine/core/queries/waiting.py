@@ -103,11 +103,6 @@ class Waits:
             return None
         return self._held_up(task, self._state.runs[task.run_id]) or self._in_queue(task)
 
-    def ahead(self, queue: Queue, task_id: str) -> int | None:
-        """Return how many tasks are before a task in its queue; None if it is not in it."""
-        place = self._place(queue, task_id)
-        return None if place is None else place.ahead
-
     def _held_up(self, task: Task, run: Run) -> Wait | None:
         """Return why a task is not ready."""
         # First: without an engine, no answer and no timer takes effect.
