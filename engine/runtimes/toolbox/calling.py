@@ -1,4 +1,4 @@
-"""Calling a tool once: how many at once, journaled before it begins where it must not be called twice, for so long."""
+"""One call of a tool: its concurrency limit, its record before the call if it must not run twice, and its timeout."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -17,15 +17,15 @@ from engine.runtimes.work import Work
 
 
 class ToolError(EngineError):
-    """A call of a tool did not bring a result; one line, which a model is told in place of one."""
+    """A tool call failed; the model gets this one line in place of a result."""
 
 
 class ToolTimeout(ToolError):
-    """A call of a tool took longer than it may.
+    """A tool call exceeded its timeout.
 
     Attributes:
         name: The tool.
-        timeout_s: How long it may take, in seconds.
+        timeout_s: The timeout in seconds.
     """
 
     def __init__(self, name: str, timeout_s: float) -> None:
@@ -35,35 +35,35 @@ class ToolTimeout(ToolError):
 
 
 class Callee(Protocol):
-    """What `performed` has to know of a tool."""
+    """The interface of a tool to `performed`."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def options(self) -> ToolOptions:
-        """What is declared of it."""
+        """Its declared options."""
 
     @property
     def gate(self) -> Gate:
-        """How many calls of it are under way."""
+        """Limits its concurrent calls."""
 
 
 async def performed(work: Work, tool: Callee, call: Callable[[], Any], *, key: str) -> JsonValue:
-    """Return what a call of a tool brings, as JSON; the caller journals its end, whichever it is.
+    """Return the result of a tool call as JSON; the caller records the end of the call.
 
     Args:
-        work: The attempt that calls; it holds a slot.
-        tool: What is called.
-        call: The call itself: async, or plain and then in a thread.
-        key: Of the step that the call is.
+        work: The calling attempt; it holds a slot.
+        tool: The tool.
+        call: The call itself: an async function, or a plain one that runs in a thread.
+        key: Key of the step.
 
     Raises:
-        ToolTimeout: If it takes longer than it may.
-        NotJson: If JSON cannot hold what it returns.
+        ToolTimeout: If it exceeds its timeout.
+        NotJson: If its result cannot be represented in JSON.
         AttemptInterrupted: If the attempt is asked to stop before the call begins.
-        Exception: Whatever it raises.
+        Exception: Any error that the tool raises.
     """
     async with tool.gate.passed(work):
         if not tool.options.idempotent:
@@ -77,17 +77,17 @@ async def performed(work: Work, tool: Callee, call: Callable[[], Any], *, key: s
 async def approved(
     work: Work, tool: Callee, arguments: JsonValue, *, name: str | None = None, version: str | None = None
 ) -> None:
-    """Return when a tool may be called; a person is asked where the agent's spec says so, else where its author does.
+    """Return once a tool may be called; a person is asked if the agent's spec, or else the tool's author, requires it.
 
     Args:
-        work: The attempt that calls.
-        tool: What is to be called.
-        arguments: What with, by name.
-        name: What the spec knows it by, if not by its own name.
-        version: What a person allows for good is of this version of it alone.
+        work: The calling attempt.
+        tool: The tool.
+        arguments: Arguments by name.
+        name: Its name in the spec, if that differs from its own.
+        version: Standing permissions hold for this version of the tool only.
 
     Raises:
-        ToolRejected: If it may not.
+        ToolRejected: If the call is rejected.
         AttemptInterrupted: If the attempt is asked to stop meanwhile.
     """
     known = name or tool.name
@@ -98,7 +98,7 @@ async def approved(
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Turn what a tool raises inside into a `ToolError`; what ends the attempt or the agent goes through."""
+    """Turn errors of a tool into `ToolError`; errors that end the attempt or the agent pass through."""
     try:
         yield
     except (ToolError, AttemptInterrupted, AgentCrashed):
@@ -121,10 +121,10 @@ def _limited(tool: Callee) -> Iterator[None]:
 
 
 def output_of(value: object) -> JsonValue:
-    """Return what a tool returned as JSON; dataclasses, pydantic models, dates and the like as pydantic writes them.
+    """Return the result of a tool as JSON; dataclasses, pydantic models and dates are converted by pydantic.
 
     Raises:
-        NotJson: If JSON cannot hold it.
+        NotJson: If it cannot be represented in JSON.
     """
     try:
         return json_value(value)

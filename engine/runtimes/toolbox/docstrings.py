@@ -1,4 +1,4 @@
-"""What a docstring says of a function and of each parameter, in the styles of Google, NumPy and Sphinx."""
+"""Parses docstrings in the styles of Google, NumPy and Sphinx into a description and one for each parameter."""
 
 import inspect
 import re
@@ -22,22 +22,22 @@ _NUMPY_ENTRY = re.compile(r"^\*{0,2}(\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
 
 @dataclass(slots=True)
 class Described:
-    """What a docstring says."""
+    """A parsed docstring."""
 
     text: str = ""
-    """All before the first section."""
+    """The text before the first section."""
     parameters: dict[str, str] = field(default_factory=dict)
-    """One line for each parameter that is described."""
+    """One line for each described parameter."""
 
 
 def described(function: Callable[..., Any]) -> Described:
-    """Return what the docstring of a function says; nothing where it has none of its own."""
+    """Return the parsed docstring of a function; empty if it has none of its own."""
     said = inspect.getdoc(function) if getattr(function, "__doc__", None) else None
     return parsed(said or "")
 
 
 def parsed(docstring: str) -> Described:
-    """Return what a docstring says, without common indentation."""
+    """Return a parsed docstring; common indentation is ignored."""
     found = Described()
     text: list[str] = []
     lines = docstring.splitlines()
@@ -64,7 +64,7 @@ def parsed(docstring: str) -> Described:
 
 
 def _section(lines: list[str], at: int) -> tuple[str, bool] | None:
-    """Return the section that begins on a line, and whether it is one of NumPy's."""
+    """Return the section that begins on a line, and whether it is in NumPy style."""
     line = lines[at]
     if line[:1].isspace() or not line.strip():
         return None
@@ -75,7 +75,7 @@ def _section(lines: list[str], at: int) -> tuple[str, bool] | None:
 
 
 def _indented(lines: list[str], at: int) -> tuple[list[str], int]:
-    """Return the lines from `at` on that are indented or empty, and where they end."""
+    """Return the lines from `at` on that are indented or empty, and the index after them."""
     end = at
     while end < len(lines) and (not lines[end].strip() or lines[end][:1].isspace()):
         end += 1
@@ -83,7 +83,7 @@ def _indented(lines: list[str], at: int) -> tuple[list[str], int]:
 
 
 def _until_next(lines: list[str], at: int) -> tuple[list[str], int]:
-    """Return the lines up to the next section, and where they end."""
+    """Return the lines up to the next section, and the index after them."""
     end = at
     while end < len(lines) and _section(lines, end) is None:
         end += 1
@@ -97,7 +97,7 @@ def _take_sphinx(found: Described, match: re.Match[str], block: list[str]) -> No
 
 
 def _google(block: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of an indented block; what is indented deeper goes on with the one before."""
+    """Yield the parameters of an indented block; deeper indented lines continue the parameter before."""
     filled = [line for line in block if line.strip()]
     if not filled:
         return
@@ -116,7 +116,7 @@ def _google(block: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _numpy(block: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of a block in which a name stands at the margin and its text below, indented."""
+    """Yield the parameters of a block with names at the margin and their indented text below."""
     names, said = list[str](), list[str]()
     for line in block:
         entry = None if line[:1].isspace() or not line.strip() else _NUMPY_ENTRY.match(line)

@@ -1,4 +1,4 @@
-"""A function of the user's own as a tool."""
+"""A Python function as a tool."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +18,9 @@ class FunctionTool:
     """A function that agents call by name.
 
     Args:
-        name: What it is called where its author says nothing.
-        function: What is called.
-        gate: How many calls of it are under way.
+        name: Its name, unless its author declares another.
+        function: The function.
+        gate: Limits its concurrent calls.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], gate: Gate) -> None:
@@ -31,17 +31,17 @@ class FunctionTool:
         self._described: Described | None = None
 
     def describe(self) -> None:
-        """Make its schema, once. Blocks for as long as pydantic takes.
+        """Build its schema, once; blocks while pydantic does so.
 
         Raises:
-            Unusable: If it cannot be described to a model.
+            Unusable: If no schema can be built.
         """
         if self._described is None:
             self._described = Described(self.name, self.function)
 
     @property
     def description(self) -> str:
-        """What it does, for a model."""
+        """Its description for a model."""
         return self._known().schema.description
 
     @property
@@ -62,7 +62,7 @@ class FunctionTool:
     async def perform(
         self, work: Work, args: Sequence[JsonValue], named: Mapping[str, JsonValue], *, key: str
     ) -> JsonValue:
-        """Return the result of a call by code; whatever it raises is raised."""
+        """Return the result of a call by code; errors of the function are raised."""
         call = partial(self.function, *args, **named)
         await approved(work, self, self._by_name(args, named))
         try:
@@ -73,7 +73,7 @@ class FunctionTool:
             raise
 
     def _by_name(self, args: Sequence[JsonValue], named: Mapping[str, JsonValue]) -> JsonValue:
-        """Return arguments by name, as a guard looks at them; those that have none, or do not fit, as they are."""
+        """Return arguments by name, for guards; arguments without a name, or that do not fit, are left as they are."""
         try:
             return dict(inspect.signature(self.function).bind(*args, **named).arguments)
         except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""How many calls of one tool are under way in an engine; the others wait, in their order, without a slot."""
+"""Concurrency limit of one tool in an engine; further calls wait in order, without a slot."""
 
 from collections import deque
 from collections.abc import AsyncIterator
@@ -9,10 +9,10 @@ from engine.runtimes.work import Work
 
 
 class Gate:
-    """Lets so many calls through at once.
+    """A limit on concurrent calls.
 
     Args:
-        most: How many; None is as many as come.
+        most: The limit; None is no limit.
     """
 
     def __init__(self, most: int | None) -> None:
@@ -22,7 +22,7 @@ class Gate:
 
     @asynccontextmanager
     async def passed(self, work: Work) -> AsyncIterator[None]:
-        """Do what is inside once there is room for it.
+        """Enter once fewer than `most` calls run.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop while it waits.
@@ -50,7 +50,7 @@ class Gate:
                 raise
 
     def _leave(self) -> None:
-        """Hand the place of a call that ended to the next one that waits."""
+        """Pass the place of an ended call to the next waiting one."""
         while self._waiting:
             slot = self._waiting.popleft()
             if not slot.done:

@@ -1,4 +1,4 @@
-"""The tools of one agent: functions, and those of servers, as they are at the moment."""
+"""The tools of one agent: functions, and the present tools of servers."""
 
 from collections.abc import Mapping
 
@@ -17,31 +17,31 @@ class NotOffered(PermanentFailure):
 
 
 class Kit:
-    """Tools by the names that a model calls them by.
+    """Tools by the names under which a model calls them.
 
     Args:
-        spec: Of the agent.
-        code: What they are made with.
-        functions: Those that are functions, described.
+        spec: The agent's spec.
+        code: Loads the code of the tools.
+        functions: Its function tools, with their schemas.
     """
 
     def __init__(self, spec: AgentSpec, code: Code, functions: Mapping[str, FunctionTool]) -> None:
         self._spec = spec
         self._code = code
         self.functions = functions
-        """Those that are there without a server."""
+        """The function tools."""
         self._served: dict[tuple[str, str], ServedTool] = {}
 
     @property
     def has_servers(self) -> bool:
-        """Whether any of them are those of servers, which may change."""
+        """Whether it has tools of servers, which may change."""
         return bool(self._spec.mcp)
 
     async def tools(self, work: Work) -> dict[str, Tool]:
-        """Return them as they are now; servers are started where they are not at work.
+        """Return the present tools; servers that do not run are started.
 
         Raises:
-            UnknownServer, NotOffered: If the spec names what is not there.
+            UnknownServer, NotOffered: If the spec names a missing server or tool.
             ServerDown: If a server does not work.
         """
         found: dict[str, Tool] = dict(self.functions)
@@ -54,7 +54,7 @@ class Kit:
         return found
 
     async def served(self, work: Work, full_name: str) -> ServedTool | None:
-        """Return the tool of a server by the name that a team has for it, if the agent has it.
+        """Return the tool of a server by its name in the team; None if the agent does not have it.
 
         Raises:
             UnknownServer, NotOffered, ServerDown: As `tools`.
@@ -66,7 +66,7 @@ class Kit:
         return next((one for one in found if one.full_name == full_name), None)
 
     def _wanted(self) -> dict[str, set[str]]:
-        """Return the servers that are named, each with the tools that are; none is all."""
+        """Return the named servers, each with the named tools; an empty list means all of its tools."""
         wanted: dict[str, set[str]] = {}
         every = {one for one in self._spec.mcp if "/" not in one}
         for one in self._spec.mcp:
