@@ -81,6 +81,14 @@ def database_of_file(team: Path) -> Path | None:
     return next(iter(sorted(data_folder().glob(f"*-{path_digest(team)}.db"))), None)
 
 
+def team_file_here() -> Path:
+    """Return the team file of the current folder, for a command that was given none."""
+    path = Path(TEAM_FILE)
+    if not path.is_file():
+        fail("usage", f"there is no {TEAM_FILE} in this folder", "name a team file, or write one: quarterdeck init")
+    return path
+
+
 def team_database(ctx: click.Context, file: "TeamFile") -> Path:
     """Return the database of a team file, which may be still to be made: two files with teams of one name have two."""
     db = given_database(ctx) or database_of_file(file.path)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from dashboard.cli.database import team_file_here
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.models.providers import key_missing, keys_found
@@ -133,7 +134,7 @@ def _contents(template: str, model: str | None) -> dict[str, str]:
 @click.option("--no-servers", is_flag=True, help="Start no servers of tools to see whether they work.")
 @click.pass_context
 def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool, no_servers: bool) -> int:
-    """Check the team file TEAM: each fault in one line, with file, line and field.
+    """Check the team file TEAM, or team.yaml here: each fault in one line, with file, line and field.
 
     Only when the file is trusted is its code imported, to find functions that are missing or cannot be described to a
     model, and are its servers of tools started, and ended again.
@@ -141,8 +142,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     if schema:
         write_output(json.dumps(json_schema(), indent=None if ctx.ensure_object(Settings).json else 2))
         return DONE
-    if team is None:
-        fail("usage", "give a team file, or --schema", "see: quarterdeck check --help")
+    team = team or team_file_here()
     try:
         file = read_team(team)
     except TeamFileError as error:

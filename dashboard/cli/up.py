@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import to_builtins
 
-from dashboard.cli.database import team_database, team_fields
+from dashboard.cli.database import team_database, team_fields, team_file_here
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Settings, emit, fail, is_interactive, say
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
 from dashboard.cli.sending import perform
@@ -89,17 +89,17 @@ def merge_options(command: F) -> F:
 
 
 @click.command("up")
-@click.argument("team", type=click.Path(path_type=Path))
+@click.argument("team", required=False, type=click.Path(path_type=Path))
 @click.option("--detach", is_flag=True, help="Open no dashboard.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the file as it is now.")
 @merge_options
 @click.option("--dry-run", is_flag=True, help="Show what an edited file would change, without doing it.")
 @click.pass_context
 def up(
-    ctx: click.Context, team: Path, *, detach: bool, trusting: bool, prune: bool, keep: bool, on_conflict: Winner,
-    dry_run: bool,
+    ctx: click.Context, team: Path | None, *, detach: bool, trusting: bool, prune: bool, keep: bool,
+    on_conflict: Winner, dry_run: bool,
 ) -> int:  # fmt: skip
-    """Start the team of the file TEAM and open the dashboard on it.
+    """Start the team of the file TEAM, or of team.yaml here, and open the dashboard on it.
 
     The engine outlives the terminal. Where it runs already this attaches to it; what an edited file would change is
     shown and asked about first, also where only the code that it runs was edited: that is a new generation of its
@@ -108,7 +108,7 @@ def up(
     from engine.teamfile import read_team  # with pydantic: the engine, which shares the functions below, does without
     from engine.teamfile.code import TeamCode
 
-    file = read_team(team)
+    file = read_team(team or team_file_here())
     db = team_database(ctx, file)
     code = TeamCode(file)
     command = changed(file.load_command(), on_conflict=on_conflict)
@@ -285,7 +285,10 @@ def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None
         "seq": state.seq,
         "items": items_of(plan),
     }
-    emit(ctx, body, lines_of(plan) or ["nothing to change"])
+    none = (
+        "nothing to change" if state.supervisors else f"no team is loaded in {db} yet: all of the file would be added"
+    )
+    emit(ctx, body, lines_of(plan) or [none])
 
 
 def lines_of(plan: list[Change]) -> list[str]:

@@ -54,7 +54,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
         (["xyzzy"], "there is no command 'xyzzy'; see: quarterdeck --help"),
         (["team.db"], "there is no command 'team.db'; to open a database: quarterdeck --db team.db"),
         (["check", "--nope"], "no such option '--nope'; see: quarterdeck check --help"),
-        (["up"], "missing argument 'TEAM'; see: quarterdeck up --help"),
+        (["up"], "there is no team.yaml in this folder; name a team file, or write one: quarterdeck init"),
         (["ps", "--db", ""], "invalid value for '--db': it is empty; give a path; see: quarterdeck ps --help"),
         (["ps", "--db", "no.db"], "{here}/no.db does not exist: check the path, or start an engine on it to make it"),
         (["stop", "--db", "no.db"], "{here}/no.db does not exist: check the path, or start an engine on it to make it"),
@@ -64,7 +64,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
         (["run", "x", "--db", "no.db", "-o", "."], ". is a folder; name a file"),
         (["ps"], "there is no team yet; see one at work: quarterdeck demo; or begin your own: quarterdeck init"),
         (["trust"], "give a team file, or --list; see: quarterdeck trust --help"),
-        (["check"], "give a team file, or --schema; see: quarterdeck check --help"),
+        (["check"], "there is no team.yaml in this folder; name a team file, or write one: quarterdeck init"),
         (["demo", "no"], "no is not a folder; name a folder of source code, or take --stdlib"),
         (["demo", ".", "--stdlib"], "give a folder or --stdlib, not both; see: quarterdeck demo --help"),
         (["--json"], "the dashboard has no JSON; ask with a command: quarterdeck ps --json"),
@@ -81,6 +81,19 @@ def test_a_mistake_is_one_line_that_says_what_to_do(
         return
 
     assert said(capsys, *words) == (2, "", f"quarterdeck: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "out"), [(["check"], "team.yaml: all is well\n"), (["up", "--dry-run"], "no team is loaded in ")]
+)
+def test_the_team_file_of_the_folder_needs_no_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], out: str
+) -> None:
+    (tmp_path / "team.yaml").write_text("version: 1\nsupervisor: {name: desk}\nagents: [{name: a, run: json:dumps}]\n")
+
+    status, found, err = said(capsys, *words)
+
+    assert (status, found.startswith(out), err) == (0, True, "")
 
 
 def test_with_json_a_mistake_is_an_object_on_stderr_also_where_the_line_is_not_understood(
