@@ -168,6 +168,9 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
 
 
 def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
+    file = next((path for folder in own_folders() if (path := folder / TEAM_FILE).is_file()), None)
+    if file is not None and not live:
+        fail("never_up", f"the team of {file} was never up", f"start it: quarterdeck up {file}")
     if not usable:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)

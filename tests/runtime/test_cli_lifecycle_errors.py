@@ -96,6 +96,17 @@ def test_the_team_file_of_the_folder_needs_no_name(
     assert (status, found.startswith(out), err) == (0, True, "")
 
 
+@pytest.mark.parametrize("words", [["ps"], ["run", "x"], []])
+def test_a_folder_whose_team_was_never_up_says_how_to_start_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str]
+) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text("version: 1\nsupervisor: {name: desk}\nagents: [{name: a, run: json:dumps}]\n")
+
+    line = f"quarterdeck: the team of {file} was never up; start it: quarterdeck up {file}\n"
+    assert said(capsys, *words) == (2, "", line)
+
+
 def test_with_json_a_mistake_is_an_object_on_stderr_also_where_the_line_is_not_understood(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
