@@ -1,7 +1,7 @@
-"""The team file: YAML that a person writes, checked whole, and turned into one `LoadTeam` command.
+"""The team file: YAML, checked as a whole and converted to one `LoadTeam` command.
 
-Rule: reading a file imports none of its code; all faults are reported at once, each in a line with its place. Format:
-`schema`. Lines: `document`. Messages: `faults`. Checks across blocks: `meaning`.
+Reading a file imports none of its code, and reports all faults at once, one line each. The format is in `schema`, lines
+are found in `document`, messages made in `faults`, and checks across blocks are in `meaning`.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ class TeamFile:
     """A valid team file; whether its code exists and is trusted is checked elsewhere."""
 
     path: Path
-    """Absolute, through links."""
+    """Absolute, with symbolic links resolved."""
     text: str
     sha256: str
-    """Of the text as UTF-8, 64 hex digits."""
+    """Hash of the text as UTF-8, 64 hex digits."""
     team: TeamDocument
     references: list[str]
     """Every `module:qualname` in it, each once."""
@@ -45,12 +45,12 @@ class TeamFile:
 
     @property
     def folder(self) -> Path:
-        """Where its references are resolved after the installed packages."""
+        """The folder in which references are looked up after the installed packages."""
         return self.path.parent
 
     @property
     def warnings(self) -> list[str]:
-        """What is valid but probably a mistake."""
+        """Warnings about values that are valid but probably a mistake."""
         found = []
         if depth_of(self.team) > DEEP:
             found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
@@ -61,10 +61,10 @@ class TeamFile:
         return found + list(installed_strategies())
 
     def load_command(self, *, folder: Path | None = None) -> LoadTeam:
-        """Return the command that makes the team, or what is new or changed in it.
+        """Return the command that loads the team, or what is new or changed in it.
 
         Args:
-            folder: What its agents work in; None is the folder of the file.
+            folder: The folder in which its agents work; None is the folder of the file.
         """
         return LoadTeam(
             path=str(self.path),
@@ -77,11 +77,11 @@ class TeamFile:
 
 
 def read_team(path: str | os.PathLike[str]) -> TeamFile:
-    """Read a team file and check all that can be checked without its code.
+    """Read a team file and check it, as far as possible without its code.
 
     Raises:
-        UnusableTeamFile: If what stands there cannot be a team file.
-        TeamFileError: If it has faults; all of them.
+        UnusableTeamFile: If the file cannot be read as a team file.
+        TeamFileError: If it has faults; contains all of them.
     """
     return parse_team(
         text_of(Path(path), missing="does not exist; quarterdeck init writes one to start from"), Path(path)
@@ -92,11 +92,11 @@ def parse_team(text: str, path: Path) -> TeamFile:
     """Check the text of a team file.
 
     Args:
-        text: What stands in it.
-        path: Where it stands; for messages, and as the folder of its references.
+        text: Its text.
+        path: Its path, for messages and for the folder of its references.
 
     Raises:
-        TeamFileError: If it has faults; all of them.
+        TeamFileError: If it has faults; contains all of them.
     """
     document = read_document(text, path)
     if not isinstance(document.value, dict):
@@ -116,7 +116,7 @@ def parse_team(text: str, path: Path) -> TeamFile:
 
 
 def _checked(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
-    """Return the team, and every fault: those of the shape, and those of what is right in shape."""
+    """Return the team and all faults: those of its shape, and those of the meaning of its valid part."""
     team: TeamDocument | None
     problems: list[Problem] = []
     faulty: list[Loc] = []
@@ -136,7 +136,7 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
     """Return the text of a regular file; a pipe or a device is refused before it can block.
 
     Raises:
-        UnusableTeamFile: If there is no such text; `missing` is said where there is no file.
+        UnusableTeamFile: If it cannot be read; `missing` tells whether there is no file.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -167,7 +167,7 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
 
 
 def known_strategies() -> list[str]:
-    """Return the coordination strategies that a team file may name, those of installed packages among them."""
+    """Return the coordination strategies that a team file may name, including those of installed packages."""
     from engine.strategies_plugins import installed_strategies  # 20 ms, which the schema does not need
 
     installed_strategies()
@@ -175,7 +175,7 @@ def known_strategies() -> list[str]:
 
 
 def known_runtimes() -> list[str]:
-    """Return what may stand at `type`."""
+    """Return the runtimes that are allowed at `type`."""
     return list(built_in())
 
 

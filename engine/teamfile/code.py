@@ -1,4 +1,4 @@
-"""The code that a team file names: which files it is, and whether all of it is there."""
+"""The code that a team file names: its files, their hashes, and whether all of it can be loaded."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -45,9 +45,9 @@ class TeamCode:
         return {one: digest_of(self._folder.sources(one)) for one in self.team.references}
 
     def unresolved(self) -> list[Problem]:
-        """Import every reference of a trusted team file and return those that do not lead to a callable.
+        """Import every reference of a trusted team file and return those that do not resolve to a callable.
 
-        Unlike everything else about a team file, this runs its code.
+        Unlike all other checks of a team file, this runs its code.
         """
         found, described = [], self._described()
         for loc, reference in self._places():
@@ -62,7 +62,7 @@ class TeamCode:
         return found
 
     def servers(self) -> Iterator[tuple[Loc, list[str] | Unusable]]:
-        """Start every server of tools of a trusted team file; yield its place and its tools, or why it does not work.
+        """Start every tool server of a trusted team file; yield its path in the file and its tools, or its error.
 
         Takes seconds for each of them.
         """
@@ -76,7 +76,7 @@ class TeamCode:
                     yield (*loc, "mcp", name), unusable
 
     def unstarted(self) -> list[Problem]:
-        """Return the servers of tools of a trusted team file that do not work."""
+        """Return the tool servers of a trusted team file that do not work."""
         return [
             self._problem(loc, f"the server does not work: {found.reason}")
             for loc, found in self.servers()
@@ -84,7 +84,7 @@ class TeamCode:
         ]
 
     def _described(self) -> set[Loc]:
-        """Return the places of tools that models call."""
+        """Return the paths of tools that models call."""
         played = ((loc, block) for loc, block in agents_of(self.team.team) if agent_spec(block).is_played_by_model)
         return {(*loc, "tools", at) for loc, block in played for at in range(len(block.tools))}
 

@@ -1,8 +1,8 @@
-"""YAML to plain values with the line of each of them, and what is wrong with a team file, by file, line and field.
+"""Reads YAML into plain values with the line of each, and reports faults by file, line and field.
 
-Built on the events of PyYAML's parser, not on its loaders: no tag ever makes an object, only `true` and `false` are
-booleans (a team named `on` or `no` is a name), a key that stands twice is a fault, and depth, size and what aliases
-expand to are bounded while reading.
+Built on the events of PyYAML's parser, not on its loaders: tags never create objects, only `true` and `false` are
+booleans (a team named `on` or `no` keeps its name), duplicate keys are faults, and depth, size and the expansion of
+aliases are limited while reading.
 """
 
 import re
@@ -15,14 +15,14 @@ from typing import Any
 import yaml
 
 Loc = tuple[str | int, ...]
-"""The way to a value: keys and list positions."""
+"""Path of a value: keys and list indices."""
 
 MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault."""
+    """One fault of a file."""
 
     line: int
     """Line number, from 1."""
@@ -32,17 +32,17 @@ class Problem:
     """What is wrong and what is allowed."""
 
     def shown(self, path: Path | str) -> str:
-        """Return the one line that a person reads."""
+        """Return the fault as one line."""
         field = f" {self.field}:" if self.field else ""
         return f"{printable(str(path))}:{self.line}:{field} {self.text}"
 
 
 class TeamFileError(Exception):
-    """A team file cannot be used.
+    """A team file has faults.
 
     Attributes:
-        path: Which file.
-        problems: Every fault that was found, in the order of the file.
+        path: The file.
+        problems: All faults, in the order of the file.
     """
 
     def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
@@ -55,7 +55,7 @@ class TeamFileError(Exception):
 
 
 class UnusableTeamFile(TeamFileError):
-    """The file at a path cannot be a team file at all."""
+    """The file at a path cannot be read as a team file."""
 
     def __init__(self, path: Path, text: str) -> None:
         Exception.__init__(self, f"{printable(str(path))}: {text}")
@@ -64,13 +64,13 @@ class UnusableTeamFile(TeamFileError):
 
 
 def printable(text: str, limit: int = 300) -> str:
-    """Return `text` on one line, with everything escaped that a terminal would act on."""
+    """Return `text` on one line, with control characters escaped that a terminal would interpret."""
     plain = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return plain if len(plain) <= limit else plain[: limit - 1] + "…"
 
 
 def value_shown(value: object) -> str:
-    """Return a value as it is named in a fault: what it is, and the beginning of it."""
+    """Return a value for a message: its type and its beginning."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -83,7 +83,7 @@ def value_shown(value: object) -> str:
 
 
 def or_nearest(name: str, allowed: Iterable[str]) -> str:
-    """Return `did you mean …?`, or what is allowed where nothing is near."""
+    """Return `did you mean …?`, or the allowed names if none is similar."""
     names = list(dict.fromkeys(allowed))
     near = get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
@@ -94,7 +94,7 @@ def or_nearest(name: str, allowed: Iterable[str]) -> str:
 
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
-"""How many values a file may hold, aliases expanded."""
+"""Most values of a file, with aliases expanded."""
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -111,7 +111,7 @@ class Document:
         self._lines = lines
 
     def line(self, loc: Loc) -> int:
-        """Return the line of a value, or of the nearest value around it that is in the file."""
+        """Return the line of a value, or of the nearest enclosing value that is in the file."""
         while loc and loc not in self._lines:
             loc = loc[:-1]
         return self._lines.get(loc, 1)
@@ -121,7 +121,7 @@ def read_document(text: str, path: Path) -> Document:
     """Read one YAML document.
 
     Raises:
-        TeamFileError: If it is not YAML, or uses what a team file may not.
+        TeamFileError: If it is not YAML, or uses a feature of YAML that team files may not use.
     """
     try:
         return _Reading(text, path).document()

@@ -1,6 +1,7 @@
 """Turns validation errors into messages with line and field, and extracts the valid part of a faulty file.
 
-So that its other faults are reported in the same run. List items keep their positions, which locate the faults.
+The valid part is checked further, so that all faults are reported in one run. List items keep their indices, by which
+faults are located.
 """
 
 from collections.abc import Iterable
@@ -43,7 +44,7 @@ _SHAPES = {
     "x00": "leave out characters with the number 0",
     "{0,63}": "use a letter, then up to 63 letters, digits, '_' or '-'",
 }
-"""What is allowed, by a part of its pattern."""
+"""What a value must look like, by a part of its pattern."""
 
 _BLOCKS: dict[str, type[BaseModel]] = {
     "supervisor": SupervisorBlock,
@@ -72,13 +73,13 @@ _ROUNDS = 20
 def problems_of(
     errors: Iterable[ErrorDetails], document: Document, *, under: Loc = (), of: type[BaseModel] | None = None
 ) -> list[Problem]:
-    """Return the faults of one validation, one a place.
+    """Return the faults of one validation, at most one for each location.
 
     Args:
-        errors: What pydantic says.
-        document: What was validated, or holds it.
-        under: The way to what was validated.
-        of: What it was validated as, where its place does not tell that.
+        errors: The errors of pydantic.
+        document: The document that contains the validated value.
+        under: Path of the validated value.
+        of: The model that it was validated as, if its path does not determine that.
     """
     found: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
@@ -91,7 +92,7 @@ def problems_of(
 
 
 def field(document: Document, loc: Loc) -> str:
-    """Return the way to a value as a person says it: `agents[scout].timeout_s`."""
+    """Return the path of a value for people: `agents[scout].timeout_s`."""
     said = ""
     value: Any = document.value
     for part in loc:
@@ -104,7 +105,7 @@ def field(document: Document, loc: Loc) -> str:
 
 
 def _item_name(value: Any) -> str | None:
-    """Name of an agent or a team in a list; lists without names are counted from 1."""
+    """Return the name of an agent or a team in a list; items without names are numbered from 1."""
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("supervisor"), dict):
@@ -135,7 +136,7 @@ def place_of(value: Any, loc: tuple[int | str, ...]) -> Loc:
 
 
 def _is_choice(error: ErrorDetails) -> bool:
-    """True for one branch of `either this or that`: the branches are one fault."""
+    """Return whether an error belongs to one branch of a union; all branches together are one fault."""
     return error["type"] in _WRONG_TYPE or error["type"] == "literal_error"
 
 
@@ -180,14 +181,14 @@ def _keys_at(parent: Loc) -> list[str]:
 
 
 def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument | None, list[Loc]]:
-    """Return a team without the faults of its shape, and the places from which something was taken out.
+    """Return the valid part of a team, and the locations from which faulty values were removed.
 
     Args:
-        value: What stands in the file; left as it is.
-        errors: What validation says of it.
+        value: The content of the file; not changed.
+        errors: The validation errors.
 
     Returns:
-        The team; None where too little of it is right.
+        The team; None if too little of it is valid.
     """
     part, faulty = _copied(value), []
     names = (f"unnamed-{number}" for number in count(1))

@@ -31,19 +31,18 @@ from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument, model_sp
 T = TypeVar("T")
 
 DEEP = 3
-"""Levels of teams from which on each one costs more than it brings."""
+"""Levels of teams; deeper nesting is warned about, because each further level costs more than it contributes."""
 
 
 class Meaning:
-    """Checks one team file that has the right shape, or what of it has.
+    """Checks a team file of valid shape, or the valid part of one.
 
     Args:
         team: The team.
-        document: Where it stands.
-        strategies: Coordination strategies that there are.
-        runtimes: What may stand at `type`.
-        faulty: Places from which something was taken out because it was wrong: nothing that may follow from that is
-            told besides.
+        document: The document that contains it.
+        strategies: Names of the known coordination strategies.
+        runtimes: Names of the known runtimes, which are allowed at `type`.
+        faulty: Locations from which faulty values were removed; faults that may follow from that are not reported.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class Meaning:
         self._found: list[Problem] = []
 
     def problems(self) -> list[Problem]:
-        """Return every fault."""
+        """Return all faults."""
         for loc, block in teams_of(self._team):
             self._names(block, loc)
             self._supervisor(block, loc)
@@ -109,7 +108,7 @@ class Meaning:
             self._say((*here, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
 
     def _has_all_names(self, loc: Loc) -> bool:
-        """Tell whether the name of every member of a team is right."""
+        """Return whether all members of a team have valid names."""
         names = ((), ("name",), ("supervisor",), ("supervisor", "name"))
         below = [place[len(loc) :] for place in self._faulty if place[: len(loc)] == loc]
         return not any(at[:1] in (("agents",), ("teams",)) and at[2:] in names for at in below)
@@ -156,7 +155,7 @@ class Meaning:
             self._can_be((*loc, "pool"), partial(Pool, **agent.pool.model_dump()))
 
     def _servers(self, agent: AgentBlock, loc: Loc) -> None:
-        """Look whether the servers of tools that an agent names are those of its team, or of one above."""
+        """Check that the tool servers that an agent names are defined in its team or in one above."""
         teams = [(at, block) for at, block in teams_of(self._team) if loc[0] == "registry" or loc[: len(at)] == at]
         known = list(dict.fromkeys(name for _, block in teams for name in block.mcp))
         for place, one in enumerate(agent.mcp):
@@ -178,7 +177,7 @@ class Meaning:
             self._can_be(loc[:-1], partial(SupervisorOptions, on_failure=chain))
 
     def _can_be(self, loc: Loc, make: Callable[[], T]) -> T | None:
-        """Build the record of a block, and report what is wrong with it."""
+        """Build the record of a block, and report its faults."""
         try:
             return make()
         except BadValue as bad:
@@ -198,7 +197,7 @@ class Meaning:
             self._found += problems_of(error.errors(include_url=False), self._document, under=place)
 
     def _modelled(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
-        """Check an agent that a model plays."""
+        """Check a model agent."""
         kind = options_class(runtime)
         try:
             kind.model_validate(agent.options)
@@ -215,7 +214,7 @@ class Meaning:
                 self._say((*loc, "output"), unusable.reason)
 
     def _leads(self, block: TeamBlock, loc: Loc) -> None:
-        """Check that a model that is to lead is the only one who does."""
+        """Check that a supervisor with a model as lead names no other lead."""
         chief, here = block.supervisor, (*loc, "supervisor")
         if chief.model is None:
             if chief.instructions:
@@ -269,7 +268,7 @@ class Meaning:
 
 
 def type_of(agent: AgentBlock) -> str | None:
-    """Return the runtime of an agent, also where the file leaves it out; None where nothing tells."""
+    """Return the runtime of an agent, derived from other keys if `type` is missing; None if it cannot be derived."""
     if agent.type is not None:
         return agent.type
     if agent.run is not None:
@@ -280,19 +279,19 @@ def type_of(agent: AgentBlock) -> str | None:
 
 
 def teams_of(team: TeamBlock, loc: Loc = ()) -> Iterator[tuple[Loc, TeamBlock]]:
-    """Yield a team and every one under it, with its place in the file."""
+    """Yield a team and all teams under it, each with its path in the file."""
     yield loc, team
     for at, under in enumerate(team.teams):
         yield from teams_of(under, (*loc, "teams", at))
 
 
 def agents_of(team: TeamDocument) -> Iterator[tuple[Loc, AgentBlock]]:
-    """Yield every agent of the file and every spec of its registry, with its place in the file."""
+    """Yield every agent of the file and every spec of its registry, each with its path in the file."""
     for loc, block in teams_of(team):
         yield from (((*loc, "agents", at), agent) for at, agent in enumerate(block.agents))
     yield from ((("registry", at), spec) for at, spec in enumerate(team.registry))
 
 
 def depth_of(team: TeamBlock) -> int:
-    """Return how many levels of supervisors there are."""
+    """Return the number of levels of supervisors."""
     return 1 + max((depth_of(under) for under in team.teams), default=0)

@@ -171,7 +171,7 @@ class EscalatePolicy(Block):
 
 
 BLOCKS: dict[str, type[Block]] = {"retry": RetryBlock, "failover": FailoverBlock, "escalate": EscalateBlock}
-"""The settings of policies that have any."""
+"""The models of policies that have settings."""
 _RECORDS: dict[str, type] = {"retry": Retry, "failover": Failover, "escalate": Escalate, "skip": Skip, "fail": Fail}
 
 
@@ -207,7 +207,7 @@ def policy_of(policy: Policy) -> FailurePolicy:
     """Return the failure policy that a block stands for.
 
     Raises:
-        BadValue: If its settings do not go together.
+        BadValue: If its settings contradict each other.
     """
     if isinstance(policy, str):
         made: FailurePolicy = _RECORDS[policy]()

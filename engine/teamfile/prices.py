@@ -1,6 +1,6 @@
-"""Finds budgets of money over models without a known price: their cost would not be counted.
+"""Finds cost budgets that apply to models without a known price, whose cost would not be counted.
 
-litellm's table is asked in a process of its own, as requests are (`engine.models.child`), and only where a file has
+litellm's price table is read in a child process, as requests are made (`engine.models.child`), and only if a file has
 such a budget.
 """
 
@@ -20,7 +20,7 @@ from engine.teamfile.schema import ModelBlock, TeamBlock, TeamDocument
 
 
 def unpriced(file: TeamFile) -> list[Problem]:
-    """Return a fault for each model that a budget of money pays for, and that has no price; blocks."""
+    """Return a fault for each model under a cost budget that has no known price; blocks."""
     uses = list(_paid_for(file.team))
     names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}
     known = priced(names) if names else set()
@@ -36,7 +36,7 @@ def unpriced(file: TeamFile) -> list[Problem]:
 
 
 def priced(models: Iterable[str]) -> set[str]:
-    """Return which of some models litellm knows a price of; blocks."""
+    """Return those of some models for which litellm knows a price; blocks."""
     return anyio.run(_priced, sorted(models))
 
 
@@ -61,7 +61,7 @@ async def _refuse(reference: str) -> None:
 
 
 def _paid_for(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelBlock]]:
-    """Yield each model without a price of its own that is paid for from a budget of money, with its place."""
+    """Yield each model under a cost budget that has no price in the file, with its path."""
     blocks = dict(teams_of(team))
     for at, agent in agents_of(team):
         around = [blocks[at[:end]] for end in range(len(at), -1, -1) if at[:end] in blocks]

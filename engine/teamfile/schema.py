@@ -1,7 +1,7 @@
-"""What may stand in a team file: its keys, their types and their bounds.
+"""The format of a team file: its keys, their types and their bounds.
 
-Rule: the models say what a person writes; what it means together (names that clash, members that do not exist) is
-checked in `meaning`, and `build` turns it into what the engine takes. See docs/reference/team-file.md.
+Checks across keys (name clashes, missing members) are in `meaning`; `build` converts the models to records of the
+engine. See docs/reference/team-file.md.
 """
 
 from decimal import Decimal
@@ -126,7 +126,7 @@ def model_spec(block: ModelBlock) -> ModelSpec:
     """Return the record of a model.
 
     Raises:
-        BadValue: If its values do not go together.
+        BadValue: If its values contradict each other.
     """
     price = None if block.price is None else Price(**block.price.model_dump())
     return ModelSpec(**block.model_dump() | {"price": price})

@@ -1,7 +1,7 @@
-"""An agent spec as YAML that the team file's reader turns into the same spec.
+"""Writes an agent spec as YAML that the reader of team files turns into the same spec.
 
-Rule: what is written is what a person would write: defaults are left out, short forms are used, long texts stand in
-blocks of lines. What the format has no word for is told by `unsaid`, never dropped in silence.
+The YAML is what a person would write: defaults are left out, short forms used, and long texts written as blocks.
+`unsaid` returns the fields that the format cannot express, so that they are not lost silently.
 """
 
 import re
@@ -23,10 +23,10 @@ from engine.teamfile.schema import AgentBlock
 
 _AMOUNTS = ("attempts", "time_s", "tokens", "cost_usd")
 _SHORT = {"retry": "retries", "failover": "agents", "escalate": "after_s"}
-"""What may stand alone behind a policy."""
+"""The setting of each policy that its short form contains."""
 _LINES = re.compile(r"[^\S\n]$", re.MULTILINE)
 _LONGEST = 10**6
-"""Cells of a line before YAML folds it: never, in text that a person is to edit."""
+"""Line width for YAML, so large that text for people to edit is never folded."""
 
 
 def agent_yaml(spec: AgentSpec) -> str:
@@ -39,7 +39,7 @@ def agent_yaml(spec: AgentSpec) -> str:
 
 
 def unsaid(spec: AgentSpec) -> list[str]:
-    """Return the fields of a spec that team files have no word for, and that would be lost in its YAML."""
+    """Return the fields of a spec that a team file cannot express, and that would be lost in its YAML."""
     try:
         again = agent_spec(AgentBlock.model_validate(_block(spec)))
     except ValidationError as error:  # such as code of a running program, which no file can name
@@ -48,7 +48,7 @@ def unsaid(spec: AgentSpec) -> list[str]:
 
 
 def _block(spec: AgentSpec) -> dict[str, Any]:
-    """Return what a person would write, by the keys of the format in their order."""
+    """Return the values to write by key, in the order of the format."""
     said = {**_fields(spec), "limits": _limits(spec)}
     if spec.agent_type == "scripted" and "script" in spec.options:
         said["script"] = spec.options["script"]
@@ -66,7 +66,7 @@ def _fields(spec: AgentSpec) -> dict[str, Any]:
 
 
 def _told_by(said: Mapping[str, Any]) -> str | None:
-    """Return the type that the other keys tell, so that it need not be written."""
+    """Return the type that follows from the other keys, which is not written."""
     if said.get("run") is not None:
         return "function"
     if said.get("script") is not None:
@@ -80,7 +80,7 @@ def _is_unsaid(name: str, value: Any) -> bool:
 
 
 def _policy(policy: Policy) -> Any:
-    """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with all that is not as usual."""
+    """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with the settings that differ from the defaults."""
     usual = type(policy)()
     own = {name: getattr(policy, name) for name in names(type(policy)) if getattr(policy, name) != getattr(usual, name)}
     if not own:
@@ -113,7 +113,7 @@ def _amounts(limits: Limits | None) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of plain lists, dicts, texts and numbers."""
+    """Return a value as plain lists, dicts, texts and numbers."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, msgspec.Struct):
@@ -126,7 +126,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Writer(yaml.representer.SafeRepresenter):
-    """Writes texts so that the reader takes them for the same texts."""
+    """Writes texts so that the reader returns the same texts."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
