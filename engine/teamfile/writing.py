@@ -80,7 +80,7 @@ def _is_unsaid(name: str, value: Any) -> bool:
 
 
 def _policy(policy: Policy) -> Any:
-    """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with the settings that differ from the defaults."""
+    """Return a policy in its shortest form: `skip`, `{retry: 3}`, or with all settings that are not the default."""
     usual = type(policy)()
     own = {name: getattr(policy, name) for name in names(type(policy)) if getattr(policy, name) != getattr(usual, name)}
     if not own:

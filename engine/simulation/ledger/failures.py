@@ -1,4 +1,4 @@
-"""Retries, failovers, circuits and restarts so far, counted from events."""
+"""Independent bookkeeping of retries, failovers, circuits and restarts, from events alone."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,14 +11,14 @@ from engine.simulation.ledger.work import WorkBook
 
 @dataclass(slots=True)
 class PolicyUse:
-    """The retries and failovers of a task since its policies began."""
+    """Retries and failovers of a task since its chain of failure policies started."""
 
     retries: int = 0
-    """On the agent that has it now."""
+    """Retries on its present agent."""
     failovers: int = 0
     failed_on: list[str] = field(default_factory=list)
     was_default: bool = False
-    """Nobody answered a question about it, and the default was to try again."""
+    """A question about it was not answered, and the default was to retry."""
 
 
 @dataclass(slots=True)
@@ -27,15 +27,15 @@ class CircuitEntry:
 
     stands: Literal["closed", "open", "half_open"] = "closed"
     in_a_row: int = 0
-    """Failed attempts."""
+    """Failed attempts in a row."""
     cool_s: float | None = None
     due_ms: int = 0
     probe: str | None = None
-    """The task whose attempt was let through."""
+    """The task of the trial attempt."""
 
     @property
     def is_shut(self) -> bool:
-        """True while nothing more may begin."""
+        """True while no attempt may begin."""
         return self.stands == "open" or (self.stands == "half_open" and self.probe is not None)
 
 
@@ -45,19 +45,19 @@ class FailureLedger(Ledger):
     def __init__(self) -> None:
         self.given: dict[str, PolicyUse] = {}
         self.pending: dict[str, events.AttemptFailed] = {}
-        """Failures about which nothing has been decided."""
+        """Failures that are not decided yet."""
         self.circuits: dict[str, CircuitEntry] = {}
         self.restarts_ms: dict[str, list[int]] = {}
-        """When each supervisor restarted agents, where that is counted."""
+        """Times of the counted restarts of each supervisor."""
         self.crashes: list[events.AttemptFailed] = []
-        """Crashes that nobody has been restarted for."""
+        """Crashes without a restart so far."""
         self.crashed: list[str] = []
         """Members that crashed, agents and supervisors, in order."""
         self.answered: dict[str, str] = {}
-        """What was said of failed tasks, until it is carried out."""
+        """Answers about failed tasks that are not carried out yet."""
 
     def take(self, event: events.Event) -> None:
-        """Note what an event gives; the ledger of work has not taken it yet."""
+        """Apply an event; the work ledger has not applied it yet."""
         self.answered.pop(getattr(event, "task_id", None) or "", None)
         super().take(event)
         agent_id = getattr(event, "agent_id", None)
@@ -65,7 +65,7 @@ class FailureLedger(Ledger):
             self.circuit(agent_id).probe = None
 
     def follow(self, event: events.Event, work: WorkBook) -> None:
-        """Let another attempt through where the one that was waits for others; settle what has no budget to go on."""
+        """Allow another trial attempt while the present one waits for others; settle failures without a budget left."""
         if isinstance(event, events.Delegated | events.CallRejoined | events.AttemptParked):
             attempt = work.jobs[event.task_id].attempt
             if attempt is not None and attempt.parked and attempt.agent_id is not None:
@@ -75,7 +75,7 @@ class FailureLedger(Ledger):
             self._told_with(event, work)
 
     def _told_with(self, event: events.BudgetExhausted, work: WorkBook) -> None:
-        """Settle the failure that is told with the budget of the task, of one above it or of the run."""
+        """Settle a failure that the end of the budget of its task, an ancestor or its run decides."""
         self.pending.pop(event.subject, None)
         now = [failed for failed in self.pending.values() if failed.at_ms == event.at_ms]
         for failed in now if event.amount == "attempts" else ():
@@ -102,7 +102,7 @@ class FailureLedger(Ledger):
             self.restarts_ms.setdefault(supervisor.id, [*supervisor.restarts_ms])
 
     def of(self, task_id: str) -> PolicyUse:
-        """Return what a task was given."""
+        """Return the retries and failovers of a task."""
         return self.given.setdefault(task_id, PolicyUse())
 
     def circuit(self, agent_id: str) -> CircuitEntry:

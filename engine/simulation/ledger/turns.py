@@ -1,4 +1,4 @@
-"""Round-robin turns, slots that are promised to urgent tasks, and when each agent last began or ended something."""
+"""Independent bookkeeping of round-robin turns, slots reserved for urgent tasks, and activity of agents."""
 
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -10,9 +10,9 @@ from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.work import Job, WorkBook
 
 _GIVES_BACK = (events.AttemptLost, events.AttemptPreempted, events.AttemptSetAside, events.ItemReturned)
-"""A task goes back to its place."""
+"""Events after which a task returns to its earlier place in the queue."""
 Place: TypeAlias = tuple[str | None, int, str]
-"""A queue, a priority and a run: ready tasks of the same place take turns with those of other runs."""
+"""A queue, a priority and a run: the ready tasks of one place take turns with those of other runs."""
 
 
 @dataclass(slots=True)
@@ -20,51 +20,51 @@ class Turn:
     """The ready tasks of one place."""
 
     served_ms: int | None
-    """When it was the turn of this place last, 0 before the first; None where it is not known whether that counts."""
+    """Time of the last turn of this place, 0 before the first one; None if it is unknown whether that turn counts."""
     tasks: dict[str, int | None] = field(default_factory=dict)
-    """With since when each waits; None where that is not known."""
+    """The tasks with the time since when each waits; None if that is unknown."""
 
     @property
     def since_ms(self) -> int | None:
-        """Since when they wait: since the first became ready, or since the last turn; None where that is not known."""
+        """Since when they wait: since the first became ready, or since the last turn; None if that is unknown."""
         known = [one for one in self.tasks.values() if one is not None]
         is_known = self.served_ms is not None and len(known) == len(self.tasks)
         return max(self.served_ms or 0, min(known)) if is_known else None
 
 
 class TurnLedger:
-    """Ready tasks by queue, priority and run, with since when they wait."""
+    """Ready tasks by queue, priority and run, with their waiting times."""
 
     def __init__(self) -> None:
         self.makes_way: dict[str, str] = {}
-        """For which urgent task each attempt at work was asked to make way, by its task."""
+        """The urgent task for which each attempt is being preempted, by the task of the attempt."""
         self.taking: set[str] = set()
-        """Urgent tasks that have not begun since an attempt was asked to make way for them, which is still at work."""
+        """Urgent tasks that have not begun, and for which an attempt is being preempted."""
         self.given: set[str] = set()
-        """Urgent tasks whose slot is free in this very step: it is theirs, before what was ready earlier."""
+        """Urgent tasks for which a slot became free in this step; it is reserved for them, whoever was ready before."""
         self.turns: dict[Place, Turn] = {}
-        """Of each run in each queue at each priority."""
+        """Turns by queue, priority and run."""
         self._places: dict[str, Place] = {}
-        """Where each ready task waits."""
+        """The place of each ready task."""
         self._since_ms: dict[str, int] = {}
-        """Since when each task waits for nothing but a slot, from the first time on; a pause does not count."""
+        """Since when each task waits only for a slot, counted from the first time; pauses do not interrupt it."""
         self._first: dict[str, Place] = {}
-        """Where each task was when it waited for nothing but a slot for the first time, paused or not."""
+        """The place of each task when it first waited only for a slot, paused or not."""
         self._served: dict[Place, tuple[int | None, str]] = {}
-        """When it was the turn of each place last, and of which task."""
+        """Time and task of the last turn of each place."""
         self._entered: dict[str, tuple[Place, int | None]] = {}
-        """Where each task was ready last, and since when it waited there."""
+        """The place where each task was last ready, and since when it waited there."""
         self._seen: set[str] = set()
-        """Tasks that were ready once, or are elsewhere since: what comes back has a place that is not followed here."""
+        """Tasks that were ready or moved before; if they return, their place in the queue is not tracked here."""
         self.began_seq: dict[str, int] = {}
-        """Where each agent began something last."""
+        """Seq of the last attempt that each agent started."""
         self.touched_seq: dict[str, int] = {}
-        """Where each agent was mentioned last: its place among the free ones may be another since."""
+        """Seq of the last event about each agent, which may have changed its place among the free agents."""
         self.idle_ms: dict[str, int] = {}
-        """When an attempt of each agent ended last, or when the agent was added."""
+        """Time when the last attempt of each agent ended, or when it was added."""
 
     def take(self, event: Event, seq: int, team: TeamLedger) -> None:
-        """Note what an event means for the order; the other parts have not taken it yet."""
+        """Apply an event to the order; the other ledgers have not applied it yet."""
         for agent_id in _mentioned(event, team):
             self.touched_seq[agent_id] = seq
         if isinstance(event, (*ENDS, events.AgentAdded)) and event.agent_id is not None:
@@ -83,7 +83,7 @@ class TurnLedger:
                 self.taking.discard(urgent)
 
     def follow(self, event: Any, work: WorkBook) -> None:
-        """Note which tasks have become ready or are no longer; the ledger of work has taken the event."""
+        """Update which tasks are ready, after the work ledger has applied the event."""
         run_id = getattr(event, "run_id", None)
         if isinstance(event, _GIVES_BACK) and event.task_id in work.jobs:
             self._give_back(work.jobs[event.task_id])
@@ -108,7 +108,7 @@ class TurnLedger:
             self._enter(task_id, place, event)
 
     def _give_back(self, job: Job) -> None:
-        """Undo the turn of a task that goes back to its place."""
+        """Undo the turn of a task that returns to its place."""
         place = job.queue, job.priority, job.run_id
         if self._served.get(place, (0, ""))[1] == job.id:
             self._served[place] = (0, "")

@@ -1,4 +1,4 @@
-"""Runs, tasks, attempts and questions, and what follows from them: what is ready, and with which inputs."""
+"""Independent bookkeeping of runs, tasks, attempts and questions; which tasks are ready, and with which inputs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -22,21 +22,21 @@ class Try:
     agent_id: str | None
     generation: int
     spec: AgentSpec | None = field(default=None, compare=False)
-    """What is run, as it was when it began on its generation."""
+    """The spec of its generation, as of its start."""
     parked: bool = False
     waits: list[str] = field(default_factory=list, compare=False)
     """Calls that it waits for, parked or not."""
     parked_for: str | None = field(default=None, compare=False)
-    """What it waits for without a slot, where that is not only what it delegated."""
+    """What it waits for without a slot; None if only for delegated work."""
     wants: bool = field(default=False, compare=False)
-    """It is parked, and a step of it needs a slot."""
+    """It is parked, and one of its steps needs a slot."""
     asked: set[str] = field(default_factory=set, compare=False)
-    """Why it was asked to stop, all reasons."""
+    """All reasons for which it was asked to stop."""
 
 
 @dataclass(slots=True)
 class Job:
-    """A task. Fields with `compare=False` have no equal in the state."""
+    """A task. Fields with `compare=False` have no counterpart in the state."""
 
     id: str
     run_id: str
@@ -53,7 +53,7 @@ class Job:
     takes: Takes = "request"
     need: int | None = field(default=None, compare=False)
     is_met: bool = field(default=False, compare=False)
-    """As many answers came as it needs, whatever became of the others."""
+    """It has as many answers as it needs."""
     join: Joining | None = None
     check: Check | None = None
     optional: bool = False
@@ -61,19 +61,19 @@ class Job:
     passed_by: bool = False
     call_key: str | None = None
     asked_by: str | None = None
-    """Who asked for it, where a switch made it a node of a graph; that one is answered all the same."""
+    """The task that delegated it, if a switch of strategy has made it a node of a graph; it still gets the outcome."""
     children: list[str] = field(default_factory=list)
     calls: dict[str, list[str]] = field(default_factory=dict)
     outcome: TaskStatus | None = None
     """None while it is open."""
     output: Any = None
-    """Whole, whatever its size."""
+    """The whole output, whatever its size."""
     error: str | None = field(default=None, compare=False)
     ended_ms: int | None = None
     attempt: Try | None = None
     attempts: int = 0
     agent_id: str | None = None
-    """The last agent that was at it."""
+    """The last agent that worked on it."""
     steps: dict[str, Any] = field(default_factory=dict)
     calling: dict[str, str] = field(default_factory=dict)
     question: str | None = None
@@ -82,27 +82,27 @@ class Job:
     steers: dict[str, str] = field(default_factory=dict)
     """Messages that its next turn takes."""
     heard: list[str] = field(default_factory=list, compare=False)
-    """Those that its turns have taken, since it began from its input."""
+    """Messages that its turns have read since it last started from its input."""
     in_doubt: bool = False
     retrying_until_ms: int | None = None
     cancelling: bool = False
     exceeded: bool = False
     held: bool = False
     deadline_ms: int | None = field(default=None, compare=False)
-    """Its own."""
+    """Its own deadline, without inherited ones."""
     preemptions: int = 0
     planned: bool = False
-    """Of a group: its graph was made."""
+    """For a group: its graph was planned."""
     taken: bool = field(default=False, compare=False)
-    """A team took it from what several members share."""
+    """A team took it from a shared queue."""
     outcome_id: str | None = None
-    """Of a group: the node whose output is its own."""
+    """For a group: the node whose output is its output."""
     failed: str | None = field(default=None, compare=False)
-    """Of a group: why it cannot come to a good end."""
+    """For a group: why it cannot succeed."""
     begun_ms: int | None = None
-    """Of a group: when the first attempt under it began."""
+    """For a group: when the first attempt below it began."""
     planned_ms: int = field(default=0, compare=False)
-    """Of a group: when its graph was made, which of a request is when the runs that it comes after have ended."""
+    """For a group: when its graph was planned; that of a request waits for the runs that it comes after."""
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class RunEntry:
     deadline_ms: int | None
     conversation: str | None = None
     remembers: list[str] = field(default_factory=list)
-    """Runs of its conversation that had ended when it was submitted, the last ones."""
+    """The last runs of its conversation that had ended when it was submitted."""
     tasks: list[str] = field(default_factory=list)
     paused: bool = False
     cancelling: bool = False
@@ -146,28 +146,28 @@ class WorkBook(Ledger):
 
     def __init__(self, resolve: Callable[[StoredValue], Any]) -> None:
         self.resolve = resolve
-        """Returns what stands in the journal for what an event holds by reference."""
+        """Returns the value in the journal that a reference stands for."""
         self.runs: dict[str, RunEntry] = {}
         self.jobs: dict[str, Job] = {}
         self.questions: dict[str, Question] = {}
         self.conversations: dict[tuple[str, str], list[str]] = {}
-        """Runs that have ended, by who they were submitted to and the name of their conversation."""
+        """Ended runs by supervisor and name of the conversation."""
         self.ended_twice: list[str] = []
-        """Tasks that had their outcome and got one again, although nobody reopened them."""
+        """Tasks that got a second outcome without being reopened."""
         self.hand_overs: dict[str, tuple[int, int]] = {}
-        """Of each supervisor: how many graphs it handed through, and what they took besides the work below, in ms."""
+        """For each supervisor: number of its ended graphs, and their coordination overhead in milliseconds."""
         self.past: Counter[str] = Counter()
         """The totals of finished runs."""
 
     # Questions
 
     def totals(self) -> Counter[str]:
-        """Return how many runs and tasks of agents there were, and how many of those were done and failed."""
+        """Return the numbers of runs and of agent tasks, and how many of these succeeded and failed."""
         return self.past + self.count(self.jobs.values()) + Counter(runs=len(self.runs))
 
     @staticmethod
     def count(jobs: Iterable[Job]) -> Counter[str]:
-        """Return how many of some tasks are of agents, and how many of those are done and failed."""
+        """Return how many of some tasks are agent tasks, and how many of these succeeded and failed."""
         ends = [job.outcome for job in jobs if job.kind == "agent"]
         return Counter(tasks=len(ends), done=ends.count(TaskStatus.DONE), failed=ends.count(TaskStatus.FAILED))
 
@@ -176,26 +176,26 @@ class WorkBook(Ledger):
         return self.jobs[event.task_id] if event.task_id is not None else self.runs[event.run_id]
 
     def up(self, job: Job) -> Iterator[Job]:
-        """Yield a task and everything that it is part of."""
+        """Yield a task and its ancestors."""
         above: Job | None = job
         while above is not None:
             yield above
             above = self.jobs.get(above.parent_id or "")
 
     def below(self, task_id: str) -> list[Job]:
-        """Return a task and everything under it."""
+        """Return a task and its descendants."""
         found = [self.jobs[task_id]]
         for job in found:
             found += [self.jobs[child] for child in job.children]
         return found
 
     def open_under(self, run_id: str, task_id: str | None) -> list[Job]:
-        """Return what has no outcome of a run, or of a task and all under it."""
+        """Return the open tasks of a run, or of a task and its descendants."""
         jobs = [self.jobs[one] for one in self.runs[run_id].tasks] if task_id is None else self.below(task_id)
         return [job for job in jobs if job.outcome is None]
 
     def passes(self, task_id: str) -> bool:
-        """Tell whether those that come after a task may go on after its outcome."""
+        """Return whether dependents of a task may begin after its outcome."""
         job = self.jobs[task_id]
         if job.outcome is TaskStatus.SKIPPED:
             return job.optional
@@ -204,20 +204,20 @@ class WorkBook(Ledger):
         )
 
     def is_held(self, job: Job) -> bool:
-        """Tell whether a pause of its run, or a question about a budget, keeps a task from beginning."""
+        """Return whether a pause of its run, or a question about a budget, holds a task back."""
         run = self.runs[job.run_id]
         return run.paused or run.held or any(one.held for one in self.up(job))
 
     def is_over(self, job: Job) -> bool:
-        """Tell whether a task is being cancelled, or anything that it is part of."""
+        """Return whether a task or one of its ancestors is being cancelled."""
         return self.runs[job.run_id].cancelling or any(one.cancelling for one in self.up(job))
 
     def is_ready(self, job: Job) -> bool:
-        """Tell whether nothing but a slot keeps the task of an agent from beginning."""
+        """Return whether an agent task waits only for a slot."""
         return self.waits_for_nothing(job) and not self.is_held(job)
 
     def waits_for_nothing(self, job: Job) -> bool:
-        """Tell whether nothing but a slot, or a pause, keeps the task of an agent from beginning."""
+        """Return whether an agent task waits only for a slot or the end of a pause."""
         at_rest = job.outcome is None and job.attempt is None and job.retrying_until_ms is None
         asked = job.question is not None or job.in_doubt or bool(job.calling)
         if job.kind != "agent" or not at_rest or asked:
@@ -225,7 +225,7 @@ class WorkBook(Ledger):
         return all(self.jobs[one].outcome is not None for one in job.after)
 
     def is_answered(self, job: Job) -> bool:
-        """Tell whether all calls are answered for which an attempt is parked, or a step of it needs a slot."""
+        """Return whether all calls of a parked attempt are answered, or one of its steps needs a slot."""
         attempt = job.attempt
         if attempt is None or not attempt.parked:
             return False
@@ -246,7 +246,7 @@ class WorkBook(Ledger):
         return [one for one in self.jobs.values() if one.attempt is not None and one.attempt.agent_id == agent_id]
 
     def before_in_graph(self, job: Job) -> list[Job]:
-        """Return what a task sees of its graph: what it was told to see, else all work before it, as planned."""
+        """Return the nodes of its graph that a task sees: those it was told to see, else all before it, as planned."""
         if job.sees is not None:
             return [self.jobs[one] for one in job.sees if self.jobs[one].kind != "check"]
         reached: set[str] = set()
@@ -258,7 +258,7 @@ class WorkBook(Ledger):
         return [self.jobs[one] for one in siblings if one in reached and self.jobs[one].kind in ("agent", "group")]
 
     def inputs_of(self, job: Job) -> list[Job]:
-        """Return the tasks whose outputs a task is given: of the graphs around its own first, then of its own."""
+        """Return the tasks whose outputs a task gets: first those of enclosing graphs, then those of its own."""
         if job.takes == "own":
             return []
         found: list[Job] = []
@@ -320,7 +320,7 @@ class WorkBook(Ledger):
         job.question = next((one.id for one in about if one.kind not in OF_ATTEMPTS), None)
 
     def adopt(self, state: State) -> None:
-        """Take the work that an import brought from the state that it was folded into."""
+        """Take over imported work from the state."""
         for supervisor in state.supervisors.values():
             for name, conversation in supervisor.conversations.items():
                 ended = [exchange.run_id for exchange in conversation.exchanges.values()]
@@ -340,7 +340,7 @@ class WorkBook(Ledger):
         self.past = whole
 
     def adopted_run(self, state: State, run: Run) -> RunEntry:
-        """Return what a state says of a run, in the same words."""
+        """Convert a run of the state."""
         return RunEntry(
             id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
             priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
@@ -351,7 +351,7 @@ class WorkBook(Ledger):
         )  # fmt: skip
 
     def adopted_task(self, state: State, task: Task) -> Job:
-        """Return what a state says of a task, in the same words."""
+        """Convert a task of the state."""
         timer, now = state.timers.get(f"deadline:{task.id}"), task.attempt
         return Job(
             id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
@@ -374,5 +374,5 @@ class WorkBook(Ledger):
 
 
 def adopted_question(one: Escalation) -> Question:
-    """Return what a state says of a question, in the same words."""
+    """Convert a question of the state."""
     return Question(one.id, one.kind, one.subject, one.run_id, one.due_ms)
