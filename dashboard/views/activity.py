@@ -105,9 +105,12 @@ class Track:
 
     def change(self, at_ms: int, running: int, parked: int) -> None:
         """Count the time up to a moment, from which on so many more or fewer are at work."""
-        if (self.running or self.parked) and at_ms > self.since_ms:
-            self.span(self.since_ms, at_ms, self.running, self.parked)
-        self.since_ms = max(at_ms, self.since_ms)
+        if at_ms > self.since_ms:
+            if self.running or self.parked:
+                self.span(self.since_ms, at_ms, self.running, self.parked)
+            self.since_ms = at_ms
+        elif at_ms < self.since_ms and (running > 0 or parked > 0):  # it began before what has been counted
+            self.span(at_ms, self.since_ms, max(0, running), max(0, parked))
         self.running, self.parked = max(0, self.running + running), max(0, self.parked + parked)
 
     def span(self, from_ms: int, to_ms: int, running: int, parked: int = 0) -> None:
@@ -122,6 +125,8 @@ class Track:
 
     def sums(self, counter: Sequence[int], now_ms: int, samples: int, each: int) -> list[int]:
         """Return the sums of whole samples of `each` slots, the oldest first; the newest is not over yet."""
+        if counter is _EMPTY:
+            return [0] * samples
         last = now_ms // SLOT_MS // each
         oldest = self._head - SLOTS
         return [
@@ -133,10 +138,20 @@ class Track:
             for sample in range(last - samples + 1, last + 1)
         ]
 
-    def until(self, now_ms: int) -> None:
-        """Count the time of what is at work up to now."""
-        if now_ms > self.since_ms:
-            self.change(now_ms, 0, 0)
+    def work(self, now_ms: int, samples: int, each: int) -> tuple[list[int], list[int]]:
+        """Return milliseconds of attempts at work, and of those that are parked, up to now; in samples as `sums`.
+
+        What is under way is added here and not counted: events of before now are still to come.
+        """
+        busy, waited = (self.sums(counter, now_ms, samples, each) for counter in (self.busy, self.waited))
+        length = each * SLOT_MS
+        first = now_ms // length - samples + 1
+        for place in range(max(0, self.since_ms // length - first), samples):
+            start_ms = (first + place) * length
+            open_ms = max(0, min(now_ms, start_ms + length) - max(self.since_ms, start_ms))
+            busy[place] += self.running * open_ms
+            waited[place] += self.parked * open_ms
+        return busy, waited
 
 
 _NOTHING = Track()
@@ -201,21 +216,15 @@ class Activity:
         activity.learn_state(state)
         return activity
 
-    def track(self, agent_id: str, now_ms: int) -> Track:
-        """Return the counters of an agent, counted up to now."""
-        track = self._tracks.get(agent_id)
-        if track is None:
-            return _NOTHING
-        track.until(now_ms)
-        return track
+    def track(self, agent_id: str) -> Track:
+        """Return the counters of an agent."""
+        return self._tracks.get(agent_id, _NOTHING)
 
     def shares(self, agent_id: str, now_ms: int, *, samples: int, each: int, slots: int = 1) -> list[float]:
         """Return how much of an agent was at work, 0 to 1, in each of so many samples of `each` quarter seconds."""
-        track = self.track(agent_id, now_ms)
-        if track is _NOTHING:
-            return [0.0] * samples
+        busy, _ = self.track(agent_id).work(now_ms, samples, each)
         whole = each * SLOT_MS * max(1, slots)
-        return [min(1.0, busy / whole) for busy in track.sums(track.busy, now_ms, samples, each)]
+        return [min(1.0, one / whole) for one in busy]
 
     def learn_state(self, state: State) -> None:
         """Take up attempts under way whose start was not among the events."""
@@ -252,14 +261,14 @@ class Activity:
         self._open[task_id] = (agent_id, False)
         self.started_ms[agent_id] = max(at_ms, self.started_ms.get(agent_id, 0))
         for track in (self._of(agent_id), self.team):
-            _level(track, at_ms, 1, 0)
+            track.change(at_ms, 1, 0)
 
     def _park(self, task_id: str, at_ms: int) -> None:
         agent_id, parked = self._open.get(task_id, ("", True))
         if not parked:
             self._open[task_id] = (agent_id, True)
             for track in (self._of(agent_id), self.team):
-                _level(track, at_ms, -1, 1)
+                track.change(at_ms, -1, 1)
 
     def _called(self, event: Delegated | CallRejoined) -> None:
         if event.parks:
@@ -270,7 +279,7 @@ class Activity:
         if parked:
             self._open[task_id] = (agent_id, False)
             for track in (self._of(agent_id), self.team):
-                _level(track, at_ms, 1, -1)
+                track.change(at_ms, 1, -1)
 
     def _end(
         self,
@@ -282,17 +291,16 @@ class Activity:
         duration_ms: int = getattr(event, "duration_ms", 0)
         begun = self._open.pop(event.task_id, None)
         failed = isinstance(event, AttemptFailed | AttemptLost)
+        counted = "ended" if isinstance(event, AttemptDone) else "failed" if failed else ""
         for track in (self._of(agent_id), self.team):
             if begun is None:
                 track.span(at_ms - min(duration_ms, KEPT_MS), at_ms, 1)
             else:
-                _level(track, at_ms, *((0, -1) if begun[1] else (-1, 0)))
-            place = track.at(at_ms)
-            if isinstance(event, AttemptDone):
-                track.counter("ended")[place] += 1
-            elif failed:
-                track.counter("failed")[place] += 1
-        if failed or isinstance(event, AttemptDone):
+                track.change(at_ms, *((0, -1) if begun[1] else (-1, 0)))
+            if counted:
+                place = track.at(at_ms)
+                track.counter(counted)[place] += 1
+        if counted:
             self.ended += 1
             self.ends.append(ended_of(event))
 
@@ -333,13 +341,6 @@ def ended_of(event: Any) -> Ended:
     cost = float(usage.cost_usd or 0) if usage is not None else 0.0
     took_ms: int = getattr(event, "duration_ms", 0)
     return Ended(event.at_ms, event.task_id, event.agent_id, took_ms, isinstance(event, AttemptDone), tokens, cost)
-
-
-def _level(track: Track, at_ms: int, running: int, parked: int) -> None:
-    """Change what is at work from a moment on, also where that lies before what has been counted."""
-    if at_ms < track.since_ms:
-        track.span(at_ms, track.since_ms, max(running, 0), max(parked, 0))
-    track.change(max(at_ms, track.since_ms), running, parked)
 
 
 __all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Track", "ended_of"]

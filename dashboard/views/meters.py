@@ -84,7 +84,7 @@ class Meters:
     def _taken(self, agent_id: str, last: int, kept: tuple[int, int, Samples] | None) -> Samples:
         """Take the samples that are not over, or were not there, at the last look; the others stay."""
         assert self._activity is not None
-        track = self._activity.track(agent_id, self._now_ms)
+        track = self._activity.track(agent_id)
         shift = last - kept[1] if kept is not None else self._samples
         new = min(self._samples, shift + 2)  # the one before the last may still get what came late
         if kept is None or new == self._samples:
@@ -95,13 +95,12 @@ class Meters:
 
     def _shares(self, track: Track, samples: int, slots: int) -> Samples:
         whole = self._each * SLOT_MS * max(1, slots)
-        sums = (track.sums(counter, self._now_ms, samples, self._each) for counter in (track.busy, track.waited))
-        return Samples(*([min(1.0, one / whole) for one in found] for found in sums))
+        work = track.work(self._now_ms, samples, self._each)
+        return Samples(*([min(1.0, one / whole) for one in found] for found in work))
 
     def _mean(self, supervisor_id: str) -> Samples:
         assert self._activity is not None
         if len(self._state.roots) == 1 and self._state.supervisors[supervisor_id].parent_id is None:
-            self._activity.team.until(self._now_ms)
             return self._shares(self._activity.team, self._samples, len(self._state.agents))
         each = [self.samples(agent.id) for agent in agents_of(self._state, supervisor_id)]
         if not each:

@@ -34,8 +34,8 @@ def done(at_ms: int, task: str = "t1", duration_ms: int = 0) -> Event:
 
 
 def busy_ms(activity: Activity, now_ms: int) -> int:
-    track = activity.track(AGENT, START_MS + now_ms)
-    return sum(track.sums(track.busy, START_MS + now_ms, SLOTS, 1))
+    busy, _ = activity.track(AGENT).work(START_MS + now_ms, SLOTS, 1)
+    return sum(busy)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5_000), st.integers(1, 5_000)), max_size=12))
@@ -59,9 +59,9 @@ def test_a_parked_attempt_is_not_at_work(before: int, parked: int, after: int) -
     activity.learn([AttemptResumed(at_ms=back_ms, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])])
     activity.learn([done(before + parked + after)])
 
-    track = activity.track(AGENT, START_MS + 10_000)
+    _, waited = activity.track(AGENT).work(START_MS + 10_000, SLOTS, 1)
     assert busy_ms(activity, 10_000) == before + after
-    assert sum(track.sums(track.waited, START_MS + 10_000, SLOTS, 1)) == parked
+    assert sum(waited) == parked
 
 
 def test_an_attempt_whose_start_is_not_known_counts_by_its_length() -> None:
@@ -83,12 +83,21 @@ def test_an_attempt_under_way_grows_until_now() -> None:
 
 def test_an_event_that_comes_late_is_counted_where_it_happened() -> None:
     activity = Activity()
-    activity.learn([started(0)])
-    assert busy_ms(activity, 5_000) == 5_000
+    activity.learn([started(0), started(4_500, "t3")])
 
     activity.learn([started(4_000, "t2")])
 
-    assert busy_ms(activity, 5_000) == 6_000
+    assert busy_ms(activity, 5_000) == 5_000 + 500 + 1_000
+
+
+def test_what_ended_before_it_was_looked_at_was_at_work_no_longer() -> None:
+    activity = Activity()
+    activity.learn([started(0)])
+    assert busy_ms(activity, 5_000) == 5_000
+
+    activity.learn([done(4_000), started(4_000, "t2")])
+
+    assert busy_ms(activity, 5_000) == 5_000
 
 
 def test_what_is_older_than_the_counters_is_forgotten() -> None:
@@ -105,7 +114,7 @@ def test_failures_are_counted_beside_what_ended_well() -> None:
     activity = Activity()
     activity.learn([started(0), done(800), failed])
 
-    track = activity.track(AGENT, START_MS + 1_000)
+    track = activity.track(AGENT)
     assert sum(track.sums(track.ended, START_MS + 1_000, 8, 1)) == 1
     assert sum(track.sums(track.failed, START_MS + 1_000, 8, 1)) == 1
 
@@ -138,9 +147,9 @@ def test_a_state_is_taken_up_where_its_events_are_not_known() -> None:
     work = audit()
     whole, cold = Activity.of(work.state, work.journal), Activity.of(work.state, ())
     for agent in work.state.agents.values():
-        track = cold.track(agent.id, work.now_ms)
+        track = cold.track(agent.id)
         assert (track.running, track.parked) == (len(agent.running), len(agent.parked))
-        assert whole.track(agent.id, work.now_ms).running == len(agent.running)
+        assert whole.track(agent.id).running == len(agent.running)
 
 
 def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds() -> None:
