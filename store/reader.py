@@ -104,9 +104,11 @@ class Reader:
                 break
         return list(starmap(Record, found))
 
-    def records_before(self, seq: int, limit: int = 500, **conditions: Unpack[statements.Conditions]) -> list[Record]:
-        """The `limit` records nearest before `seq` that meet every condition given, newest last."""
-        return self._page(1, seq - 1, limit, conditions, newest_first=True)[::-1]
+    def records_before(
+        self, seq: int, limit: int = 500, *, after_seq: int = 0, **conditions: Unpack[statements.Conditions]
+    ) -> list[Record]:
+        """The `limit` records nearest before `seq`, and after `after_seq`, that meet every condition; newest last."""
+        return self._page(after_seq + 1, seq - 1, limit, conditions, newest_first=True)[::-1]
 
     def blocks(self, first: int = 0, last: int | None = None) -> list[BlockSummary]:
         """What happened when: the summary of each block from `first` to `last`, or to the newest event.

@@ -9,6 +9,7 @@ from textual.widget import Widget
 from dashboard.frame.page_screen import HISTORY
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
+from dashboard.newest import Newest
 from dashboard.views import agent_aside
 from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agent_says import happened, says
@@ -20,7 +21,8 @@ from dashboard.views.prompt import Message, folded_prompt, prompt_lines, prompt_
 from dashboard.views.step_table import LIVE, live_lines, step_lines, steps_among
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
-from engine.core.events import AgentSwapped
+from engine.core.codec import kind_of
+from engine.core.events import AgentSwapped, AttemptStarted
 from engine.core.state import Agent, State, Task
 from store import Reader, Record
 
@@ -77,6 +79,7 @@ class AgentScreen(PanelsScreen):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self._task_id: str | None = None
+        self._own, self._of_task = Newest(HISTORY), Newest(STEPS)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -210,15 +213,19 @@ class AgentScreen(PanelsScreen):
         ]
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
-        before = view.state.seq + 1
-        own = reader.records_before(before, HISTORY, agent_id=self._key)
+        own = self._own.up_to(view.state.seq, reader, agent_id=self._key)
         task = view.state.tasks.get(self._task_id or "")
         run_id = task.run_id if task is not None else next((one.run_id for one in own[::-1] if one.task_id), None)
         task_id = task.id if task is not None else next((one.task_id for one in own[::-1] if one.task_id), None)
-        if task_id is None:
+        if task_id is None or (task is not None and task.attempts == 1 and _begins(own, task.id)):
             return own
-        of_task = reader.records_before(before, STEPS, run_id=run_id, task_id=task_id)
+        of_task = self._of_task.up_to(view.state.seq, reader, run_id=run_id, task_id=task_id)
         return sorted({one.seq: one for one in (*own, *of_task)}.values(), key=lambda one: one.seq)
+
+
+def _begins(records: Sequence[Record], task_id: str) -> bool:
+    """Tell whether records reach back to where an agent began a task."""
+    return any(one.task_id == task_id and one.kind == kind_of(AttemptStarted) for one in records)
 
 
 def _at_work(agent: Agent | None) -> str | None:

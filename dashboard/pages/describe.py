@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dashboard.frame.page_screen import HISTORY, PageScreen
+from dashboard.newest import Newest
 from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
 from dashboard.views.pages import History, agent_page, described, run_page, task_page
@@ -18,6 +19,10 @@ class DescribeScreen(PageScreen):
 
     KEYS = (("esc", "back"), ("y", "JSON"), ("Y", "copy"), ("↑↓", "scroll"))
     _run_id: str | None = None
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._newest = Newest(HISTORY)
 
     def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
         state, key, now_ms = view.state, self._key, view.now_ms
@@ -35,16 +40,16 @@ class DescribeScreen(PageScreen):
         )  # fmt: skip
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
-        state, before = view.state, view.state.seq + 1
+        state, seq = view.state, view.state.seq
         if self._key in state.agents:
-            return reader.records_before(before, HISTORY, agent_id=self._key)
+            return self._newest.up_to(seq, reader, agent_id=self._key)
         if self._key in state.runs or state.summary(self._key) is not None:
             return []
         task = state.tasks.get(self._key)
         if task is None and object_of(state, self._key) is not None:
-            return reader.records_before(before, HISTORY, value=self._key)
+            return self._newest.up_to(seq, reader, value=self._key)
         self._run_id = task.run_id if task is not None else self._run_id
-        return reader.records_before(before, HISTORY, run_id=self._run_id, task_id=self._key)
+        return self._newest.up_to(seq, reader, run_id=self._run_id, task_id=self._key)
 
 
 PAGE = DescribeScreen

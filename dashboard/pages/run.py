@@ -10,6 +10,7 @@ from textual.widget import Widget
 from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.frame.sizing import Grip
+from dashboard.newest import Newest
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
 from dashboard.views.graph.drawing import graph_lines
@@ -71,6 +72,7 @@ class RunScreen(PanelsScreen):
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = self._graph_ms = 0
         self._ended: EndedRun | None = None
+        self._fails, self._ends = Newest(MOST), Newest(MOST_ENDED)
         self._kept: dict[str, tuple[object, list[Line]]] = {}
         """Long lists of lines, each with what it was made of: what has not changed is not made again in every frame."""
         self._written = ""
@@ -216,8 +218,8 @@ class RunScreen(PanelsScreen):
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
         if self._key in view.state.runs:
-            return reader.records_before(view.state.seq + 1, MOST, run_id=self._key, kinds=FAILS)
-        return reader.records_before(view.state.seq + 1, MOST_ENDED, run_id=self._key, kinds=ENDS)
+            return self._fails.up_to(view.state.seq, reader, run_id=self._key, kinds=FAILS)
+        return self._ends.up_to(view.state.seq, reader, run_id=self._key, kinds=ENDS)
 
     def action_whole(self) -> None:
         """Show the report over the whole page, or the page again."""

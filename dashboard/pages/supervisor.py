@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, PageScreen, told
 from dashboard.frame.sizing import Grip
+from dashboard.newest import Newest
 from dashboard.views.agent_pane import Seen, oldest_in_queue
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.graph_slot import GraphSlot
@@ -67,6 +68,7 @@ class SupervisorScreen(PageScreen):
         self._graph = GraphSlot()
         self._sorting = Sorting("declared")
         self._switched_ms = -1
+        self._switches = Newest(HISTORY)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -82,8 +84,8 @@ class SupervisorScreen(PageScreen):
         return self.query_one("#body", Table)
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
-        before = view.state.seq + 1
-        return reader.records_before(before, HISTORY, kinds=[kind_of(StrategySwitched)], value=self._key)
+        kinds = [kind_of(StrategySwitched)]
+        return self._switches.up_to(view.state.seq, reader, kinds=kinds, value=self._key)
 
     def show(self, view: ViewState) -> None:
         self.set_class(self.size.width >= PANE_FROM, "-beside")

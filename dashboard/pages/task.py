@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
+from dashboard.newest import Newest
 from dashboard.views.agent_says import happened, says
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
@@ -63,6 +64,7 @@ class TaskScreen(PanelsScreen):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self._run_id: str | None = None
+        self._newest = Newest(READ)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -135,7 +137,7 @@ class TaskScreen(PanelsScreen):
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
         task = view.state.tasks.get(self._key)
         self._run_id = task.run_id if task is not None else self._run_id
-        return reader.records_before(view.state.seq + 1, READ, run_id=self._run_id, task_id=self._key)
+        return self._newest.up_to(view.state.seq, reader, run_id=self._run_id, task_id=self._key)
 
 
 def _none(text: str) -> Line:

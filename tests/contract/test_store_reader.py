@@ -104,6 +104,8 @@ def test_a_page_holds_the_nearest_records_that_meet_every_condition(
 
         assert reader.records(seq, limit, **filters) == after[:limit]  # type: ignore[arg-type]
         assert reader.records_before(seq, limit, **filters) == before[-limit:]  # type: ignore[arg-type]
+        later = [r for r in before if r.seq > seq // 2]
+        assert reader.records_before(seq, limit, after_seq=seq // 2, **filters) == later[-limit:]  # type: ignore[arg-type]
 
 
 @given(

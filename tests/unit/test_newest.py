@@ -1,0 +1,39 @@
+"""What a page reads again and again is read on from where it stopped, and is what reading all of it would give."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard.newest import Newest
+from store import Reader, Row, open_store
+from tests.depth import examples
+
+MOST = 3
+
+
+async def _written(path: Path, agents: list[str]) -> None:
+    async with open_store(path, durability="normal") as store:
+        await store.journal.append(1, [Row(0, "k", b"{}", agent_id=agent) for agent in agents])
+
+
+@settings(max_examples=examples(10))
+@given(
+    st.lists(st.sampled_from(["a1", "a2"]), min_size=1, max_size=12),
+    st.lists(st.tuples(st.integers(0, 12), st.sampled_from(["a1", "a2"])), min_size=1, max_size=8),
+)
+def test_reading_on_gives_what_reading_all_gives(
+    tmp_path_factory: pytest.TempPathFactory, agents: list[str], asked: list[tuple[int, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("newest") / "team.db"
+    anyio.run(_written, path, agents)
+    newest = Newest(MOST)
+
+    with Reader(path) as reader:
+        for seq, agent in asked:
+            found = newest.up_to(min(seq, len(agents)), reader, agent_id=agent)
+
+            wanted = [one for one in reader.records(0) if one.seq <= seq and one.agent_id == agent]
+            assert found == wanted[-MOST:]
