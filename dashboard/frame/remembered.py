@@ -1,6 +1,7 @@
 """The newest events of one agent for a pane: those that were folded lately, and before them what the journal has."""
 
 from collections import deque
+from collections.abc import Callable
 from itertools import takewhile
 
 from dashboard.deck import Deck
@@ -8,15 +9,20 @@ from dashboard.feed import entries_of
 from dashboard.views.agent_pane import Seen, oldest_in_queue
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
+from dashboard.views.names import Names
 from dashboard.views.usage import is_metered
 from store import Reader
 
 KEPT = 160
 """Events of an agent that are kept."""
 ENOUGH = 40
-"""With so many of its events at hand the journal is not read."""
+"""With so many of its events at hand the journal is not read, nor read on."""
 RESTS_MS = 300
 """The journal is read once the cursor has rested for so long: it is walked from its end."""
+AT_ONCE, WALKED_AT_ONCE = 5, 10_000
+"""Of an agent's events, and of the journal, so much is read before the cursor is looked at again."""
+LONG_BYTES = 500_000
+"""Once so much has been decoded no more is: it would keep the keys waiting, such as a call with thousands of tasks."""
 
 
 class Remembered:
@@ -29,7 +35,7 @@ class Remembered:
         """Events up to this one were looked at."""
         self._since_ms = 0
         self._entries: deque[Entry] = deque(maxlen=KEPT)
-        self._read = False
+        self._read = self._reading = False
         self._oldest: tuple[int, str, str] = (0, "", "")
 
     def of(self, agent_id: str, view: ViewState) -> list[Entry]:
@@ -41,7 +47,7 @@ class Remembered:
         fresh = [one for one in takewhile(lambda entry: entry.seq > self._seq, recent) if one.seq <= seq]
         self._entries.extend(one for one in reversed(fresh) if _agent_of(one) == agent_id)
         self._seq = seq
-        if not self._read and view.wall_ms - self._since_ms >= RESTS_MS:
+        if not self._read and not self._reading and view.wall_ms - self._since_ms >= RESTS_MS:
             self._read = True
             if len(self._entries) < ENOUGH:
                 self._read_before(agent_id, seq)
@@ -63,18 +69,42 @@ class Remembered:
         self._entries.clear()
 
     def _read_before(self, agent_id: str, seq: int) -> None:
-        names = self._deck.feed.names
-
-        def read(reader: Reader) -> list[Entry]:
-            return entries_of(reader, reader.records_before(seq + 1, KEPT, agent_id=agent_id), names)
+        self._reading = True
 
         def then(found: list[Entry]) -> None:
+            self._reading = False
             if agent_id == self._agent_id and self._seq >= seq:
                 later = [one for one in self._entries if one.seq > seq]
                 self._entries = deque([*found, *later], maxlen=KEPT)
                 self._deck.show()
 
-        self._deck.read(read, then)
+        names = self._deck.feed.names
+        self._deck.read(
+            lambda reader: walked(reader, names, agent_id, seq, goes_on=lambda: agent_id == self._agent_id),
+            then,
+            failed=self._not_read,
+        )
+
+    def _not_read(self) -> None:
+        self._reading = False
+
+
+def walked(
+    reader: Reader, names: Names, agent_id: str, seq: int, *, goes_on: Callable[[], bool] = lambda: True
+) -> list[Entry]:
+    """Return the newest events of an agent up to one, about `ENOUGH` of them, the newest last.
+
+    Nothing finds them but walking, which takes seconds in a long journal: it ends once `goes_on` says so.
+    """
+    found: list[Entry] = []
+    decoded_bytes = 0
+    while seq > 0 and len(found) < ENOUGH and decoded_bytes < LONG_BYTES and goes_on():
+        low = max(0, seq - WALKED_AT_ONCE)
+        records = reader.records_before(seq + 1, AT_ONCE, after_seq=low, agent_id=agent_id)
+        found = [*entries_of(reader, records, names), *found]
+        decoded_bytes += sum(len(one.body) for one in records)
+        seq = records[0].seq - 1 if len(records) == AT_ONCE else low
+    return found
 
 
 def _agent_of(entry: Entry) -> str | None:
