@@ -10,27 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dashboard.views.queues import QueueHistory
-from engine.core.events import (
-    AgentPaused,
-    AgentSwapped,
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptParked,
-    AttemptPreempted,
-    AttemptResumed,
-    AttemptSetAside,
-    AttemptStarted,
-    CallRejoined,
-    Delegated,
-    Escalated,
-    Event,
-    StepRecorded,
-    StrategySwitched,
-    SwapRolledBack,
-    TaskFailed,
-)
+from engine.core import events as on
+from engine.core.events import Event
 from engine.core.state import State
 
 SLOT_MS = 250
@@ -157,9 +138,15 @@ class Track:
 _NOTHING = Track()
 _MOST = 2**32 - 1
 """A counter holds no more, whatever a model says that it has spent."""
-_ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
-_SWAPS = (AgentSwapped, SwapRolledBack)
-_MARKS = {**dict.fromkeys(_SWAPS, "◆"), StrategySwitched: "◇", AgentPaused: "‖", TaskFailed: "✕", Escalated: "⚑"}
+_ENDS = (on.AttemptDone, on.AttemptFailed, on.AttemptCancelled, on.AttemptLost, on.AttemptPreempted, on.AttemptSetAside)
+_SWAPS = (on.AgentSwapped, on.SwapRolledBack)
+_MARKS = {
+    **dict.fromkeys(_SWAPS, "◆"),
+    on.StrategySwitched: "◇",
+    on.AgentPaused: "‖",
+    on.TaskFailed: "✕",
+    on.Escalated: "⚑",
+}
 
 
 def _spread(counter: "array[int]", from_ms: int, to_ms: int, attempts: int) -> None:
@@ -198,12 +185,12 @@ class Activity:
         self._open: dict[str, tuple[str, bool]] = {}
         """Attempts under way by task: the agent, and whether it is parked."""
         self._counts: dict[type[Event], Callable[[Any], None]] = {
-            AttemptStarted: self._started,
-            AttemptParked: lambda event: self._park(event.task_id, event.at_ms),
-            Delegated: self._called,
-            CallRejoined: self._called,
-            AttemptResumed: lambda event: self._resume(event.task_id, event.at_ms),
-            StepRecorded: self._spend,
+            on.AttemptStarted: self._started,
+            on.AttemptParked: lambda event: self._park(event.task_id, event.at_ms),
+            on.Delegated: self._called,
+            on.CallRejoined: self._called,
+            on.AttemptResumed: lambda event: self._resume(event.task_id, event.at_ms),
+            on.StepRecorded: self._spend,
             **dict.fromkeys(_ENDS, self._end),
             **dict.fromkeys(_MARKS, self._mark),
         }
@@ -253,7 +240,7 @@ class Activity:
             track = self._tracks[agent_id] = Track()
         return track
 
-    def _started(self, event: AttemptStarted) -> None:
+    def _started(self, event: on.AttemptStarted) -> None:
         if event.agent_id is not None:  # built-in work has no agent
             self._begin(event.task_id, event.agent_id, event.at_ms)
 
@@ -270,7 +257,7 @@ class Activity:
             for track in (self._of(agent_id), self.team):
                 track.change(at_ms, -1, 1)
 
-    def _called(self, event: Delegated | CallRejoined) -> None:
+    def _called(self, event: on.Delegated | on.CallRejoined) -> None:
         if event.parks:
             self._park(event.task_id, event.at_ms)
 
@@ -283,15 +270,20 @@ class Activity:
 
     def _end(
         self,
-        event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost | AttemptPreempted | AttemptSetAside,
+        event: on.AttemptDone
+        | on.AttemptFailed
+        | on.AttemptCancelled
+        | on.AttemptLost
+        | on.AttemptPreempted
+        | on.AttemptSetAside,
     ) -> None:
         agent_id, at_ms = event.agent_id, event.at_ms
         if agent_id is None:
             return
         duration_ms: int = getattr(event, "duration_ms", 0)
         begun = self._open.pop(event.task_id, None)
-        failed = isinstance(event, AttemptFailed | AttemptLost)
-        counted = "ended" if isinstance(event, AttemptDone) else "failed" if failed else ""
+        failed = isinstance(event, on.AttemptFailed | on.AttemptLost)
+        counted = "ended" if isinstance(event, on.AttemptDone) else "failed" if failed else ""
         for track in (self._of(agent_id), self.team):
             if begun is None:
                 track.span(at_ms - min(duration_ms, KEPT_MS), at_ms, 1)
@@ -304,7 +296,7 @@ class Activity:
             self.ended += 1
             self.ends.append(ended_of(event))
 
-    def _spend(self, event: StepRecorded) -> None:
+    def _spend(self, event: on.StepRecorded) -> None:
         if event.agent_id is not None and event.usage.tokens_out:
             for track in (self._of(event.agent_id), self.team):
                 place = track.at(event.at_ms)
@@ -314,14 +306,14 @@ class Activity:
         if isinstance(event, _SWAPS):
             self.swapped_ms[event.agent_id] = event.at_ms
             subject = event.agent_id
-        elif isinstance(event, StrategySwitched):
+        elif isinstance(event, on.StrategySwitched):
             self.switched_ms[event.supervisor_id] = event.at_ms
             subject = event.supervisor_id
-        elif isinstance(event, AgentPaused):
+        elif isinstance(event, on.AgentPaused):
             subject = event.agent_id
-        elif isinstance(event, TaskFailed):
+        elif isinstance(event, on.TaskFailed):
             subject = event.task_id
-        elif isinstance(event, Escalated):
+        elif isinstance(event, on.Escalated):
             subject = event.subject
         else:
             return
@@ -340,7 +332,7 @@ def ended_of(event: Any) -> Ended:
     tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0) if usage is not None else 0
     cost = float(usage.cost_usd or 0) if usage is not None else 0.0
     took_ms: int = getattr(event, "duration_ms", 0)
-    return Ended(event.at_ms, event.task_id, event.agent_id, took_ms, isinstance(event, AttemptDone), tokens, cost)
+    return Ended(event.at_ms, event.task_id, event.agent_id, took_ms, isinstance(event, on.AttemptDone), tokens, cost)
 
 
 __all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Track", "ended_of"]

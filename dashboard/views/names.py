@@ -9,17 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from engine.core.events import (
-    AgentAdded,
-    Delegated,
-    Event,
-    GroupGrown,
-    GroupPlanned,
-    RunFinished,
-    RunSubmitted,
-    StrategySwitched,
-    SupervisorAdded,
-)
+from engine.core import events as on
+from engine.core.events import Event
 from engine.core.state import State
 from engine.core.values import StoredValue, TextRef, preview
 from store.records import Record
@@ -88,14 +79,14 @@ def _titles(*tasks: Any) -> list[tuple[str, str]]:
 
 
 _LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
-    AgentAdded: lambda event: [(event.agent_id, event.name)],
-    SupervisorAdded: lambda event: [(event.supervisor_id, event.name)],
-    RunSubmitted: lambda event: [(one, preview(event.request, 60)) for one in (event.run_id, event.root_id)],
-    GroupPlanned: lambda event: _titles(*event.nodes),
-    GroupGrown: lambda event: _titles(*event.added),
-    RunFinished: lambda event: [(event.run_id, event.figures.title), *event.titles.items()],
-    Delegated: lambda event: _titles(*event.children),
-    StrategySwitched: lambda event: _titles(*(node for group in event.groups for node in group.added)),
+    on.AgentAdded: lambda event: [(event.agent_id, event.name)],
+    on.SupervisorAdded: lambda event: [(event.supervisor_id, event.name)],
+    on.RunSubmitted: lambda event: [(one, preview(event.request, 60)) for one in (event.run_id, event.root_id)],
+    on.GroupPlanned: lambda event: _titles(*event.nodes),
+    on.GroupGrown: lambda event: _titles(*event.added),
+    on.RunFinished: lambda event: [(event.run_id, event.figures.title), *event.titles.items()],
+    on.Delegated: lambda event: _titles(*event.children),
+    on.StrategySwitched: lambda event: _titles(*(node for group in event.groups for node in group.added)),
 }
 
 
