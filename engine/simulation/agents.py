@@ -1,7 +1,7 @@
-"""Agents of a simulation: they work for a while, take steps, ask others, answer, and go wrong in every way we know.
+"""Agents of a simulation: they work, take steps, delegate, answer, and fail in all known ways.
 
-What one does hangs on the seed, its name, what it is asked and the number of the attempt, and on nothing else; so it
-does the same when the history around it is cut down.
+The behaviour of an agent depends only on the seed, its name, its request and the number of the attempt, so that it
+stays the same when the history around it is shortened.
 """
 
 import math
@@ -38,24 +38,24 @@ from engine.simulation.world import World
 HANG_S = 6 * 3600.0
 LONGEST_S = 600.0
 SPENDS = 0.3
-"""Share of the pieces of work that cost tokens or money."""
+"""Share of pieces of work that cost tokens or money."""
 SENDS = 15
-"""How many steps of a hundred are calls of a tool that must not be called twice."""
+"""Percentage of steps that call a tool that must not be called twice."""
 REMEMBERS = 10
-"""How many steps of a hundred keep something for later."""
+"""Percentage of steps that store an insight."""
 BESIDE = 40
-"""How many of a hundred agents that ask others do a step of their own beside that."""
+"""Percentage of delegating agents that run a step of their own meanwhile."""
 CONSULTS = 8
-"""How many of a hundred tasks are asked about, by the agents that work on them."""
+"""Percentage of tasks whose agents ask a person."""
 PLANS = 25
-"""How many of a hundred agents that ask others ask for tasks that wait for each other."""
+"""Percentage of delegating agents that delegate a plan, whose tasks wait for each other."""
 PIECES = 5
-"""Pieces of work in an attempt, at most."""
+"""Most pieces of work in an attempt."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
 MOST_TASKS = 80
-"""In a run with so many tasks no agent delegates any more: teams that delegate to teams would never end."""
+"""Number of tasks in a run from which on no agent delegates: teams that delegate to teams would never end."""
 DEEPEST = 2
-"""How often a delegated text may be delegated on."""
+"""How often a delegated text may be delegated again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class Scene:
     context: Context
     draw: Random
     longest_s: float
-    """The longest that a piece of work takes where nothing goes wrong, in seconds."""
+    """Longest duration of a piece of work without failures, in seconds."""
     given: bool
 
 
 def is_of_a_program(agent: str) -> bool:
-    """Tell whether the code of an agent is in a program that may end and come back: it is away then, not broken."""
+    """Return whether the code of an agent is bound to a program: when that ends, the agent is away, not broken."""
     return crc32(agent.encode()) % 2 == 0
 
 
@@ -88,17 +88,17 @@ class SimulatedRuntime:
         self._seed = seed
 
     async def check(self) -> None:
-        """Find the code, unless it is gone.
+        """Check that the code is there.
 
         Raises:
-            Unusable: If it is gone.
+            Unusable: If it is not.
         """
         name = self._spec.name
         if name in self._world.missing:
             raise BoundElsewhere(name) if is_of_a_program(name) else Unusable(f"the code of {name} is gone")
 
     async def execute(self, work: Work) -> JsonValue:
-        """Do what this agent does with this task at this attempt."""
+        """Run this attempt of the agent."""
         self._world.begins(work)
         self._world.books.models.besides.add((work.effect.task_id, work.effect.attempt))
         try:
@@ -131,7 +131,7 @@ def _tool(scene: Scene) -> FunctionTool:
 
 
 def simulated_runtimes(world: World, seed: int, *, given: bool) -> dict[str, Factory]:
-    """Return what makes the runtimes of a history; agents of a `given` team keep their time limits."""
+    """Return the factory of the runtimes of a history; agents of a `given` team keep their time limits."""
 
     def played(spec: AgentSpec, code: Code) -> Runtime:
         return SimulatedModelAgent(spec, code, world, seed, is_away=is_of_a_program)
@@ -143,12 +143,12 @@ def simulated_runtimes(world: World, seed: int, *, given: bool) -> dict[str, Fac
 
 
 def seconds(draw: Random, longest_s: float = LONGEST_S) -> float:
-    """Return the duration of a piece of work: log-uniform up to the longest, and at times none."""
+    """Return the duration of a piece of work: log-uniform up to the longest, and sometimes 0."""
     return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(longest_s)))
 
 
 async def _remember(scene: Scene, number: int) -> None:
-    """Keep something for later, and ask for what is known of the same."""
+    """Store an insight, and recall insights about the same subject."""
     title, context = scene.work.effect.title, scene.context
     importance = crc32(title.encode()) % 11 / 10
     await context.remember(f"{title} is number {number}. {LONG if number else ''}", [title[:20]], importance)
@@ -184,7 +184,7 @@ async def _work(scene: Scene, text: str) -> None:
 
 
 def _is_beside(scene: Scene) -> bool:
-    """Tell whether an agent does a step of its own while others work for it; no draw, the same in each attempt."""
+    """Return whether an agent runs a step of its own while others work for it; the same in each attempt."""
     return crc32(f"{scene.work.effect.title} beside".encode()) % 100 < BESIDE
 
 
@@ -214,12 +214,12 @@ async def _step(scene: Scene, name: str) -> None:
 
 
 def _consults(scene: Scene) -> bool:
-    """Tell whether an agent asks a person."""
+    """Return whether an agent asks a person."""
     return crc32(f"{scene.work.effect.task_id} asks".encode()) % 100 < CONSULTS
 
 
 async def _consult(scene: Scene) -> None:
-    """Ask a person, in each attempt the same; some ask twice at once, do a step beside, or stop waiting."""
+    """Ask a person, the same in each attempt; some ask twice at once, run a step meanwhile, or stop waiting."""
     how = crc32(scene.work.effect.task_id.encode()) % 5
     if how == 0:
         with anyio.move_on_after(0):  # it does not wait: nobody is asked any more
@@ -310,7 +310,7 @@ async def _ask(scene: Scene, text: str) -> None:
 
 
 async def _plan(scene: Scene, target: str, about: str) -> None:
-    """Ask for tasks that wait for each other: a diamond, with one beside it, some of them for others."""
+    """Delegate a plan: a diamond with one more task beside it, for various workers."""
     other = target if scene.given else NAMES[crc32(about.encode()) % 3]
     plan = [
         PlannedItem(title="all", target=target, input=f"{about}, all", after=[1, 2]),
@@ -333,7 +333,7 @@ def _output(draw: Random, agent: str) -> JsonValue:
     return draw.choice(outputs)
 
 
-# What goes wrong
+# Failures
 
 
 class Worse(Exception):
@@ -383,7 +383,7 @@ async def _answers_after_a_stop(scene: Scene) -> JsonValue:
 
 
 async def _does_not_stop(scene: Scene) -> JsonValue:
-    """Swallow every request to stop, until the engine gives it up."""
+    """Ignore every request to stop, until the engine abandons the attempt."""
     clock, work = scene.world.clock, scene.work
     until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
     waiting: Pending[None] = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
@@ -468,4 +468,4 @@ MISHAPS: dict[str, Callable[[Scene], Awaitable[JsonValue]]] = {
     "stalls": _stalls,
     "gives way": _gives_way,
 }
-"""What goes wrong in an attempt, by the words a history tells it in."""
+"""Failures of an attempt, by the words that describe them in a history."""

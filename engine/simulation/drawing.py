@@ -1,6 +1,6 @@
-"""Random values of the engine's records, drawn from the names and types of their fields.
+"""Draws random values of the engine's records from the names and types of their fields.
 
-So a field that is new to the engine takes part in simulations by itself.
+A new field of a record therefore takes part in simulations without further code.
 """
 
 import math
@@ -20,12 +20,12 @@ from engine.core.state import Agent, Run, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "a3", "s2")
-"""Few, so that teams under one root share names; two are what other objects have as ids."""
+"""Few names, so that teams under one root share them; two look like ids of other objects."""
 SKILLS = ("parse", "write", "sum", "draw", "check")
 WRONG = 0.04
-"""Share of the names that nobody has, and of the numbers that cannot be."""
+"""Share of unknown names and of invalid numbers."""
 LEFT_OUT = 0.6
-"""Share of the fields with a default that are left as they are."""
+"""Share of fields with a default that keep it."""
 TRIES = 5
 
 
@@ -60,13 +60,13 @@ def _work(draw: Random, state: State) -> str:
 
 
 def _stopped_work(draw: Random, state: State) -> str:
-    """Return mostly a task that has failed or backs off, where there is one."""
+    """Return mostly a task that has failed or backs off, if there is one."""
     tasks = [one.id for one in state.tasks.values() if one.status in (TaskStatus.FAILED, TaskStatus.RETRYING)]
     return one_of(draw, tasks) if tasks and draw.random() < 0.7 else _work(draw, state)
 
 
 def _busy_agent(draw: Random, state: State) -> str:
-    """Return mostly an agent that is at work, where there is one."""
+    """Return mostly an agent that is at work, if there is one."""
     busy = [f"@{one.id}" for one in state.agents.values() if one.running or one.parked]
     return draw.choice(busy) if busy and draw.random() < 0.7 else _agent(draw, state)
 
@@ -84,7 +84,7 @@ def _open_task(draw: Random, state: State) -> str:
 
 
 def _stopped(draw: Random, state: State) -> str:
-    """Return something that can be resumed: paused, failed, or an agent with an open circuit."""
+    """Return a target that can be resumed: paused, failed, or an agent with an open circuit."""
     owners: list[Run | Supervisor | Agent] = [*state.runs.values(), *state.supervisors.values(), *state.agents.values()]
     paused = [one.id for one in owners if one.paused]
     failed = [one.id for one in owners if not isinstance(one, Run) and one.error is not None]
@@ -98,7 +98,7 @@ def _at_work(draw: Random, state: State) -> str:
 
 
 def one_of(draw: Random, known: Sequence[str]) -> str:
-    """Return one of some names, and at times an unknown one."""
+    """Return one of some names, and sometimes an unknown one."""
     if not known or draw.random() < WRONG:
         return draw.choice(["nobody", "t999999", "chief/nobody", "", *NAMES])
     return draw.choice(known)
@@ -123,7 +123,7 @@ def _seconds(least: float = 20.0, most: float = 50_000.0) -> Callable[[Random, S
 
 
 def _one(*values: Any, wrong: Any = None) -> Callable[[Random, State], Any]:
-    """Return a function that draws one of a few values, and at times the invalid one, if there is one."""
+    """Return a function that draws one of a few values, and sometimes the invalid one, if there is one."""
     return lambda draw, state: wrong if wrong is not None and draw.random() < WRONG else draw.choice(values)
 
 
@@ -162,7 +162,7 @@ BY_NAME: dict[str, Callable[[Random, State], Any]] = {
     "on": lambda draw, state: draw.choice([[], [], ["ConnectionError"], ["OSError", "ValueError"]]),
     "never_on": lambda draw, state: draw.choice([[], [], ["ValueError"]]),
 }
-"""What fields of commands hold, by their names."""
+"""Draws values of command fields, by name of the field."""
 BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Cancel", "target"): _work,
     ("RetryWork", "target"): _stopped_work,
@@ -215,7 +215,7 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
         draw, [option for one in state.escalations.values() for option in one.options]
     ),
 }
-"""Where a name means something else than elsewhere, by the class of the record too."""
+"""Draws values of fields whose name has another meaning in one class, by class and name."""
 
 
 def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -> Any:
@@ -223,12 +223,12 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
 
     Args:
         cls: Its class.
-        draw: Source of chance.
-        state: What names are taken from.
+        draw: The random source.
+        state: The state from which names are taken.
         left_out: Share of the fields with a default that keep it.
 
     Raises:
-        ValueError: If the values that were drawn do not go together.
+        ValueError: If the drawn values contradict each other.
     """
     from engine.simulation.teams import drawn_spec, drawn_team  # which draws its other fields by this
 
@@ -254,7 +254,7 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
 
 
 def field_value(name: str, hint: Any, draw: Random, state: State) -> Any:
-    """Return what a field of this name and type may hold."""
+    """Return a value for a field of this name and type."""
     if type(None) in get_args(hint) and draw.random() < 0.3:
         return None
     by_name = BY_NAME.get(name)
@@ -262,7 +262,7 @@ def field_value(name: str, hint: Any, draw: Random, state: State) -> Any:
 
 
 def often_drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -> Any:
-    """Return an instance with its fields drawn; tried again where it is not valid, None after `TRIES`."""
+    """Return an instance with its fields drawn, repeated while it is invalid; None after `TRIES`."""
     for _ in range(TRIES):
         try:
             return drawn(cls, draw, state, left_out=left_out)

@@ -1,7 +1,6 @@
 """Runs one plan: engine after engine on the same disk, until the team is at rest.
 
-One rule holds inside: nothing depends on anything but the plan. Real time is looked at for one thing only: to give up a
-history in which nothing happens any more.
+Everything depends on the plan alone. Real time is used only to give up a history in which nothing happens any more.
 """
 
 import logging
@@ -33,28 +32,28 @@ from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed, StoreError
 
 MOST_EVENTS = 40_000
-"""A history that is longer never comes to rest."""
+"""Events after which a history is taken not to come to rest."""
 PATIENCE_S = 20.0
 """Real seconds without an event or a tick of the clock after which a history is given up."""
 LOOK_S = 0.1
-"""How often that is looked at. Looks are counted and not seconds: a busy machine delays them with everything else."""
+"""Interval of these checks in seconds. Checks are counted, because a busy machine delays them with everything else."""
 DAY_MS = 24 * HOUR_MS
 FAR_MS = 3_000 * DAY_MS
 SNAPSHOT_EVENTS = 60
 PROCESSES = 2
-"""What the computer of every history bears, whichever this one is."""
+"""Limit on processes in every history, independent of this computer."""
 TURNS = (0, 0, 1, 3, 8)
-"""Turns of the loop that a write may take: what comes meanwhile is decided while it is under way."""
+"""Turns of the event loop that a write may take, during which further messages are decided."""
 EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
-"""How an engine may end besides cleanly."""
+"""Errors with which an engine may end."""
 
 
 def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
     """Run a plan and return its result; the first broken invariant ends it.
 
     Args:
-        plan: Every decision.
-        patience_s: Real seconds without any progress after which it is given up.
+        plan: All decisions of the history.
+        patience_s: Real seconds without progress after which it is given up.
     """
     with _quiet():
         history = History(plan)
@@ -88,7 +87,7 @@ class History(World):
         self._next = 0
         self._lives = 0
         self._unanswered: dict[str, Command] = {}
-        """Commands whose sender saw the engine end before it heard what became of them."""
+        """Commands whose sender saw the engine end before their outcome."""
         self._over = False
         self._last_ms = START_MS
 
@@ -318,7 +317,7 @@ class History(World):
             self.breaks("rest_comes", "A team comes to rest", f"it still goes on after {MOST_EVENTS} events")
 
 
-# What lets a team come to rest
+# Bringing a team to rest
 
 
 def left(state: State) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Agents of a simulation that a model plays: their real loop, on models whose answers are drawn (`models.py`)."""
+"""Model agents of a simulation: the real loop, on models whose answers are drawn (`models.py`)."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -32,11 +32,11 @@ TYPES = ("ReactAgent", "ReactAgent", "ReactAgent", "MemoryAgent", "SimpleAgent")
 MAY = ("ask_human", "remember", "recall", "list_workers", "create_agent")
 LONGEST_S = 120.0
 LEADERLESS = 0.3
-"""Share of the teams in which no model is made to lead."""
+"""Share of teams without a model as lead."""
 
 
 def modelled(spec: AgentSpec) -> AgentSpec:
-    """Return the spec of a simulated agent as one that a model plays; of half of them, by what they are called."""
+    """Return the spec of a simulated agent, as a model agent for half of the names."""
     number = crc32(f"{spec.name} {spec.specialties} {spec.weight}".encode())
     if number % 2 or spec.is_played_by_model:
         return spec
@@ -58,7 +58,7 @@ def modelled(spec: AgentSpec) -> AgentSpec:
 
 
 def with_models(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
-    """Return a drawn team in which models play half of the agents, and one of those mostly leads."""
+    """Return a drawn team in which half of the agents are model agents, mostly with one of them as lead."""
     found = each_spec(team, modelled)
     options = changed(found.options, models=models_of(draw))
     leads = [one.name for one in found.members if isinstance(one, AgentSpec) and one.agent_type == "ReactAgent"]
@@ -68,7 +68,7 @@ def with_models(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
 
 
 class SimulatedModelAgent(ModelRuntime):
-    """Play one agent by its real loop."""
+    """Runs one agent by the real loop."""
 
     def __init__(
         self, spec: AgentSpec, code: Code, world: "World", seed: int, *, is_away: Callable[[str], bool]
@@ -81,17 +81,17 @@ class SimulatedModelAgent(ModelRuntime):
             self._kit = Kit(spec, code, _tools())
 
     async def check(self) -> None:
-        """Find the code, unless it is gone.
+        """Check that the code is there.
 
         Raises:
-            Unusable: If it is gone.
+            Unusable: If it is not.
         """
         name = self._spec.name
         if name in self._world.missing:
             raise BoundElsewhere(name) if self._is_away(name) else Unusable(f"the code of {name} is gone")
 
     async def execute(self, work: Work) -> JsonValue:
-        """Do what this agent does with this task at this attempt."""
+        """Run this attempt of the agent."""
         world = self._world
         world.begins(work)
         world.models.begins(work)
@@ -131,7 +131,7 @@ class SimulatedModelAgent(ModelRuntime):
 
 
 class _SimulatedTurns(Turns):
-    """Says for which step a model is asked."""
+    """Notes for which step a model is asked."""
 
     async def ask(self, name: str, key: str, **said: Any) -> Any:
         """Ask, as turns do."""

@@ -1,4 +1,4 @@
-"""What the models of a history see first-hand: each request is held against the journal, and what it cost is kept."""
+"""Checks each model request of a history against the journal, and records its cost."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,17 +22,17 @@ class ModelWatch:
     def __init__(self, world: "World") -> None:
         self._world = world
         self._under_way: dict[Playing, tuple[Usage, frozenset[str]]] = {}
-        """Calls of models, with what they are expected to cost and who pays."""
+        """Running model calls, with their estimated cost and the ids that pay it."""
         self.attempts: set[tuple[str, int, int | None]] = set()
-        """Attempts that a model plays, by task, number and generation."""
+        """Attempts of model agents, by task, number and generation."""
 
     def begins(self, work: Work) -> None:
-        """Note that a model plays an attempt."""
+        """Note an attempt of a model agent."""
         effect = work.effect
         self.attempts.add((effect.task_id, effect.attempt, effect.generation))
 
     def charged(self, at: Playing, usage: Usage) -> None:
-        """Note what a call has cost."""
+        """Note the cost of a call."""
         charged = self._world.books.models.charged
         charged[at.attempt] = charged[at.attempt].plus(usage) if at.attempt in charged else usage
 
@@ -47,7 +47,7 @@ class ModelWatch:
 
     @contextmanager
     def asked(self, at: Playing, request: ModelRequest, estimate: Usage) -> Iterator[None]:
-        """Watch one request while it is under way."""
+        """Watch one request while it runs."""
         name, key = at.step
         self._world.step_runs(at.work, name, key=key)
         turn = int(name.removeprefix("turn:")) if name.startswith("turn:") else 0
@@ -68,7 +68,7 @@ class ModelWatch:
             self._world.breaks("turns_are_limited", says, f"{at.attempt[0]} asks for turn {turn} of {at.turns}")
 
     def _look_at_messages(self, at: Playing, messages: tuple[Message, ...]) -> None:
-        """Check that the calls of the last answer have one result each, that of the journal."""
+        """Check that each call of the last answer has one result, the one in the journal."""
         last = max((place for place, one in enumerate(messages) if one.role == "assistant"), default=None)
         if last is None or not messages[last].calls:
             return
@@ -93,7 +93,7 @@ class ModelWatch:
         self._world.breaks("every_call_has_one_result", says, f"{at.attempt[0]}: {what}")
 
     def _look_at_budgets(self, at: Playing, estimate: Usage) -> frozenset[str]:
-        """Check that everybody who pays has enough left for this call and those that are under way."""
+        """Check that each budget has enough left for this call and all running ones."""
         books, effect = self._world.books, at.work.effect
         job, agent = books.work.jobs.get(effect.task_id), books.team.agents.get(effect.agent_id)
         if job is None or agent is None:

@@ -1,7 +1,7 @@
-"""Models of a simulation: what they answer is drawn, what they cost is written down.
+"""Models of a simulation: their answers are drawn, and their costs recorded.
 
-What one says hangs on the seed, its name, the messages and which attempt asks, and on nothing else. Only who answers is
-simulated: turns at a provider, estimates and everything above are the engine's own.
+An answer depends only on the seed, the model's name, the messages and the asking attempt. Only the provider is
+simulated: rate limits, estimates and everything above are the engine's own.
 """
 
 import json
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 FIRST, SPARE = "sim", "spare"
 """The models that agents of a drawn team name."""
 LONGEST_S = 60.0
-"""The longest that an answer takes where nothing goes wrong, in seconds."""
+"""Longest duration of an answer without failures, in seconds."""
 NEXT = (0.8, 0.45, 0.2, 0.1)
-"""How likely an answer calls something, by the turn."""
+"""Probability that an answer calls a tool, by turn."""
 UNKNOWN = 0.04
-"""Share of the calls that name a worker or a tool that there is not."""
+"""Share of calls that name an unknown worker or tool."""
 RARELY = {"ask_human": 0.12, "create_agent": 0.1, "list_workers": 0.3, "read_result": 0.5}
 """How likely a tool is called where it is drawn."""
 OFTEN = ("delegate", "delegate", "delegate", "create_plan", "forward_message")
 DEEPEST = 2
-"""How often a delegated text may be delegated on."""
+"""How often a delegated text may be delegated again."""
 MOST_TASKS = 60
-"""In a run with so many tasks no agent delegates any more."""
+"""Number of tasks in a run from which on no agent delegates."""
 LONG = "a line of an answer that is too long to be kept in the state itself\n" * 40
 MISHAPS = (
     "is rate limited",
@@ -52,11 +52,11 @@ MISHAPS = (
     "calls the same for ever",
     "finds the request too long",
 )
-"""What goes wrong with a model in an attempt, in the words a history tells it in."""
+"""Failures of a model in an attempt, by the words that describe them in a history."""
 
 
 def models_of(draw: Random) -> Mapping[str, ModelSpec]:
-    """Return what a drawn team says of its models."""
+    """Return the model specs of a drawn team."""
     price = Price(in_usd=Decimal(3), out_usd=Decimal(15), cached_usd=draw.choice([None, Decimal("0.3")]))
     return {
         FIRST: ModelSpec(
@@ -71,11 +71,11 @@ def models_of(draw: Random) -> Mapping[str, ModelSpec]:
 
 
 class SimulatedModels(ModelService):
-    """Answers as it is drawn.
+    """Gives drawn answers.
 
     Args:
-        world: Hears of each request, and what it costs.
-        seed: Decides the answers.
+        world: Gets each request and its cost.
+        seed: The seed of the answers.
     """
 
     def __init__(self, world: "World", seed: int) -> None:
@@ -87,7 +87,7 @@ class SimulatedModels(ModelService):
         """Answer one request.
 
         Raises:
-            ModelError: If something goes wrong with it.
+            ModelError: If the attempt has a failure drawn for this turn.
         """
         at, messages = AT.get(), [one for one in request.messages if one.role != "system"]
         digest = blake2b(msgspec.json.encode(messages), digest_size=8).hexdigest()
@@ -107,14 +107,14 @@ class SimulatedModels(ModelService):
             return answer
 
     def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
-        """Return about what a request costs, and charge one that was cut off."""
+        """Return the estimated cost of a request, and charge it if the request was cut off."""
         usage = super().estimate(request, characters_out)
         if characters_out is not None:
             self._world.models.charged(AT.get(), usage)
         return usage
 
     async def _goes_wrong(self, mishap: str, request: ModelRequest, draw: Random, sleep: Sleeps) -> None:
-        """Fail as a provider does; what is wrong with the answer itself is for `_answer`."""
+        """Fail as a provider does; faulty answers are made by `_answer`."""
         spent = usage_at(request.model.price, tokens_in=tokens_in(request), tokens_out=draw.randrange(20))
         kinds: dict[str, tuple[str, bool, Usage]] = {
             "is rate limited": ("rate_limit", True, NO_USAGE),
@@ -166,7 +166,7 @@ class SimulatedModels(ModelService):
 
 
 def _call(request: ModelRequest, at: Playing, draw: Random, call_id: str) -> list[Call]:
-    """Return one call of what there is, or none where it is not to be called now."""
+    """Return a call of one of the tools; None if it is not called now."""
     tools = {tool.name: tool for tool in request.tools}
     asks = [name for name in OFTEN if name in tools] if at.may_delegate(MOST_TASKS, DEEPEST) else []
     rest = [name for name in tools if name not in OFTEN]
@@ -224,7 +224,7 @@ def _names(tool: ToolSchema, of: str) -> Sequence[Any]:
 
 
 def _fitting(schema: Any, draw: Random) -> JsonValue:
-    """Return what fits a schema of the engine's own: an object of numbers, texts and choices."""
+    """Return a value that fits one of the engine's own schemas: an object of numbers, texts and choices."""
     if "enum" in schema:
         return draw.choice(schema["enum"])  # type: ignore[no-any-return]
     kinds: dict[str, Callable[[], JsonValue]] = {
@@ -242,4 +242,4 @@ def _starts_nothing(function: Callable[..., Any], /, *args: object) -> None:
 
 
 async def _trusts(reference: str) -> None:
-    """Let every address pass: none is reached."""
+    """Trust every address: none is reached."""

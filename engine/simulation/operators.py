@@ -1,8 +1,7 @@
 """Operators of a simulation: every kind of command, mostly valid ones.
 
-A command that is not in `SPECIAL` is drawn from its fields, by their names and types; so one that is new to the engine
-takes part by itself. Kinds of acts are the types of the commands. Most operators look first: they ask the core whether
-it would accept a command, and think of another where it would not.
+A command that is not in `SPECIAL` is drawn from the names and types of its fields, so that a new command takes part
+without further code. Most operators ask the core first whether it would accept a command, and draw another if not.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,13 +23,13 @@ from engine.simulation.teams import drawn_chain, drawn_mode, drawn_options, draw
 LONG = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3
 CONVERSATIONS = ("main", "side")
 RECKLESS = 0.06
-"""Share of the operators that do not look first."""
+"""Share of commands that are sent without asking the core first."""
 LOOKS = 6
-"""How many commands of a kind are thought of before another kind is."""
+"""How many commands of a kind are drawn before another kind is tried."""
 MAKES_ROOM = 0.7
-"""Share of the agents that are added to a full supervisor where there is one."""
+"""Share of added agents that go to a full supervisor, if there is one."""
 OTHER_KINDS = 3
-"""How many other kinds are tried where none of the first can be."""
+"""How many other kinds are tried if no command of the first is accepted."""
 
 WEIGHTS: dict[str, float] = {
     "submit": 8.0,
@@ -62,13 +61,13 @@ def acts() -> dict[str, float]:
 
 
 def considered(kind: str, draw: Random, state: State, number: int) -> Command | None:
-    """Return a command of a kind that the core accepts, or one of another kind; None where none is found.
+    """Return a command of a kind that the core accepts, or one of another kind; None if none is found.
 
     Args:
         kind: The type of the command.
-        draw: Source of chance.
-        state: The state of the moment.
-        number: Tells requests apart.
+        draw: The random source.
+        state: The present state.
+        number: Makes requests distinct.
     """
     if draw.random() < RECKLESS:
         return drawn_command(kind, draw, state, number)
@@ -81,7 +80,7 @@ def considered(kind: str, draw: Random, state: State, number: int) -> Command | 
 
 
 def is_accepted(command: Command, state: State) -> bool:
-    """Tell whether the core would carry out a command; what the shell decides about is taken as accepted."""
+    """Return whether the core would accept a command; commands that the shell decides count as accepted."""
     if isinstance(command, commands.HandOver | commands.ImportState):
         return True
     try:
@@ -92,13 +91,13 @@ def is_accepted(command: Command, state: State) -> bool:
 
 
 def drawn_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
-    """Return a random command of a kind, with names from the state; None where it is not valid.
+    """Return a random command of a kind, with names from the state; None if it is invalid.
 
     Args:
         kind: The type of the command.
-        draw: Source of chance.
-        state: What its names are taken from.
-        number: Tells requests apart.
+        draw: The random source.
+        state: The state from which names are taken.
+        number: Makes requests distinct.
     """
     special = SPECIAL.get(kind)
     try:
@@ -135,13 +134,13 @@ def _submit(draw: Random, state: State, number: int) -> Command:
 
 
 def _wants_list(state: State, supervisor: str | None) -> bool:
-    """Tell whether who gets the request makes one task for each item of a list."""
+    """Return whether the supervisor of the request makes one task for each item of a list."""
     found = _receiver(state, supervisor)
     return found is not None and found.mode == "map"
 
 
 def _category(draw: Random, state: State, supervisor: str | None) -> str | None:
-    """Return a category that who gets the request has a strategy for; at times one that it may not have."""
+    """Return a category for which the supervisor of the request has a strategy; sometimes any other."""
     found = _receiver(state, supervisor)
     known = [] if found is None else list(found.options.strategies)
     return draw.choice(SKILLS) if draw.random() < WRONG else draw.choice(known) if known else None
@@ -188,7 +187,7 @@ def _change_supervisor(draw: Random, state: State, number: int) -> Command:
 
 
 def _add_agent(draw: Random, state: State, number: int) -> Command:
-    """Return a command that adds an agent; mostly with eviction, where a supervisor is full."""
+    """Return a command that adds an agent; mostly with eviction if a supervisor is full."""
     command: commands.AddAgent = drawn(commands.AddAgent, draw, state)
     full = [one for one in state.supervisors.values() if len(names_under(state, one)[1]) >= one.max_agents]
     if full and draw.random() < MAKES_ROOM:
@@ -201,7 +200,7 @@ def _some_supervisor(draw: Random, state: State) -> Supervisor | None:
 
 
 def names_under(state: State, supervisor: Supervisor) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the names of the members of a supervisor, and of those that are agents."""
+    """Return the names of all members of a supervisor, and the names of its agents."""
     agents = [state.agents[one].name for one in supervisor.members if one in state.agents]
     teams = [state.supervisors[one].name for one in supervisor.members if one in state.supervisors]
     return [*agents, *teams], agents

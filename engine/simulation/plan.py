@@ -1,8 +1,7 @@
 """A plan: every random decision of one history, drawn from its seed before it runs; and its result.
 
-One rule holds inside: each decision carries a draw of its own, and an agent's behaviour hangs on what it is asked and
-not on what happened before; so a decision that is left out leaves the others as they were, and a history can be cut
-down to what breaks it.
+Each decision has a draw of its own, and the behaviour of an agent depends on its request and not on earlier events.
+Leaving a decision out therefore does not change the others, and a history can be shrunk to what breaks it.
 """
 
 from dataclasses import dataclass, field
@@ -18,14 +17,14 @@ from engine.simulation.shadow_ledger import ShadowLedger
 HOUR_MS = 3_600_000
 REQUEST = "submit"
 BURST = 0.25
-"""Share of decisions that come at the same moment as the one before."""
+"""Share of decisions made at the same time as the one before."""
 BUSY = 0.7
 """Share of decisions that follow a request, about `SOON_MS` later."""
 SOON_MS = 240_000
 USED = 0.7
-"""Share of the kinds of decisions that one history has: what never happens there makes room for what does."""
+"""Share of the kinds of decisions that occur in one history; leaving some out makes the others more frequent."""
 RUSH_MS = 30_000
-"""About how long one request of a rush comes after the other."""
+"""Mean time between requests of a rush."""
 PER_DRAW = 2**53
 
 
@@ -34,16 +33,16 @@ class Decision:
     """A command of an operator, or a fault."""
 
     at_ms: int
-    """Since the history began."""
+    """Milliseconds since the history began."""
     kind: str
     """Name of an act or a fault."""
     draw: int
     """Seed of everything else about it."""
     number: int = 0
-    """Its place in the plan as it was drawn."""
+    """Its index in the plan as drawn."""
 
     def random(self) -> Random:
-        """Return its source of chance; the same each time."""
+        """Return a random source that yields the same draws each time."""
         return Random(self.draw)
 
 
@@ -56,11 +55,11 @@ class Plan:
     hours: float
     decisions: tuple[Decision, ...]
     calm: frozenset[str] = field(default_factory=frozenset)
-    """Attempts in which nothing goes wrong, whatever their draw says."""
+    """Attempts that do not fail, whatever their draw."""
     trouble: float = 0.25
-    """Share of the attempts in which something goes wrong."""
+    """Share of attempts that fail."""
     models: bool = False
-    """Models play half of the agents that are drawn."""
+    """Half of the drawn agents are model agents."""
     given: bool = False
     """The team is a user's own: without faults, its agents keep their time limits and delegate to members."""
 
@@ -93,7 +92,7 @@ def drawn(
     requests = max(1, round(hours * requests_per_hour * draw.uniform(0.5, 1.5)))
     others = round(hours * others_per_hour * draw.uniform(0.5, 1.5)) if used else 0
     asked = _requests(draw, requests, hours, rush)
-    # Most of what is done is done while something is at work.
+    # Most decisions are made while attempts are at work.
     done = [
         draw.choice(asked) + draw.expovariate(1 / SOON_MS) if draw.random() < BUSY else draw.random() * hours * HOUR_MS
         for _ in range(others)
@@ -128,21 +127,21 @@ class Broken:
     """An invariant that did not hold."""
 
     law: str
-    """Name of the function that says it, or of what the history saw."""
+    """Name of the law's function, or of a check of the history itself."""
     says: str
-    """What should have held, for a person."""
+    """The invariant, for people."""
     what: str
-    """What was instead."""
+    """How it was broken."""
     seq: int
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that happened from outside, in words."""
+    """An external action, for people."""
 
     at_ms: int
-    """Since the history began."""
+    """Milliseconds since the history began."""
     seq: int
     """The last event before it."""
     words: str
@@ -156,16 +155,16 @@ class Past:
     broken: Broken | None
     lines: list[Line]
     wrong: dict[str, str]
-    """What went wrong in which attempts."""
+    """Failures by attempt."""
     books: ShadowLedger
     digest: str
-    """Of the whole journal: the same for the same plan."""
+    """Hash of the whole journal; equal for equal plans."""
     hours: float
-    """Simulated, to the last event."""
+    """Simulated hours until the last event."""
     events: list[Event]
     """The journal."""
     engines: int
-    """How many engines there were, one after the other."""
+    """Number of engines, one after the other."""
     left: list[str]
     """Permanently blocked tasks that are no fault of the engine, with the reason."""
 

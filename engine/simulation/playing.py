@@ -14,45 +14,45 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Playing:
-    """One attempt that a model plays."""
+    """One attempt of a model agent."""
 
     world: "World"
     work: Work
     key: str
-    """Names it, the same in a history that was cut down."""
+    """Identifies it; stays the same when the history is shrunk."""
     text: str
-    """What it is asked."""
+    """Its request."""
     longest_s: float
-    """The longest that a piece of work takes where nothing goes wrong, in seconds."""
+    """Longest duration of a piece of work without failures, in seconds."""
     turns: int
-    """How many answers it may take."""
+    """Most answers of the model."""
     mishap: str | None
-    """What goes wrong with its models."""
+    """The failure of its models; None is none."""
     wrong_turn: int
-    """In which turn."""
+    """The turn of the failure."""
     step: tuple[str, str] = "", ""
     """Name and key of the step for which a model is asked."""
 
     @property
     def attempt(self) -> tuple[str, int]:
-        """Its task and number."""
+        """Task and number of the attempt."""
         return self.work.effect.task_id, self.work.effect.attempt
 
     @property
     def generation(self) -> tuple[str, int, int | None]:
-        """Those, and the generation that is at it."""
+        """Task, number and generation of the attempt."""
         return *self.attempt, self.work.effect.generation
 
     def seconds(self, draw: Random, longest_s: float) -> float:
-        """Return the duration of a piece of work: log-uniform, and at times none."""
+        """Return the duration of a piece of work: log-uniform, and sometimes 0."""
         most_s = min(longest_s, self.longest_s)
         return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.02), math.log(max(0.03, most_s))))
 
     def may_delegate(self, most_tasks: int, deepest: int) -> bool:
-        """Tell whether it may still give work to others: teams that hand on to teams would never end."""
+        """Return whether it may still delegate: teams that delegate to teams would never end."""
         run = self.world.state.runs.get(self.work.effect.run_id)
         return self.text.count("part of") < deepest and run is not None and run.total < most_tasks
 
 
 AT: ContextVar[Playing] = ContextVar("AT")
-"""The attempt that what runs now is part of."""
+"""The attempt that the running code belongs to."""

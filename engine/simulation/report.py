@@ -37,15 +37,15 @@ CUT_OFF = ("deadline of", "budget of")
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What made tasks of one agent fail."""
+    """A cause of failed tasks of one agent."""
 
     agent: str
     kind: str
     """`time limit`, `removed`, `deadline or budget`, or the class of the exception."""
     example: str
-    """What was said of one of them."""
+    """The error of one of them."""
     tried: int
-    """Attempts that such a task had before it failed, at the most."""
+    """Most attempts of such a task before it failed."""
 
     @property
     def advice(self) -> str:
@@ -62,7 +62,7 @@ class Cause:
 
 
 def causes_in(events: Iterable[Event]) -> Counter[Cause]:
-    """Return how many tasks failed for good, by what made them fail."""
+    """Return the number of failed tasks by cause."""
     found: dict[tuple[str, str], list[tuple[str, int]]] = {}
     names: dict[str, str] = {}
     last: dict[str, AttemptFailed] = {}
@@ -111,38 +111,38 @@ class Report:
 
     seeds: int = 0
     hours: float = 0.0
-    """Simulated."""
+    """Simulated hours."""
     wall_s: float = 0.0
     events: int = 0
     engines: int = 0
-    """Every start of an engine: one a seed, and one after each crash and stop."""
+    """Starts of engines: one for each seed, and one after each crash and stop."""
     commands: int = 0
     refused: int = 0
-    """Of the commands; rows of unknown kinds in the inbox are not counted."""
+    """Refused commands, without rows of unknown kinds in the inbox."""
     refusals: Counter[str] = field(default_factory=Counter)
-    """Those, by the type of the command."""
+    """Refused commands by type."""
     runs: Counter[str] = field(default_factory=Counter)
-    """How many runs came to which end."""
+    """Runs by outcome."""
     tasks: Counter[str] = field(default_factory=Counter)
-    """How many tasks of agents, in finished runs, came to which end."""
+    """Agent tasks of finished runs, by outcome."""
     attempts: int = 0
     retries: int = 0
     wrong: Counter[str] = field(default_factory=Counter)
-    """How many attempts went wrong in which way."""
+    """Failed attempts by kind of failure."""
     faults: Counter[str] = field(default_factory=Counter)
-    """What went wrong around the team, such as an engine that was killed, by name of the fault."""
+    """Faults around the team, such as a killed engine, by name."""
     failures: dict[tuple[str, str], tuple[Cause, int]] = field(default_factory=dict)
-    """Why tasks of agents failed for good, with how many did, by agent and kind."""
+    """Causes of failed agent tasks with their numbers, by agent and kind."""
     waits_ms: dict[str, list[int]] = field(default_factory=dict)
-    """How long the attempts of each agent had to wait from when their tasks could begin."""
+    """Waiting times of attempts since their tasks were ready, by agent."""
     workers: Counter[str] = field(default_factory=Counter)
-    """How many attempts each agent began."""
+    """Attempts begun, by agent."""
     unused: list[str] = field(default_factory=list)
-    """Agents of the team that never got work."""
+    """Agents that never got work."""
     starved: int = 0
     """Tasks that waited longer than `STARVED_MS`."""
     left: Counter[str] = field(default_factory=Counter)
-    """Tasks that no agent was left to do."""
+    """Permanently blocked tasks by reason."""
     broken: Past | None = None
     """The shortest history found that breaks an invariant; the first seed that breaks one ends the simulation."""
 
@@ -153,12 +153,12 @@ class Report:
 
     @property
     def bottlenecks(self) -> list[tuple[str, int]]:
-        """Agents that work waited for, with how long it did in all; the worst first."""
+        """Agents with the total waiting time of their work, the longest first."""
         sums = ((name, sum(waits)) for name, waits in self.waits_ms.items())
         return sorted((one for one in sums if one[1]), key=lambda one: -one[1])
 
     def wait_ms(self, share: float, agent: str | None = None) -> int:
-        """Return the wait that this share of all waits, or those for one agent, do not exceed; 0 without any."""
+        """Return the quantile `share` of all waits, or of those for one agent; 0 without any."""
         chosen = self.waits_ms.values() if agent is None else [self.waits_ms.get(agent, [])]
         ordered = sorted(wait for waits in chosen for wait in waits)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0
@@ -194,9 +194,9 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
     """Return the plan of a seed.
 
     Args:
-        seed: Decides everything.
-        team: Who works; None draws a team too, and lets more go wrong: for finding faults of the engine.
-        hours: How long something is decided for.
+        seed: The seed of all random decisions.
+        team: The team; None draws one, with more faults, to find defects of the engine.
+        hours: Simulated time with decisions, in hours.
     """
     kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
     if team is None:
@@ -230,9 +230,9 @@ def simulate(
     """Run histories until one breaks an invariant, and shrink that one.
 
     Args:
-        seeds: One history each.
-        team: Who works; None draws another team for each seed.
-        hours: How long something is decided for in each of them.
+        seeds: The seeds; each is one history.
+        team: The team; None draws another one for each seed.
+        hours: Simulated time with decisions in each history, in hours.
         progress: Called after each history.
     """
     report, began_s = Report(), time.monotonic()

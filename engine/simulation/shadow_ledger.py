@@ -1,7 +1,7 @@
 """Independent bookkeeping over one journal, which cross-checks the core.
 
-`ShadowLedger` folds each event into a state of its own, as any reader of the file does, lets the ledgers take it, which
-know nothing of that state, and notes what reports tell: waits, attempts of each agent, kinds of events.
+`ShadowLedger` folds each event into a state of its own, as any reader of the file does, applies it to the ledgers,
+which do not use that state, and collects figures for reports: waits, attempts of each agent, kinds of events.
 """
 
 from collections import Counter
@@ -38,16 +38,16 @@ class Joined:
 
 
 class ShadowLedger(Ledger):
-    """A folded state beside the ledgers, which are kept without it."""
+    """A folded state, and the ledgers, which are kept independently of it."""
 
     def __init__(self) -> None:
         self.state = State()
         self.events: list[Event] = []
         """The journal so far."""
         self.batch: list[Event] = []
-        """What was written last."""
+        """The events of the last write."""
         self.sent: dict[str, Command] = {}
-        """What operators sent, by the id of the order."""
+        """Commands of operators, by id of the order."""
         self.team = TeamLedger()
         self.work = WorkLedger(self.text)
         self.spending = SpendingLedger()
@@ -57,43 +57,43 @@ class ShadowLedger(Ledger):
         self.memory = MemoryLedger(self.text)
         self.models = ModelLedger()
         self.minted: Counter[str] = Counter()
-        """The last number given to an id, by its letter."""
+        """The last number of an id, by letter."""
         self.joins: dict[tuple[str, int], Joined] = {}
-        """What built-in joins have to come to, by task and attempt."""
+        """Expected outputs of built-in joins, by task and attempt."""
         self.summaries: dict[str, dict[str, Any]] = {}
-        """What has to be remembered of each run that has ended."""
+        """Expected summaries of ended runs."""
         self.started_seq: dict[tuple[str, int], int] = {}
-        """Where each attempt began."""
+        """Seq at which each attempt began."""
         self.steps: dict[tuple[str, str], int] = {}
         """Recorded steps by task and key, with their seq."""
         self.stepping: Counter[tuple[str, int, int | None]] = Counter()
-        """Steps that are begun and not recorded, by task, attempt and generation; told by those that begin them."""
+        """Steps begun and not recorded, by task, attempt and generation, as reported by those that begin them."""
         self.asking: Counter[tuple[str, int, int | None]] = Counter()
-        """Questions that attempts wait for, likewise."""
+        """Questions that attempts wait for, by task, attempt and generation."""
         self.commands: dict[str, int] = {}
         """Commands with an outcome, and its seq."""
         self.since_ms: dict[str, int] = {}
-        """Since when a task that was ready again waits."""
+        """Since when each task waits that became ready again."""
         self.ended: Counter[str] = Counter()
-        """How many tasks of agents of finished runs came to which end."""
+        """Agent tasks of finished runs, by outcome."""
         self.waits_ms: dict[str, list[int]] = {}
-        """How long the attempts of each agent, by its name, had to wait from when their tasks could begin."""
+        """Waiting times of attempts since their tasks were ready, by name of the agent."""
         self.workers: Counter[str] = Counter()
-        """How many attempts each agent began, by its name."""
+        """Attempts begun, by name of the agent."""
         self.kinds: Counter[str] = Counter()
-        """How many events of each kind there were."""
+        """Events by kind."""
 
     @property
     def next_seq(self) -> int:
-        """Seq of the event that is being noted."""
+        """Seq of the event that is being applied."""
         return self.state.seq + 1
 
     def text(self, value: StoredValue) -> Any:
-        """Return what the state holds by reference."""
+        """Return a value that the state holds by reference."""
         return walk(self.events[value.seq - 1], value.path) if isinstance(value, TextRef) else value
 
     def take(self, event: Event) -> None:
-        """Note what an event means, and fold it."""
+        """Apply an event to the ledgers, and fold it."""
         self.events.append(event)
         self.kinds[event.type] += 1
         super().take(event)
@@ -118,7 +118,7 @@ class ShadowLedger(Ledger):
             self.minted |= Counter(self.state.minted)
 
     def _begin(self, event: AttemptStarted | AttemptMigrated) -> None:
-        """Note the spec that an attempt runs, or the inputs and the expected output of a built-in join."""
+        """Note the spec of an attempt, or the inputs and the expected output of a built-in join."""
         job = self.work.jobs[event.task_id]
         if event.agent_id is not None and job.attempt is not None:
             job.attempt.spec = self.team.agents[event.agent_id].spec
@@ -133,7 +133,7 @@ class ShadowLedger(Ledger):
         member = self.team.find(job.agent_id or job.worker_id or "")
         return job.title if member is None else member.name
 
-    # Events; the ledgers have not taken them yet
+    # Events, before the ledgers apply them
 
     def _on_attempt_started(self, event: AttemptStarted) -> None:
         self.started_seq[event.task_id, event.attempt] = self.next_seq

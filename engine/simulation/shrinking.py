@@ -1,4 +1,4 @@
-"""Shrinks a history that breaks an invariant: leaves out decisions and mishaps as long as it still breaks.
+"""Shrinks a history that breaks an invariant: leaves out decisions and failures while it still breaks.
 
 Delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions on
 Software Engineering 28, 2002) over the list of all decisions that chance took: what operators do, what goes wrong
@@ -15,19 +15,19 @@ from engine.simulation.plan import Decision, Past, Plan
 
 MOST_RUNS = 250
 MOST_SECONDS = 40.0
-"""How long shrinking may take; what it has by then is what it gives."""
+"""How long shrinking may take, in seconds; it returns the shortest history found by then."""
 
 Part: TypeAlias = Decision | str
-"""Something that can be left out: a decision, or what goes wrong in one attempt."""
+"""A part that can be left out: a decision, or the failure of one attempt."""
 
 
 def shortest(past: Past, live: Callable[[Plan], Past] = live_through, *, seconds: float = MOST_SECONDS) -> Past:
     """Return the shortest history found that breaks the same invariant as `past`.
 
     Args:
-        past: A history that broke one.
-        live: Lets a plan happen.
-        seconds: How long to look for it.
+        past: The history that broke it.
+        live: Runs a plan.
+        seconds: How long to search, in seconds.
     """
     assert past.broken is not None
     shrinker = _Shrinker(past, live, time.monotonic() + seconds)
@@ -43,7 +43,7 @@ class _Shrinker:
         self._runs = 0
 
     def cut(self) -> None:
-        """Leave out pieces of what is left, large ones first, until no single one can go."""
+        """Leave out pieces, large ones first, until no single part can be left out."""
         self._attempt([part for part in self._parts() if not isinstance(part, str)])
         size = max(1, len(self._parts()) // 2)
         while not self._is_spent():
@@ -59,14 +59,14 @@ class _Shrinker:
             size = max(1, min(size // 2, len(self._parts()) // 2))
 
     def _parts(self) -> list[Part]:
-        """Return what of the best history could still be left out: nothing that came after its end."""
+        """Return the parts of the best history that can still be left out; those after its end are gone already."""
         broken = self.best.broken
         assert broken is not None
         taken = [one for one in self.best.plan.decisions if one.at_ms <= broken.at_ms]
         return [*taken, *self.best.wrong]
 
     def _attempt(self, parts: list[Part]) -> bool:
-        """Run a history with these parts alone; keep it when it still breaks the same invariant."""
+        """Run a history with only these parts; keep it if it breaks the same invariant."""
         self._runs += 1
         wrong = {part for part in parts if isinstance(part, str)}
         calm = self.best.plan.calm | (set(self.best.wrong) - wrong)

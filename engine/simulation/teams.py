@@ -1,4 +1,4 @@
-"""Teams of a simulation: randomly drawn ones with their strategies, and real ones with their code taken out."""
+"""Teams of a simulation: randomly drawn ones with their strategies, and real ones without their code."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -36,24 +36,24 @@ CHAINS: tuple[tuple[type, ...], ...] = (
     (Escalate,),
     (Fail,),
 )
-"""What agents do about failure: the policies of a chain, whose numbers are drawn."""
+"""Chains of failure policies for agents; their numbers are drawn."""
 OF_CODE = ("run", "tools", "options", "model", "instructions", "description")
-"""Fields that mean nothing to a simulated agent."""
+"""Fields that a simulated agent does not use."""
 RARE = 0.15
-"""Share of the other settings that an agent has."""
+"""Probability of each of the other settings of an agent."""
 OPTIONS = 0.6
-"""Share of the supervisors with settings of their own."""
+"""Share of supervisors with settings of their own."""
 OPTIONS_LEFT_OUT = 0.75
-"""Share of those settings that are not among them."""
+"""Share of settings that such a supervisor leaves out."""
 DEEPEST = 4
-"""Levels of supervisors in a team that is drawn."""
+"""Most levels of supervisors in a drawn team."""
 MOST_AGENTS = 14
 
 
 def simulated(value: T) -> T:
     """Return a spec, a team or a command with every agent in it simulated: same name, policies and limits, no code.
 
-    Who is played by a model stays so: its answers are drawn.
+    Model agents stay model agents: their answers are drawn.
     """
     return each_spec(value, _simulated)
 
@@ -106,10 +106,10 @@ def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Seque
     """Return settings of a supervisor.
 
     Args:
-        draw: Source of chance.
+        draw: The random source.
         mode: Its strategy.
         members: Names of its members.
-        agents: Names of those that are agents.
+        agents: Names of its agents.
     """
     found: SupervisorOptions | None = None
     if draw.random() < OPTIONS:
@@ -141,11 +141,11 @@ def _some(draw: Random, names: Sequence[str]) -> list[str]:
 
 
 def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[int] | None = None) -> SupervisorSpec:
-    """Return a team: agents, and at times teams below that may have members of the same names.
+    """Return a team: agents, and sometimes teams below, which may have members of the same names.
 
     Args:
-        draw: Source of chance.
-        name: Of its supervisor.
+        draw: The random source.
+        name: Name of its supervisor.
         depth: Level of its supervisor; 1 is a root.
         room: How many more agents the whole tree may have.
     """
@@ -179,12 +179,12 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[
 
 
 def load_command(team: SupervisorSpec) -> LoadTeam:
-    """Return the command that makes a team."""
+    """Return the command that loads a team."""
     return LoadTeam(path="simulated.yaml", folder=".", text="", sha256="0", team=team)
 
 
 PLAIN = ("sequential", "parallel", "parallel", "delegate", "map")
-"""Drawn more often than the others: most contention comes from what runs at once."""
+"""Strategies that are drawn more often: parallel work causes most contention."""
 PLAIN_SHARE = 0.4
 GUARDS: tuple[JsonValue, ...] = (
     {"contains": "done"},
@@ -202,7 +202,7 @@ def drawn_mode(draw: Random) -> str:
 
 
 def drawn_settings(draw: Random, mode: str, members: Sequence[str]) -> dict[str, JsonValue]:
-    """Return settings that a strategy accepts for these members; at times none, where it needs none."""
+    """Return settings that a strategy accepts for these members; sometimes none, if it needs none."""
     rule = _SETTINGS.get(mode)
     if rule is None or not members or (mode != "graph" and draw.random() < 0.3):
         return {}

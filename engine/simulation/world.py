@@ -34,9 +34,9 @@ class World:
 
     Attributes:
         missing: Names of agents whose code is gone.
-        back_ms: How far the clock of the next engine lies behind.
-        acting: Attempts that agents are really at, in the engine of the moment.
-        inbox_ids: Commands that were put on disk for an engine to find.
+        back_ms: How far the clock of the next engine is behind, in milliseconds.
+        acting: Attempts that really run in the current engine.
+        inbox_ids: Commands that were put into the inbox while no engine ran.
         broken: The first invariant that did not hold.
     """
 
@@ -64,7 +64,7 @@ class World:
 
     @property
     def now_ms(self) -> int:
-        """The time of the moment."""
+        """The simulated time, UTC milliseconds."""
         return self.clock.now_ms()
 
     def drop(self) -> None:
@@ -79,7 +79,7 @@ class World:
             self.host.signal(signal)
 
     def exported(self) -> tuple[State, list[JsonValue]]:
-        """Return the team as the journal has it, as an archive holds it."""
+        """Return an archive of the team as of the journal."""
         state = decode_state(encode_state(self.books.state))
         return state, make_document(state, self.books.text)
 
@@ -91,16 +91,16 @@ class World:
             self.host.store.inbox._wake()  # in a file the write itself is the news
 
     def goes_wrong(self, key: str, share: float) -> bool:
-        """Tell whether something goes wrong in an attempt whose draw is `share`."""
+        """Return whether an attempt with the draw `share` fails."""
         return share < self.plan.trouble and key not in self.plan.calm
 
     def went_wrong(self, key: str, mishap: str) -> None:
-        """Note what goes wrong in an attempt."""
+        """Note the failure of an attempt."""
         self.wrong[key] = mishap
         self.tell(f"{key}: {mishap}")
 
     def next_order(self) -> Order | None:
-        """Return something that an operator might ask next."""
+        """Return a random next command of an operator."""
         draw = Random(f"{self.plan.seed} look {self.batches}")
         kind = draw.choice(["submit", "cancel", "swap_agent", "switch_strategy", "remove_member", "retry_work"])
         command = drawn_command(kind, draw, self.books.state, 0)
@@ -110,10 +110,10 @@ class World:
         """Add a line to the story."""
         self.lines.append(Line(self.now_ms - START_MS, self.books.state.seq, words))
 
-    # What is held against the journal
+    # Checks against the journal
 
     def check(self, when: When, *about: object) -> bool:
-        """Return whether the laws of a moment hold; the first one that does not ends the history."""
+        """Return whether the laws of a moment hold; the first broken one ends the history."""
         subject = (self,) if when in (When.SAMPLED, When.AT_MOMENTS, When.AT_REST, When.AT_THE_END) else (self.books,)
         return self.hold(LAWS.get(when, ()), *subject, *about)
 
@@ -171,7 +171,7 @@ class World:
             self.books.asking[key] -= 1
 
     def is_told(self, work: Work, said: str) -> None:
-        """Check that what an attempt is told that a person said is what the journal has."""
+        """Check that the answer of a person that an attempt gets is the one in the journal."""
         job = self.books.work.jobs.get(work.effect.task_id)
         if job is not None and said not in job.steps.values():
             self.breaks("an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: {said!r}")
@@ -191,7 +191,7 @@ class World:
             self.breaks("no_message_is_lost_or_heard_twice", says, f"{job.id} heard {heard}, of {wanted}")
 
     def is_rejected(self, work: Work, tool: str) -> None:
-        """Check that an attempt is told that a tool is rejected only where a person, or the deadline, said so."""
+        """Check that a tool is rejected only if a person rejected it, or the question's deadline did."""
         job, effect = self.books.work.jobs.get(work.effect.task_id), work.effect
         said = [] if job is None else [one for one in job.steps.values() if str(one).startswith("reject_")]
         grants = self.books.team.grants.values()
@@ -199,11 +199,11 @@ class World:
             self.breaks("an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: rejected")
 
     def is_ahead(self, what: str) -> None:
-        """Break the law that effects follow the write."""
+        """Record that effects were performed before their events were written."""
         self.breaks("disk_before_deed", "Nothing is done before it is on disk", what)
 
     def step_runs(self, work: Work, name: str, *, key: str | None = None) -> None:
-        """Check that a step that is run was not recorded before; `key` is its own, where its name has others too."""
+        """Check that a step that runs was not recorded before; `key` identifies it among steps of the same name."""
         task_id = work.effect.task_id
         began_seq = self.books.started_seq.get((task_id, work.effect.attempt), 0)
         for (of, recorded), seq in self.books.steps.items():
@@ -250,7 +250,7 @@ class ObservedHost(Host):
         self.models = SimulatedModels(world, world.plan.seed)
 
     def signal(self, signal: Signal, then: Then | None = None) -> None:
-        """Report to the core, and check each step that it says is recorded."""
+        """Report to the core, and check each step that it reports as recorded."""
         if then is None or not isinstance(signal, StepFinished):
             super().signal(signal, then)
             return
@@ -267,7 +267,7 @@ class ObservedHost(Host):
         super()._perform(batch)
 
     async def _import(self, order: Order, command: ImportState) -> None:
-        # No file is read in a simulation: it takes a thread, whose timing no seed decides.
+        # No file is read in a simulation: that takes a thread, whose timing does not depend on the seed.
         gone = StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=f"no {command.path} here")
         await self._told(gone)
         self._importing.discard(order.id)
