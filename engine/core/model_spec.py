@@ -1,4 +1,4 @@
-"""What a team says of the models and tool servers that its agents use: by name, in its settings.
+"""Records of the models and tool servers that agents use by name; part of the settings of a supervisor.
 
 A key is never part of it: `key_env`, `env` and `headers_env` name variables of the engine's environment.
 See docs/reference/team-file.md.
@@ -35,7 +35,7 @@ class Price(Written, kw_only=True):
     in_usd: PerMillion = Decimal(0)
     out_usd: PerMillion = Decimal(0)
     cached_usd: PerMillion | None = None
-    """Of tokens in that the provider had in its cache; None where they cost what others do."""
+    """Price of input tokens from the provider's cache; None if they cost the same as others."""
 
 
 class ModelSpec(Written, kw_only=True):
@@ -47,34 +47,34 @@ class ModelSpec(Written, kw_only=True):
 
     whose = "model"
     model: Label | None = None
-    """The name that litellm knows it by, such as `openai/gpt-4o-mini`."""
+    """Its name in litellm, such as `openai/gpt-4o-mini`."""
     key_env: Variable | None = None
-    """The variable that holds the key; None where the provider's own is meant."""
+    """The environment variable that holds the key; None is the provider's usual one."""
     base_url: Address | None = None
-    """Where it is served, if not at the provider's own address; gets no key but the one that `key_env` names."""
+    """Address of the server, if not the provider's own; it gets no key except the one that `key_env` names."""
     rpm: PerMinute | None = None
-    """Requests a minute that the provider allows for the key."""
+    """Limit of requests per minute."""
     tpm: PerMinute | None = None
-    """Tokens a minute, in and out."""
+    """Limit of tokens per minute, input and output together."""
     price: Price | None = None
     context_tokens: Annotated[int, Within(ge=256, le=10**9)] | None = None
-    """Tokens that a request may hold; None where litellm's table says it."""
+    """Most tokens of a request; None takes the value of litellm's table."""
     timeout_s: LongestWait = 600.0
-    """Longest a request may take, in seconds."""
+    """Time limit of a request, in seconds."""
     idle_s: LongestWait = 60.0
-    """Longest that nothing of an answer may come, in seconds."""
+    """Time limit for a pause within an answer, in seconds."""
     replies: Annotated[Sequence[JsonValue], Within(max_length=1_000)] = ()
-    """Answers to give in place of a model, in order: `engine.models.scripted`."""
+    """Scripted answers in place of a model, in order (`engine.models.scripted`)."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
+        """Refuse invalid values."""
         super().__post_init__()
         if (self.model is None) == (not self.replies):
             raise BadValue("model", (), "says either 'model', the name that litellm knows it by, or 'replies'")
 
 
 class McpSpec(Written, kw_only=True):
-    """A server of tools that speaks the Model Context Protocol: a program, or an address.
+    """A tool server that speaks the Model Context Protocol: a program, or an address.
 
     Raises:
         BadValue: If it says neither `argv` nor `url`, or both.
@@ -85,16 +85,16 @@ class McpSpec(Written, kw_only=True):
     """The program and its arguments; never a shell."""
     url: Address | None = None
     env: Annotated[tuple[Variable, ...], Within(max_length=100)] = ()
-    """Variables of the engine that the program gets besides PATH, HOME, LANG, TERM and TMPDIR."""
+    """Environment variables that the program gets besides PATH, HOME, LANG, TERM and TMPDIR."""
     headers_env: Mapping[Label, Variable] = field(default_factory=dict)
-    """From a header of each request to the variable that holds its value."""
+    """Headers of each request, with the environment variables that hold their values."""
     idempotent: Annotated[tuple[Label, ...], Within(max_length=200)] = ()
     """Tools that may be called twice without harm."""
     timeout_s: LongestWait = 60.0
-    """Longest that a call may take, in seconds."""
+    """Time limit of a call, in seconds."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
+        """Refuse invalid values."""
         super().__post_init__()
         if bool(self.argv) == (self.url is not None):
             raise BadValue("mcp", (), "says either 'argv', a program and its arguments, or 'url'")

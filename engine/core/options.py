@@ -1,7 +1,7 @@
-"""What a person sets for a supervisor besides who is in it. What is left out is taken from the supervisor above."""
+"""Settings of a supervisor besides its members. A setting that is left out is inherited from the supervisor above."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from msgspec import field
 
@@ -15,81 +15,81 @@ from engine.core.validation.records import Written
 from engine.core.validation.rules import Within
 
 Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance", "track_record"]
-BALANCES: tuple[Balance, ...] = ("round_robin", "least_load", "weight", "performance", "track_record")
+BALANCES: tuple[Balance, ...] = get_args(Balance)
 DEFAULT_PRIORITY = 5
 AGEING_S = 60.0
-"""How long a task waits until it is as urgent as one of the next priority, by default."""
+"""Default waiting time, in seconds, after which a task counts as one priority more urgent."""
 GRACE_S = 5.0
-"""How long work that is asked to stop may go on to its next step, by default."""
+"""Default time, in seconds, that an attempt may run to its next step after it was asked to stop."""
 
 
 class Preempt(Written, kw_only=True):
-    """When an urgent task takes the slot of a less urgent one."""
+    """When an urgent task preempts a less urgent one."""
 
     at: Literal["step", "now", "never"] = "step"
-    """When the less urgent attempt stops: at its next step, at once, or never."""
+    """When the preempted attempt stops: at its next step, at once, or never."""
     urgent: Priority = 0
-    """Tasks of this priority and above (0 is the highest) take slots."""
+    """Tasks of this priority or a more urgent one (0 is the most urgent) preempt others."""
     limit: Annotated[int, Within(ge=0, le=100)] = 3
-    """How often one task may be made to wait."""
+    """How often one task may be preempted."""
 
 
 class Optimize(Written, kw_only=True):
-    """What a supervisor may change by itself, from how its runs went; `engine.core.auto_tuning` says when it does."""
+    """What a supervisor may tune by the results of its runs; the rules are in `engine.core.auto_tuning`."""
 
     performance_threshold: Share = 0.85
-    """Below this share of done runs, or of the speed that is possible, something is changed."""
+    """The share of successful runs, or of the possible speed, below which the coordination is changed."""
     switch_to_parallel_when_slow: bool = False
-    """Let members that work one after the other work at once."""
+    """Let members that work in sequence work in parallel."""
     optimize_agent_selection: bool = False
-    """Let agents that did well before be asked first."""
+    """Prefer agents with better results so far."""
 
 
 class SupervisorOptions(Written, kw_only=True):
-    """Settings of a supervisor. None, or empty, is what the supervisor above it has.
+    """Settings of a supervisor. None or empty inherits the value of the supervisor above.
 
     Raises:
-        BadValue: If a value cannot be right.
+        BadValue: If a value is invalid.
     """
 
     whose = "options"
     lead: Name | None = None
-    """The agent that gets the whole request under `delegate`; not taken from above."""
+    """The agent that gets the whole request under `delegate`; not inherited."""
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What its coordination strategy asks for; not taken from above."""
+    """Settings of its coordination strategy; not inherited."""
     strategies: Mapping[Label, Label] = field(default_factory=dict)
-    """From a category of work to the strategy for it; not taken from above."""
+    """Strategies by category of work; not inherited."""
     on_failure: Chain = ()
-    """For agents whose specs have none."""
+    """Failure policies of agents whose specs have none."""
     limits: Limits | None = None
-    """For everything under it together; not taken from above, because what is above counts all the same."""
+    """Budget of everything under it together; not inherited, because budgets above apply in addition."""
     run_limits: Limits | None = None
-    """For each run submitted to it."""
+    """Budget of each run submitted to it."""
     task_limits: Limits | None = None
-    """For each task of its agents."""
+    """Budget of each task of its agents."""
     agent_limits: Limits | None = None
-    """For each of its agents."""
+    """Budget of each of its agents."""
     max_total: Members | None = None
-    """Attempts that may be at work in it and everything under it; not taken from above."""
+    """Limit on concurrent attempts in it and everything under it; not inherited."""
     processes: Slots | None = None
-    """Attempts in processes that may be at work in it and everything under it; not taken from above. Roots for which
-    nothing is set share one less than the computer has cores."""
+    """Limit on concurrent attempts in child processes, in it and everything under it; not inherited. Roots without one
+    share a limit of one less than the cores of the computer."""
     balance: Balance | None = None
-    """Who of several able agents gets a task; `round_robin` by default."""
+    """Which of several able agents gets a task; the default is `round_robin`."""
     track_record: bool | None = None
-    """A model that leads is told what came of its workers' attempts in the category of the request; None is not."""
+    """Whether a lead model is told the results of its workers in the category of the request; the default is not."""
     ageing_s: NoneToADay | None = None
-    """A task that waits this long, in seconds, is as urgent as one of the next priority; 0 never ages."""
+    """Waiting time, in seconds, after which a task counts as one priority more urgent; 0 turns ageing off."""
     preempt: Preempt | None = None
     restart: Restart | None = None
-    """What happens when an agent crashes; None everywhere up starts that one anew, without counting."""
+    """What happens when an agent crashes; by default it alone is restarted, without a limit."""
     circuit: Circuit | None = None
-    """For agents whose specs have none; None everywhere up never opens one."""
+    """Circuit of agents whose specs have none; by default circuits never open."""
     grace_s: NoneToADay | None = None
-    """How long work that is asked to stop may go on to its next step, in seconds: at a deadline, or cancelled."""
+    """How long attempts may run to their next step after a deadline or a cancellation, in seconds."""
     models: Mapping[Label, ModelSpec] = field(default_factory=dict)
-    """Models by the names that specs under it use; those of the supervisors above are there too."""
+    """Models by the names that specs under it use, in addition to those of the supervisors above."""
     mcp: Mapping[Label, McpSpec] = field(default_factory=dict)
-    """Servers of tools by the names that specs under it use; those of the supervisors above are there too."""
+    """Tool servers by the names that specs under it use, in addition to those of the supervisors above."""
     optimize: Optimize | None = None
-    """What it may change by itself; not taken from above."""
+    """What it may tune by itself; not inherited."""

@@ -1,4 +1,4 @@
-"""What a person writes: blueprints of agents, failure policies, discovery settings.
+"""Records that people write: specs of agents, and discovery settings.
 
 A spec in a command or an event holds symbolic references only (`module:qualname`); callables that a program passes are
 turned into references by `engine.references` before anything is decided.
@@ -32,7 +32,7 @@ from engine.core.validation.records import Written
 from engine.core.validation.rules import Means, Within
 
 BOUND = "bound:"
-"""Prefix of references to a callable of one running program, which no other program can import."""
+"""Prefix of references to callables that are bound to one running program, and cannot be imported elsewhere."""
 
 Aggregation: TypeAlias = Literal["concat", "vote", "best", "first", "synthesis"]
 AGGREGATIONS: tuple[Aggregation, ...] = ("concat", "vote", "best", "first", "synthesis")
@@ -47,14 +47,14 @@ RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
 
 class Pool(Written, kw_only=True):
-    """An agent that is as many as its queue asks for. Each instance runs `max_concurrency` attempts."""
+    """Bounds of a pool: an agent whose instances are scaled by its queue. Each runs `max_concurrency` attempts."""
 
     min: Slots = 1
     max: Slots
     grow_at: Attempts = 2
-    """Tasks that wait for each instance before another is added."""
+    """Waiting tasks for each instance above which an instance is added."""
     idle_s: UpToADay = 10.0
-    """How long instances have nothing to do before one is taken away, in seconds."""
+    """Idle time after which an instance is removed, in seconds."""
 
     def __post_init__(self) -> None:
         """Refuse a maximum below the minimum."""
@@ -64,7 +64,7 @@ class Pool(Written, kw_only=True):
 
 
 class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
-    """A blueprint: what an agent is, can do and may use.
+    """The blueprint of an agent: its code, specialties, permissions and limits.
 
     Args are checked when the spec is built; what a runtime asks of `options` is checked by that runtime.
 
@@ -75,7 +75,7 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     whose = "agent"
     name: Name
     agent_type: Label | None = None
-    """The runtime that executes it; `function` where `run` is given, else `llm`."""
+    """The runtime that executes it; the default is `function` if `run` is given, else `llm`."""
     description: Text = ""
     specialties: Annotated[Sequence[Label], Within(max_length=100)] = ()
     tools: Annotated[Sequence[Code], Within(max_length=200)] = ()
@@ -84,33 +84,33 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     model: Label | Sequence[Label] | None = None
     instructions: Text = ""
     mcp: Annotated[Sequence[Label], Within(max_length=100)] = ()
-    """Servers of tools under the names that the team gives them, all of their tools; or `server/tool`, one."""
+    """Tool servers by their names in the team, with all their tools; or `server/tool` for one tool."""
     may: Annotated[Sequence[May], Within(max_length=10)] = ()
-    """What a model that plays it may do besides calling tools and delegating where it leads."""
+    """What a model agent may do besides calling tools, and delegating as a lead."""
     approve: Mapping[Label, JsonValue] = field(default_factory=dict)
-    """From a tool to when a person is asked before it is called: `never`, `always`, or a guard over its arguments."""
+    """By tool, when a person is asked before a call: `never`, `always`, or a guard over the arguments."""
     output: JsonValue = None
     """The JSON Schema of its output; None is text."""
     category: Label | None = None
     weight: Weight = 1.0
     max_concurrency: Slots = 1
-    """How many attempts the agent may run at once."""
+    """Limit on concurrent attempts of the agent, or of each instance of a pool."""
     timeout_s: Seconds | None = None
-    """Longest an attempt may take, in seconds."""
+    """Time limit of an attempt, in seconds."""
     on_failure: Chain = ()
     run_in: RunIn | None = None
     """Where a function runs; by default `loop` for `async def` and `thread` for plain `def`."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     step_timeout_s: Seconds | None = None
-    """Longest one step of an attempt may take, in seconds."""
+    """Time limit of one step of an attempt, in seconds."""
     pool: Pool | None = None
-    """Bounds within which its instances come and go; None is one instance."""
+    """Bounds of its number of instances; None is one instance."""
     limits: Limits | None = None
-    """What the agent may spend in all."""
+    """Budget of the agent in all."""
     task_limits: Limits | None = None
-    """What it may spend on one task."""
+    """Budget of each of its tasks."""
     circuit: Circuit | None = None
-    """When it gets nothing to do because it keeps failing; None is what its supervisor says."""
+    """When it gets no work after repeated failures; None inherits from its supervisor."""
 
     def __post_init__(self) -> None:
         """Convert and check the fields, and fill in `agent_type`; the hash of a spec depends on the result."""
@@ -134,7 +134,7 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
 
     @property
     def is_played_by_model(self) -> bool:
-        """True if a model does the work, not a function of the user."""
+        """True for a model agent."""
         return self.run is None and self.agent_type in MODEL_TYPES
 
     def with_name(self, name: str) -> "AgentSpec":
@@ -143,13 +143,13 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
 
 
 def lead_spec(name: str, model: str | Sequence[str], instructions: str) -> AgentSpec:
-    """Return the agent that leads a supervisor for which only a model was given; it has the supervisor's name."""
+    """Return the lead agent of a supervisor for which only a model was given; it has the supervisor's name."""
     return AgentSpec(name=name, agent_type="ReactAgent", model=model, instructions=instructions)
 
 
 @fact
 class AgentCapability:
-    """What an agent is able to do, as metrics and lists show it."""
+    """The specialties and results of an agent, for metrics and lists."""
 
     name: str
     agent_type: str
@@ -165,7 +165,7 @@ class DiscoveryConfig(Written, kw_only=True):
 
     whose = "discovery"
     max_matches: Matches = 5
-    """The most agents that one request may be given to."""
+    """Most agents for one request."""
 
 
 def spec_hash(spec: AgentSpec) -> str:
