@@ -138,7 +138,6 @@ class Track:
 _NOTHING = Track()
 _MOST = 2**32 - 1
 """A counter holds no more, whatever a model says that it has spent."""
-_ENDS = (on.AttemptDone, on.AttemptFailed, on.AttemptCancelled, on.AttemptLost, on.AttemptPreempted, on.AttemptSetAside)
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),
@@ -191,7 +190,7 @@ class Activity:
             on.CallRejoined: self._called,
             on.AttemptResumed: lambda event: self._resume(event.task_id, event.at_ms),
             on.StepRecorded: self._spend,
-            **dict.fromkeys(_ENDS, self._end),
+            **dict.fromkeys(on.ATTEMPT_ENDS, self._end),
             **dict.fromkeys(_MARKS, self._mark),
         }
 

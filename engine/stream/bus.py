@@ -8,31 +8,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from engine.core.events import (
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptMigrated,
-    AttemptPreempted,
-    AttemptSetAside,
-    Event,
-)
+from engine.core.events import ATTEMPT_ENDS, AttemptMigrated, Event
 from engine.stream.board import Board
 from engine.stream.records import Heard, Piece, Speaker
 from engine.stream.subscription import HeardT, ReadOn, Subscription
 
-ENDS = frozenset(
-    {
-        AttemptDone,
-        AttemptFailed,
-        AttemptCancelled,
-        AttemptLost,
-        AttemptMigrated,
-        AttemptPreempted,
-        AttemptSetAside,
-    }
-)
+ENDS = frozenset({*ATTEMPT_ENDS, AttemptMigrated})
 """Events that end an attempt, after which no reported event of it is outstanding."""
 BUFFERED = 10_000
 """Default number of events kept in memory for a reader; one that falls further behind reads from the journal."""

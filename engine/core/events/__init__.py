@@ -243,6 +243,15 @@ Event: TypeAlias = (
     | Remembered
     | PartRecorded
 )
+ATTEMPT_ENDS: tuple[type[Event], ...] = (
+    AttemptDone,
+    AttemptFailed,
+    AttemptCancelled,
+    AttemptLost,
+    AttemptPreempted,
+    AttemptSetAside,
+)
+"""Events that end an attempt; after `AttemptMigrated` it continues on another generation."""
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 """Every class of event."""
 KINDS: dict[str, type[Event]] = {cls.type: cls for cls in EVENTS}
