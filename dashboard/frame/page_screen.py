@@ -45,6 +45,8 @@ class PageScreen(Frame):
         """What models were told besides messages, by hash."""
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
+        self._decoded: tuple[list[Record], list[Entry]] = ([], [])
+        """The records that were read last, and what they hold."""
 
     @property
     def events(self) -> list[Event]:
@@ -84,16 +86,21 @@ class PageScreen(Frame):
         self._reading, self._read_seq, self._read_ms = True, view.state.seq, view.wall_ms
 
         def read(reader: Reader) -> tuple[dict[int, bytes], list[Entry], dict[str, str]]:
-            entries = entries_of(reader, self.records(reader, view), view.names)
+            records = self.records(reader, view)
+            if records != self._decoded[0]:
+                self._decoded = records, entries_of(reader, records, view.names)
+            entries = self._decoded[1]
             return reader.bodies({ref.seq for ref in missing}), entries, parts_of(reader, entries, known=self.parts)
 
         def then(found: tuple[dict[int, bytes], list[Entry], dict[str, str]]) -> None:
             self._reading = False
-            bodies, self.entries, parts = found
+            bodies, entries, parts = found
+            is_news = bool(missing or parts) or [one.seq for one in entries] != [one.seq for one in self.entries]
+            self.entries = entries
             self.parts |= parts
             for ref in missing:
                 self.texts.add(ref, bodies.get(ref.seq))
-            if self.is_there:
+            if self.is_there and is_news:  # else it waits for the next look, as all that moves
                 self.show(self.deck.view)
 
         self.deck.read(read, then, failed=self._not_read)

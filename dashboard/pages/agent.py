@@ -80,6 +80,9 @@ class AgentScreen(PanelsScreen):
         super().__init__(key)
         self._task_id: str | None = None
         self._own, self._of_task = Newest(HISTORY), Newest(STEPS)
+        self._happened: list[Line] = []
+        self._happened_of: tuple[list[Entry], int] = ([], 0)
+        """The events and the width that its lines were made of."""
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -128,8 +131,11 @@ class AgentScreen(PanelsScreen):
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
         if not steps and not self._live_steps(view, task, 1, pane.wide):
-            lines = happened(self.entries, view.names, pane.wide, agent_id=self._key)
-            pane.fill("EVENTS", lines, right="enter opens")
+            asked = (self.entries, pane.wide)
+            if asked != self._happened_of:
+                lines = happened(self.entries, view.names, pane.wide, agent_id=self._key)
+                self._happened_of, self._happened = asked, lines
+            pane.fill("EVENTS", self._happened, right="enter opens")
             return
         lines = step_lines(steps, pane.wide, unfolded=self.unfolded)
         lines += self._live_steps(view, task, len(steps) + 1, pane.wide)
