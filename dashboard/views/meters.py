@@ -45,6 +45,8 @@ class Meters:
         self._kept: dict[str, tuple[int, int, Samples]] = {}
         """By id: the tick and the number of the last sample, and the samples."""
         self._marks: dict[str, list[tuple[int, str]]] = {}
+        self._drawn: dict[str, tuple[Span, ...]] = {}
+        """By id: what was drawn of this tick's samples."""
 
     def look(self, activity: Activity, state: State, now_ms: int, *, lane: int = 0, anew: bool = False) -> None:
         """Look at a team.
@@ -62,14 +64,17 @@ class Meters:
         self._activity, self._state, self._now_ms = activity, state, now_ms
         self._samples, self._each = samples, SPAN_MS // samples // SLOT_MS
         if now_ms // TICK_MS != self._tick:
-            self._tick = now_ms // TICK_MS
+            self._tick, self._drawn = now_ms // TICK_MS, {}
             self._marks = _marks_of(activity, state, now_ms - SPAN_MS)
 
     def of(self, member_id: str) -> tuple[Span, ...]:
         """Return the meter or the lane of an agent, or of all agents of a supervisor together."""
-        samples = self.samples(member_id)
-        marks = self._marks_at(member_id)
-        return lane_spans(samples, marks) if self._samples != 2 * METER else meter_spans(samples, marks)
+        drawn = self._drawn.get(member_id)
+        if drawn is None:
+            samples, marks = self.samples(member_id), self._marks_at(member_id)
+            drawn = lane_spans(samples, marks) if self._samples != 2 * METER else meter_spans(samples, marks)
+            self._drawn[member_id] = drawn
+        return drawn
 
     def samples(self, member_id: str) -> Samples:
         """Return the samples of an agent, or of all agents of a supervisor together."""

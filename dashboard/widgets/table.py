@@ -245,7 +245,9 @@ class Table(Toned, ScrollView, can_focus=True):
         return Strip([part for part in parts if part is not None]).adjust_cell_length(self.size.width, style)
 
     def _row(self, index: int, width: int, tone: str) -> Strip:
-        return self._line_of(tuple(self.rows.cells(index)), tone, width, key=self.rows.keys[index])
+        key = self.rows.keys[index]
+        cells = self._seen.get(key)  # a log makes its sentences anew each time it is asked
+        return self._line_of(tuple(self.rows.cells(index)) if cells is None else cells, tone, width, key=key)
 
     def _fitted(self, width: int) -> list[tuple[int, int]]:
         """Return the columns that fit; worked out once for all lines."""
@@ -423,10 +425,20 @@ class Log(Table):
         """The first row that is visible."""
         return self.scroll_offset.y
 
-    def show(self, listing: Rows, now_ms: int) -> None:
-        super().show(listing, now_ms)
-        if self.following and len(listing.keys):
-            self.to_end()
+    def _find_cursor(self) -> None:
+        """While it follows, go to the newest event before anything is drawn: else each look draws twice."""
+        last = len(self.rows.keys) - 1
+        if not self.following or last < 0:
+            super()._find_cursor()
+            return
+        before, self.line, self._cursor = self._cursor, last, self.rows.keys[last]
+        if before != self._cursor:
+            self.post_message(self.Moved(self))
+        self.scroll_to(y=max(0, last + 1 - self.room), animate=False, force=True, immediate=True)
+
+    def _keep_in_sight(self, before: int) -> None:
+        if not self.following:
+            super()._keep_in_sight(before)
 
     def to_end(self) -> None:
         """Go to the newest event and stay there."""
