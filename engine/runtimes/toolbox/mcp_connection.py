@@ -31,21 +31,21 @@ LINE_BYTES = 32 * 1024 * 1024
 """Longest message of a server."""
 MOST_PAGES = 50
 MOST_TOOLS = 1_000
-"""Tools of one server that are looked at."""
+"""Most tools of one server; the rest are ignored."""
 SHOWN_CHARACTERS = 10_000
-"""Characters of a tool's description that a model is told."""
+"""Most characters of a tool's description for a model."""
 GOES_S = 0.5
-"""How long a program whose input is closed may take to end by itself."""
+"""How long a program may take to end by itself after its input was closed, in seconds."""
 TAIL_BYTES = 4_000
-"""How much of what a server writes on its standard error is kept, to say why it ended."""
+"""Bytes of a server's standard error that are kept, to report why it ended."""
 
 
 class Lost(EngineError):
-    """A server was gone before it answered: it is unknown whether the call happened."""
+    """A server was lost before it answered: it is unknown whether the call took place."""
 
 
 class NotReached(EngineError):
-    """A server did not take a call: it can be made once it is connected to anew."""
+    """A server did not accept a call, which can be repeated over a new connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +58,22 @@ class Offered:
 
 
 class Connection:
-    """A server that answers."""
+    """A connection to a running server."""
 
     def __init__(self, client: "Client", ended: anyio.Event, refused: anyio.Event) -> None:
         self._client = client
         self._refused = refused
         self.ended = ended
-        """Set once it does not answer any more."""
+        """Set once it no longer answers."""
         self.is_stale = True
-        """Its tools are not known, or have changed."""
+        """Its tools are unknown, or have changed."""
 
     async def tools(self) -> list[Offered]:
         """Return the tools that it offers now.
 
         Raises:
-            Lost: If it is gone.
-            ToolError: If it does not say.
+            Lost: If the connection is lost.
+            ToolError: If the server reports an error.
         """
         from mcp.shared.exceptions import MCPError
 
@@ -93,12 +93,12 @@ class Connection:
         return found[:MOST_TOOLS]
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
-        """Return what a tool answers: its text, or the structure that it gives in place of one.
+        """Return the result of a tool: its text, or its structured content.
 
         Raises:
-            Lost: If the server is gone before it answers.
-            NotReached: If it is, and did not take the call.
-            ToolError: If the tool says that it failed, or the server that it cannot be called.
+            Lost: If the server is lost before it answers.
+            NotReached: If the server is lost and did not accept the call.
+            ToolError: If the tool reports a failure, or the server refuses the call.
         """
         from mcp.shared.exceptions import MCPError
 
@@ -115,10 +115,10 @@ class Connection:
         return output
 
     def _note(self, error: Any) -> None:
-        """Take note where an error says that the server is gone.
+        """Raise if an error means that the server is lost.
 
         Raises:
-            Lost: If it may have taken what was asked.
+            Lost: If it may have accepted the call.
             NotReached: If it has not.
         """
         from mcp_types import CONNECTION_CLOSED
@@ -134,23 +134,23 @@ class Connection:
 
 
 class LastWords:
-    """What a program wrote last on its standard error, and how it ended."""
+    """The last lines that a program wrote on its standard error, and how it ended."""
 
     def __init__(self) -> None:
         self._tail = b""
         self._program: Program | None = None
         self.why = ""
-        """Why it had to be ended."""
+        """Why it was ended; empty if it ended by itself."""
 
     async def listen(self, program: Program) -> None:
-        """Read to the end of it; a program whose pipe is full stands still."""
+        """Read until it ends, because a program blocks when its pipe is full."""
         self._program = program
         with suppress(ValueError, ConnectionError):
             while chunk := await program.stderr.read(65_536):
                 self._tail = (self._tail + chunk)[-TAIL_BYTES:]
 
     def __str__(self) -> str:
-        """Return it in one line; empty where it neither ended nor wrote anything."""
+        """Return it as one line; empty if it neither ended nor wrote anything."""
         lines = [line.strip() for line in clean(self._tail.decode(errors="replace")).splitlines() if line.strip()]
         said = [f"it last said: {without_secrets(lines[-1][:300])}"] if lines else []
         if self.why:
@@ -165,15 +165,15 @@ class LastWords:
 async def connected(
     spec: McpSpec, start: Callable[[], Awaitable[Program]], words: LastWords
 ) -> AsyncIterator[Connection]:
-    """Connect to a server, and let go of it at the end.
+    """Connect to a server while the context is open.
 
     Args:
-        spec: What it is.
-        start: Starts it, where it is a program.
+        spec: The server.
+        start: Starts it, if it is a program.
         words: Gets what it writes on its standard error.
 
     Raises:
-        Exception: Whatever goes wrong, or a group of such.
+        Exception: Any error of the connection, or a group of them.
     """
     from mcp import Client
 
@@ -193,7 +193,7 @@ async def connected(
 
 @asynccontextmanager
 async def _over_http(spec: McpSpec, refused: anyio.Event) -> AsyncIterator[Any]:
-    """Yield the messages of an address; `refused` is set where it cannot be connected to."""
+    """Yield the messages of an address; `refused` is set if it cannot be reached."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -224,7 +224,7 @@ async def _over_http(spec: McpSpec, refused: anyio.Event) -> AsyncIterator[Any]:
 
 
 def bounded(response: Any) -> Any:
-    """Return the body of a response, which ends with an error where a message of it is longer than `LINE_BYTES`.
+    """Return the body of a response, which raises if one of its messages is longer than `LINE_BYTES`.
 
     A stream of events goes on for as long as the connection, so there each event is a message.
     """
@@ -263,7 +263,7 @@ def _headers(spec: McpSpec) -> dict[str, str]:
 
 @asynccontextmanager
 async def _over_pipes(program: Program, ended: anyio.Event, words: LastWords) -> AsyncIterator[Any]:
-    """Yield the messages of a program, and what takes those for it; ends the program."""
+    """Yield the streams of messages from and to a program; ends the program afterwards."""
     from mcp.shared.message import SessionMessage
 
     said, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -296,7 +296,7 @@ async def _over_pipes(program: Program, ended: anyio.Event, words: LastWords) ->
 
 
 async def _lines(program: Program, words: LastWords) -> AsyncIterator[bytes]:
-    """Yield the lines that a program writes, to the end; one that is too long is the end."""
+    """Yield the lines that a program writes; a line that is too long ends it."""
     try:
         while line := await program.stdout.readline():
             yield line
@@ -307,7 +307,7 @@ async def _lines(program: Program, words: LastWords) -> AsyncIterator[bytes]:
 
 
 def _message(line: bytes) -> Any:
-    """Return the message that a line is; None where it is none: programs print all kinds of things."""
+    """Return the message in a line; None if it is not one, because programs print other lines too."""
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
 
@@ -339,7 +339,7 @@ def _output(result: "CallToolResult") -> JsonValue:
 
 
 def _text(block: Any) -> str:
-    """Return a block of a result as text; what is none is named, and left out."""
+    """Return a block of a result as text; other content is named, but left out."""
     if block.type == "text":
         return str(block.text)
     if block.type == "resource" and getattr(block.resource, "text", None) is not None:
@@ -352,7 +352,7 @@ def _text(block: Any) -> str:
 
 
 def load() -> None:
-    """Import the package, which takes a second, and keep it from writing on a terminal where no log is kept."""
+    """Import the package, which takes a second, and stop it from logging to the terminal."""
     with importing():
         import mcp
         import mcp.client.streamable_http

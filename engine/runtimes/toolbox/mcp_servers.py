@@ -1,7 +1,7 @@
-"""Servers of tools (MCP): started with the first attempt that needs them, one for each in an engine, shared by all.
+"""Tool servers (MCP): one connection for each server in an engine, started by the first attempt that needs it.
 
-A server that ends is started again by the next attempt or call that needs it, later each time that it fails. It ends
-with the engine, in whichever way that ends (`programs.watched`). See docs/reference/tools.md.
+A server that ended is started again by the next attempt or call that needs it, after a pause that grows with each
+failure. It ends with the engine, however that ends (`programs.watched`). See docs/reference/tools.md.
 """
 
 from collections.abc import Callable
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from engine.runtimes.code import Code
 
 STARTS_S = 30.0
-"""How long a server may take until it answers."""
+"""Time limit for the start of a server, in seconds."""
 FIRST_PAUSE_MS = 500
 LONGEST_PAUSE_MS = 60_000
 STEADY_MS = 60_000
-"""A server that lived this long begins anew with short pauses."""
+"""A server that ran at least this long starts again with the shortest pause."""
 
 
 class UnknownServer(PermanentFailure):
-    """An agent names a server that no supervisor of its knows."""
+    """An agent names a server that neither its supervisor nor one above defines."""
 
 
 class ServerDown(EngineError):
-    """A server does not start, or does not answer; the next attempt may find it at work.
+    """A server does not start or does not answer; a later attempt may succeed.
 
     Attributes:
-        retryable: Whether trying again may help.
+        retryable: Whether a retry may help.
     """
 
     def __init__(self, name: str, reason: str, *, retryable: bool = True) -> None:
@@ -52,12 +52,12 @@ class ServerDown(EngineError):
 
 
 class Server:
-    """One server, as long as the engine runs.
+    """One server during the life of an engine.
 
     Args:
-        name: What the team calls it.
-        spec: What it is.
-        start: Starts a task that lives as long as the engine.
+        name: Its name in the team.
+        spec: Its record.
+        start: Starts a task that runs as long as the engine.
     """
 
     def __init__(self, name: str, spec: McpSpec, start: Callable[..., object]) -> None:
@@ -67,13 +67,13 @@ class Server:
         self._connection: Connection | None = None
         self._tools: list[Offered] = []
         self._waiting: list[Pending[Connection]] | None = None
-        """Who waits for it to start; None where it is not starting."""
+        """Attempts that wait for its start; None while it is not starting."""
         self._starts = 0
         self._began_ms = self._pause_ms = self._not_before_ms = 0
         self._scope: anyio.CancelScope | None = None
 
     async def tools(self, code: "Code", work: Work) -> list[Offered]:
-        """Return the tools that it offers, from itself where they may have changed.
+        """Return the tools that it offers; asks it again if they may have changed.
 
         Raises:
             ServerDown: If it does not work.
@@ -92,7 +92,7 @@ class Server:
         return self._tools
 
     async def connection(self, code: "Code", work: Work) -> Connection:
-        """Return the connection to the server; the server is started if it does not run.
+        """Return the connection to the server, after starting it if it does not run.
 
         Raises:
             ServerDown: If it does not start.
@@ -114,7 +114,7 @@ class Server:
         return await pending.wait()
 
     def _begin(self, now_ms: int) -> None:
-        """Count a start, and say when the next one may be: later each time, unless it lived long."""
+        """Count a start, and set the earliest time of the next one: later each time, unless the server ran long."""
         is_steady = self._starts == 0 or now_ms - self._began_ms >= STEADY_MS
         self._pause_ms = FIRST_PAUSE_MS if is_steady else min(2 * self._pause_ms, LONGEST_PAUSE_MS)
         self._not_before_ms, self._began_ms = now_ms + self._pause_ms, now_ms
@@ -126,7 +126,7 @@ class Server:
             self._scope.cancel()
 
     async def _live(self, code: "Code", start: int) -> None:
-        """Start it, and stay with it until it ends: a connection belongs to one task."""
+        """Start it and wait until it ends, in one task, to which the connection belongs."""
         words, failure = LastWords(), ServerDown(self.name, "it ended")
         try:
             with anyio.CancelScope() as self._scope:
@@ -172,7 +172,7 @@ class Servers:
     """The servers of one engine.
 
     Args:
-        start: Starts a task that lives as long as the engine.
+        start: Starts a task that runs as long as the engine.
     """
 
     def __init__(self, start: Callable[..., object]) -> None:
@@ -181,7 +181,7 @@ class Servers:
         self._is_loaded = False
 
     def server(self, state: State, supervisor_id: str, name: str) -> Server:
-        """Return the server that a name stands for under a supervisor, the nearest one.
+        """Return the server of a name for a supervisor: the nearest definition, from it upwards.
 
         Raises:
             UnknownServer: If there is none.
@@ -199,13 +199,13 @@ class Servers:
         return self._servers[key]
 
     async def prepare(self, code: "Code") -> None:
-        """Import what speaks with servers, which takes a second, in a thread."""
+        """Import the client of servers in a thread, because that takes a second."""
         if not self._is_loaded:
             await code.threads.run(load)
             self._is_loaded = True
 
     def _sweep(self, state: State) -> None:
-        """Let go of servers that no supervisor names any more."""
+        """Drop servers that no supervisor names any more."""
         named: set[str] = set()
         for supervisor in state.supervisors.values():
             named |= {f"{name} {digest(spec)}" for name, spec in supervisor.options.mcp.items()}

@@ -1,4 +1,4 @@
-"""A tool of a server (MCP) as models call it: under a name that every provider takes, with its arguments checked."""
+"""A tool of a server (MCP) for models: under a name that every provider accepts, and with checked arguments."""
 
 import hashlib
 import json
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 LONGEST_NAME = 64
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$id", "$schema"})
-"""What a server may let a check run away with, or reach out for; the server checks it itself."""
+"""Schema keywords that could make a check take forever or open addresses; the server itself checks these."""
 
 
 class CutOff(EngineError):
-    """A server was gone before a call was answered that must not be made twice; its task is in doubt."""
+    """A server was lost before it answered a call that must not run twice; the task is in doubt."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the server ended while it was calling {name!r}; nobody knows whether that happened")
@@ -38,16 +38,16 @@ class ServedTool:
     """A tool of a server.
 
     Args:
-        code: What the server is started with.
-        server: Where it is.
-        offered: What the server says of it.
-        name: What models call it.
+        code: Loads the code of the agent.
+        server: The server.
+        offered: The server's description of the tool.
+        name: Its name for models.
     """
 
     def __init__(self, code: "Code", server: Server, offered: Offered, name: str) -> None:
         self.name = name
         self.full_name = f"{server.name}/{offered.name}"
-        """What a team calls it."""
+        """Its name in the team."""
         self.description = offered.description
         self.parameters = offered.parameters
         self.options = ToolOptions(
@@ -60,17 +60,17 @@ class ServedTool:
         self.gate = Gate(None)
         said = [offered.description, dict(offered.parameters)]
         self._version = hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=4).hexdigest()
-        """Of what the server says of it: what a person allowed was that, and nothing else."""
+        """Hash of the server's description: a standing permission holds for exactly this description."""
 
     def is_of(self, server: Server, offered: Offered) -> bool:
-        """Tell whether it is this tool of this server."""
+        """Return whether it is this tool of this server."""
         return self._server is server and self._offered == offered
 
     async def call(self, work: Work, arguments: Mapping[str, JsonValue], key: str) -> JsonValue:
         """Return the result of one call: `model.tools.Tool.call`.
 
         Raises:
-            CutOff: If the server is gone before it answers, and must not be asked twice.
+            CutOff: If the server is lost before it answers, and the call must not run twice.
         """
         self._check(arguments)
         try:
@@ -103,10 +103,10 @@ class ServedTool:
             raise ToolError(str(down)) from down
 
     def _check(self, arguments: Mapping[str, JsonValue]) -> None:
-        """Hold arguments against the schema.
+        """Check arguments against the schema.
 
         Raises:
-            ToolError: If they do not fit.
+            ToolError: If they are invalid.
         """
         if self._validator is None:
             self._validator = _validator(self.parameters)
@@ -143,11 +143,11 @@ def _checked(schema: Any) -> Any:
 
 
 _NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords whose keys are names, which may be called anything."""
+"""Schema keywords whose keys are arbitrary names."""
 
 
 def legal_names(server: str, names: Sequence[str]) -> dict[str, str]:
-    """Return what models call the tools of a server; a name that had to be changed has a mark that tells it apart."""
+    """Return the names of a server's tools for models; a changed name gets a suffix that keeps it unique."""
     return {name: _legal(server, name) for name in names}
 
 
