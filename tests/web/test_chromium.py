@@ -159,6 +159,27 @@ async def test_keys_that_the_browser_needs_stay_with_it(
         assert taken is not stays
 
 
+async def test_back_in_the_browser_goes_to_the_screen_before(db: Path, tmp_path: Path) -> None:
+    async with inside(db) as at, chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.press("5")
+        await page.until(lambda: ["place", "tasks"] in page.told)
+        await page.sees("WHY, OR HOW FAR")
+        await page.press("ArrowDown")
+        await page.until(lambda: any(said[1].startswith("tasks/") for said in page.told))
+        await page.press("7")
+        await page.until(lambda: ["place", "runs"] in page.told)
+        steps = await page.value("history.length")
+        page.told.clear()
+
+        await page.value("history.back()")
+
+        await page.comes_to(f"{OPEN} && location.hash.startsWith('#tasks/')")
+        await page.until(lambda: any(said[1].startswith("tasks/") for said in page.told))
+        assert await page.value("history.length") == steps
+
+
 async def test_a_finger_that_is_drawn_over_a_list_scrolls_it(db: Path, tmp_path: Path) -> None:
     async with inside(db) as at, chromium(tmp_path) as browser:
         page = await browser.page(size=(133, 20))

@@ -7,6 +7,7 @@ const NativeSocket = window.WebSocket;
 const WHEEL_PX = 36; // two lines, which is what one turn of the wheel scrolls
 let tab = "";
 let place = "";
+let used = false; // until a key or a click, places are stations on the way to the one that was asked for
 
 function notice(says, hint, ...buttons) {
   at("says").textContent = says;
@@ -30,6 +31,16 @@ function decoded(text) {
 
 // Only what would be read as another place is written as a code; "#tasks/t7?failed" stays readable.
 const hashOf = (place) => "#" + place.replace(/[^\w.~!$&'()*+,;=:@\/?-]/gu, encodeURIComponent);
+
+// Another screen is a step that "back" of the browser takes; another row or filter is not.
+const screenOf = (place) => place.split(/[\/?@]/, 1)[0];
+
+function arrived(said) {
+  const step = used && screenOf(said) !== screenOf(place);
+  place = said;
+  sessionStorage.setItem("place", said);
+  history[step ? "pushState" : "replaceState"](null, "", hashOf(said));
+}
 
 // What stands behind # is a token of a login, or the place to open; the server never sees it in an address.
 function fragment() {
@@ -57,11 +68,7 @@ class PlacedSocket extends NativeSocket {
 function hear(kind, said) {
   if (kind === "tab") { tab = said; toScreen(); }
   if (kind === "title") document.title = said + " · Quarterdeck";
-  if (kind === "place") {
-    place = said;
-    sessionStorage.setItem("place", said);
-    history.replaceState(null, "", hashOf(said));
-  }
+  if (kind === "place") arrived(said);
   if (kind === "ask_upload") askUpload();
   if (kind === "download") download(said);
 }
@@ -169,6 +176,7 @@ at("leave").onclick = toScreen;
 at("file").onchange = (event) => { upload(event.target.files[0]); event.target.value = ""; };
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files[0]); });
-// A link or a place that is typed into the address of an open page.
+for (const kind of ["keydown", "pointerdown"]) window.addEventListener(kind, () => { used = true; }, true);
+// A step back, a link, or a place that is typed into the address of an open page.
 window.addEventListener("hashchange", () => location.reload());
 if (document.readyState === "complete") begin(); else window.addEventListener("load", begin);
