@@ -49,6 +49,7 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
     for one in contents:
         if os.path.lexists(folder / one):
             fail("exists", f"{folder / one} is there already, nothing was written", "name another folder")
+    new = [above for above in (folder, *folder.parents) if not above.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     try:
@@ -56,10 +57,15 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
             with (folder / path).open("x", encoding="utf-8") as file:
                 written.append(folder / path)
                 file.write(text)
-    except BaseException:
-        for made in written:
-            with suppress(OSError):
+    except BaseException as error:
+        with suppress(OSError):
+            for made in written:
                 made.unlink()
+            for above in new:
+                above.rmdir()
+        if isinstance(error, OSError):
+            where = written[-1] if written else folder
+            fail("unwritable", f"{where} cannot be written: {error.strerror}", "make room, or name another folder")
         raise
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "

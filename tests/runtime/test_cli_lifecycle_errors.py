@@ -413,3 +413,15 @@ def test_a_table_is_as_many_lines_as_it_has_rows_and_holds_nothing_a_terminal_ac
 def make_database(path: Path) -> None:
     """Make an empty database, as an engine would."""
     subprocess.run([sys.executable, "-P", "-c", MAKE, str(path)], check=True)
+
+
+def test_a_team_that_cannot_be_written_whole_is_not_written_at_all(tmp_path: Path) -> None:
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)); import dashboard.cli"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{limited}; sys.exit(dashboard.cli.main(['init', 'new/team']))"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    assert "new/team/team.yaml cannot be written: File too large; make room" in done.stderr
+    assert [*tmp_path.iterdir()] == []
