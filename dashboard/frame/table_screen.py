@@ -127,7 +127,8 @@ class TableScreen(Frame):
         assert isinstance(below.parent, Widget)
         room = below.parent.size.height
         if below.display and room and self.wished(BELOW) is None:
-            wanted = max(room * BELOW_LEAST // 100, room - len(self.table.rows.keys) - 2)
+            # A table without rows says why: it keeps its share.
+            wanted = max(room * BELOW_LEAST // 100, room - (len(self.table.rows.keys) or room) - 2)
             given = below.styles.inline.height  # that of the style sheet is a share
             if given is None or given.value != wanted:
                 below.styles.height = wanted

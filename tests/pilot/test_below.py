@@ -66,6 +66,15 @@ async def test_the_output_of_a_run_that_has_ended_is_read_from_the_journal(tmp_p
         assert "The moon does it." in below(hand)
 
 
+async def test_a_table_in_which_nothing_passes_the_filter_has_room_to_say_so(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("0")
+        await hand.press("slash", *"zebra", "enter")
+        await hand.press()
+
+        assert "no agent matches 'zebra'" in "".join(hand.line(y) for y in range(hand.table.size.height))
+
+
 async def test_an_agent_says_what_it_is_and_does_and_what_it_did_last(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(120, 40)) as hand:
         await hand.press("0", "down")

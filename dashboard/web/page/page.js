@@ -7,6 +7,7 @@ const NativeSocket = window.WebSocket;
 const WHEEL_PX = 36; // two lines, which is what one turn of the wheel scrolls
 let tab = "";
 let place = "";
+let drawn = false;
 let used = false; // until a key or a click, places are stations on the way to the one that was asked for
 
 function notice(says, hint, ...buttons) {
@@ -66,9 +67,13 @@ class PlacedSocket extends NativeSocket {
 }
 
 function hear(kind, said) {
-  if (kind === "tab") { tab = said; toScreen(); }
+  if (kind === "tab") tab = said;
   if (kind === "title") document.title = said + " · Quarterdeck";
-  if (kind === "place") arrived(said);
+  if (kind === "place") {
+    if (!drawn) toScreen(); // the terminal is black until then
+    drawn = true;
+    arrived(said);
+  }
   if (kind === "ask_upload") askUpload();
   if (kind === "download") download(said);
 }
