@@ -35,6 +35,10 @@ def installed() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+class Navigated(Exception):
+    """The page that was asked has given way to another."""
+
+
 class Page:
     """One tab of the browser."""
 
@@ -59,6 +63,8 @@ class Page:
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
         with anyio.fail_after(PATIENCE_S):
             answer = await self._answers[number]
+        if "navigated" in answer.get("error", {}).get("message", ""):
+            raise Navigated
         assert "error" not in answer, (method, answer)
         result: dict[str, Any] = answer["result"]
         return result
@@ -114,9 +120,12 @@ class Page:
         return answer["result"].get("value")
 
     async def comes_to(self, expression: str) -> None:
-        """Return once an expression is true."""
+        """Return once an expression is true, of this page or one that it loads meanwhile."""
         with anyio.fail_after(PATIENCE_S):
-            while not await self.value(expression):  # noqa: ASYNC110 - a page tells nobody when it changes
+            while True:
+                with suppress(Navigated):
+                    if await self.value(expression):
+                        return
                 await anyio.sleep(0.02)
 
     async def goes_to(self, address: str) -> None:
