@@ -172,11 +172,13 @@ class RunScreen(PanelsScreen):
             lines = prose(self._written or self._asked(run), growing.wide, most=MOST_DRAFT)
             growing.fill("REPORT", lines, right=report_words(state, self._key, self._written, now_ms=now_ms))
             return
-        self._written = self.texts.of(ended.output) if ended is not None else ""
-        words = report_words(state, self._key, self._written, now_ms=now_ms)
+        written = self.texts.of(ended.output) if ended is not None else ""
+        words = report_words(state, self._key, written, now_ms=now_ms)
         line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
-        self.report.show(safe(as_markdown(self._written)) or "*it put out nothing*")
+        if written != self._written or not self.report.has_text:  # parsing a long one takes a whole frame's time
+            self._written = written
+            self.report.show(safe(as_markdown(written)) or "*it put out nothing*")
 
     def _show_graph(self, view: ViewState, run: Run | None) -> None:
         """Show the graph of the run below its report, where there is room."""

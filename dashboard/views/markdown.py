@@ -14,6 +14,10 @@ from dashboard.views.amounts import counted
 MOST_CHARACTERS = 100_000
 MOST_TOKENS = 6_000
 """The widget makes about one block of its own for three of them."""
+SECTION = 800
+"""Characters of the first section at least, which fill a screen: drawing them takes a tenth of a second."""
+GROWTH = 4
+"""How much longer each section is than the one before: adding a section lays out all that is there once more."""
 LEFT_OUT = "*… {} more; `Y` copies all of it*"
 
 
@@ -37,6 +41,22 @@ def safe(text: str) -> str:
     if len(text) <= MOST_CHARACTERS and len(lines) == kept.count("\n") + 1:
         return shown
     return f"{shown}\n\n{LEFT_OUT.format(counted(max(1, left), 'character'))}"
+
+
+def sections(text: str) -> list[str]:
+    """Return a text in parts that can be drawn one after another: each but the first begins with a heading on top."""
+    if len(text) <= SECTION:
+        return [text] if text else []
+    lines, parts, begun = [f"{line}\n" for line in text.split("\n")], [""], 0
+    for token in parser().parse(text):
+        if token.type != "heading_open" or token.level or token.map is None:
+            continue
+        if len(before := "".join(lines[begun : token.map[0]])) >= SECTION * GROWTH ** (len(parts) - 1):
+            parts[-1] = before
+            parts.append("")
+            begun = token.map[0]
+    parts[-1] = "".join(lines[begun:]).removesuffix("\n")
+    return parts
 
 
 def _end_of_room(tokens: list[Token]) -> int:

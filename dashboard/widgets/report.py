@@ -1,10 +1,9 @@
-"""Rendered markdown that agents wrote; updated only when it changes, and text at its end is appended."""
+"""Rendered markdown that agents wrote, section by section, so that the beginning of a long one is there at once."""
 
-from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
-from dashboard.views.markdown import parser
+from dashboard.views.markdown import parser, sections
 from dashboard.widgets.spots import Spot
 
 
@@ -22,6 +21,7 @@ class Report(VerticalScroll, can_focus=True):
             padding: 0 1;
             background: $background;
         }
+        Markdown.-continued > MarkdownBlock:last-child { margin-bottom: 0; }
         MarkdownH1 { content-align: left middle; color: $tone-strong; text-style: bold; margin: 0 0 1 0; }
         MarkdownH2, MarkdownH3, MarkdownH4, MarkdownH5, MarkdownH6 {
             color: $accent; text-style: bold; margin: 1 0;
@@ -38,13 +38,10 @@ class Report(VerticalScroll, can_focus=True):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._wanted = ""
-        self._shown = ""
+        self._shown: list[str] = []
         self._setting = False
         self.follows = False
         """Whether it stays at its end while it grows."""
-
-    def compose(self) -> ComposeResult:
-        yield Markdown(open_links=False, parser_factory=parser)
 
     def spots(self) -> list[Spot]:
         """Return the pane itself."""
@@ -52,8 +49,13 @@ class Report(VerticalScroll, can_focus=True):
 
     @property
     def text(self) -> str:
-        """The markdown that it shows, as far as it was set."""
-        return self._shown
+        """The markdown that it shows, as far as it was drawn."""
+        return "".join(self._shown)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it was given something to show."""
+        return bool(self._wanted)
 
     def show(self, text: str) -> None:
         """Show a text; the place in it stays where it was."""
@@ -65,17 +67,32 @@ class Report(VerticalScroll, can_focus=True):
             self.run_worker(self._set())
 
     async def _set(self) -> None:
-        """Bring what is drawn up to what is wanted, which may change meanwhile."""
-        document = self.query_one(Markdown)
+        """Bring what is drawn up to what is wanted, which may change meanwhile, one section a time."""
         try:
-            while self._shown != self._wanted and self.is_attached:
-                wanted = self._wanted
-                if self._shown and wanted.startswith(self._shown):
-                    await document.append(wanted[len(self._shown) :])
-                else:
-                    await document.update(wanted)
-                self._shown = wanted
-                if self.follows:
-                    self.scroll_end(animate=False)
+            while self.text != self._wanted and self.is_attached:
+                wanted = sections(self._wanted)
+                drawn = list(self.query_children(Markdown))
+                same = _common(self._shown, wanted)
+                if same < len(drawn):
+                    del self._shown[same:]
+                    await self.remove_children(drawn[same:])
+                if same < len(wanted):
+                    await self._add(wanted[same], is_last=same + 1 == len(wanted))
         finally:
             self._setting = False
+
+    async def _add(self, section: str, *, is_last: bool) -> None:
+        """Draw a section below those that are there."""
+        document = Markdown(open_links=False, parser_factory=parser)
+        document.set_class(not is_last, "-continued")
+        await self.mount(document)
+        await document.update(section)
+        self._shown.append(section)
+        if self.follows:
+            self.scroll_end(animate=False)
+
+
+def _common(some: list[str], others: list[str]) -> int:
+    """Return how many of two lists are the same from the beginning."""
+    pairs = zip(some, others, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(some), len(others)))

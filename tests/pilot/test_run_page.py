@@ -1,5 +1,6 @@
 """The page of a run: its panes, its report, and the ways from it."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from dashboard.widgets.board import Board
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
+from dashboard.widgets.report import Report
 from engine.core.commands import Submit
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
@@ -21,10 +23,13 @@ pytestmark = pytest.mark.anyio
 REPORT = "# Findings\n\n1. **One** is [here](http://x.y).\n\n| a | b |\n|---|---|\n| 1 | \x1b[31m2 |\n"
 
 
-def finished() -> World:
+LONG = "".join(f"## Part {at}\n\n{'Words of the report. ' * 30}\n\n" for at in range(1, 13))
+
+
+def finished(report: str = REPORT) -> World:
     work = team_world(agent("writer"))
     work.order(Submit(request="Write it up", supervisor="chief"))
-    done(work, "writer", REPORT)
+    done(work, "writer", report)
     for key in list(work.joins):
         work.join(key)
     return work
@@ -44,6 +49,23 @@ async def test_a_finished_run_shows_its_report_rendered_and_its_tasks_from_the_j
         assert {"MarkdownH1", "MarkdownTable", "MarkdownOrderedList"} <= set(blocks)
         assert "\x1b" not in page.report.text
         await until(hand.pilot, lambda: "writer" in panel(hand, "at_work").whole)
+
+
+async def test_a_long_report_is_drawn_whole_section_by_section(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished(LONG)) as hand:
+        await hand.press("7", "enter")
+        report = hand.app.screen.query_one(Report)
+        await until(hand.pilot, lambda: report.text == LONG)
+        assert len(report.query(Markdown)) > 1
+        assert [str(block.render()) for block in report.query("MarkdownH2")] == [f"Part {at}" for at in range(1, 13)]
+        edges = [
+            block.region for block in report.query("MarkdownBlock").results() if block.parent.__class__ is Markdown
+        ]
+        assert {below.y - above.bottom for above, below in itertools.pairwise(edges)} == {1}
+
+        report.show("# Another\n")
+        await until(hand.pilot, lambda: report.text == "# Another\n")
+        assert len(report.query(Markdown)) == 1
 
 
 async def test_the_graph_of_a_run_that_has_ended_is_drawn_from_the_journal(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.views.drafts import as_markdown, outlined
-from dashboard.views.markdown import MOST_TOKENS, parser, safe
+from dashboard.views.markdown import GROWTH, MOST_TOKENS, SECTION, parser, safe, sections
 
 
 def said(text: str) -> str:
@@ -70,3 +70,23 @@ def test_json_is_told_as_an_outline_in_which_nothing_is_markup() -> None:
     ]
     assert as_markdown("no JSON {") == "no JSON {"
     assert outlined([1] * 20).endswith("*and 8 more*")
+
+
+def test_a_long_text_comes_in_sections_of_which_the_first_is_small() -> None:
+    part = "## {}\n\n" + "- a point of its own, with words\n" * 20 + "\n```sh\n## a comment\n```\n\n> ## quoted\n\n"
+    text = "# Report\n\n" + "".join(part.format(number) for number in range(40))
+
+    parts = sections(text)
+
+    assert "".join(parts) == text
+    assert len(parts) > 2
+    assert SECTION <= len(parts[0]) < 2 * SECTION
+    assert all(len(after) >= GROWTH * SECTION for after in parts[1:-1])
+    assert all(after.startswith("## ") and "comment" not in after.split("\n")[0] for after in parts[1:])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "short", "# Only a title\n" + "word " * 2_000, "line\u2028\x85\n" * 400 + "# End"]
+)
+def test_sections_lose_nothing(text: str) -> None:
+    assert "".join(sections(text)) == text
