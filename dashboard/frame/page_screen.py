@@ -1,12 +1,13 @@
 """A screen about one object, which also reads from the journal what the state does not hold; see `dashboard/pages`."""
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.widget import Widget
 
 from dashboard.feed import entries_of, parts_of
 from dashboard.frame.frame import Frame
+from dashboard.task_input import input_of
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
@@ -27,6 +28,15 @@ READ_EVERY_MS = 500
 """They are read again at most this often while it works."""
 
 
+class _Found(NamedTuple):
+    """What a page read from the journal."""
+
+    bodies: dict[int, bytes]
+    entries: list[Entry]
+    parts: dict[str, str]
+    inputs: dict[str, str]
+
+
 class PageScreen(Frame):
     """Shows one object as paragraphs to scroll through; a subclass may draw panes of its own instead."""
 
@@ -43,6 +53,8 @@ class PageScreen(Frame):
         """Its events, the oldest first."""
         self.parts: dict[str, str] = {}
         """What models were told besides messages, by hash."""
+        self.inputs: dict[str, str] = {}
+        """What tasks were given that the state has forgotten, by task."""
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
         self._decoded: tuple[list[Record], list[Entry]] = ([], [])
@@ -56,6 +68,10 @@ class PageScreen(Frame):
     def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
         """Return its paragraphs."""
         raise NotImplementedError
+
+    def asks_input_of(self, view: ViewState) -> str | None:
+        """Return the task whose input is read from the journal, if it is shown here and forgotten by the state."""
+        return None
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
         """Read its events, the newest last."""
@@ -79,27 +95,38 @@ class PageScreen(Frame):
             self.entries = [one for one in self.entries if one.seq <= view.state.seq]
         self.draw(view)
         due = self._read_seq != view.state.seq and view.due(self._read_ms + READ_EVERY_MS)
-        if not self._reading and (self.texts.missing or due):
-            self._read(view, list(self.texts.missing))
+        asked = self._first_asked(view)
+        if not self._reading and (self.texts.missing or due or asked is not None):
+            self._read(view, list(self.texts.missing), asked)
 
-    def _read(self, view: ViewState, missing: list[TextRef]) -> None:
+    def _first_asked(self, view: ViewState) -> Entry | None:
+        """Return the first known event of the task whose input is to be read."""
+        task_id = self.asks_input_of(view)
+        if task_id is None or task_id in self.inputs:
+            return None
+        return next((one for one in self.entries if getattr(one.event, "task_id", None) == task_id), None)
+
+    def _read(self, view: ViewState, missing: list[TextRef], asked: Entry | None = None) -> None:
         self._reading, self._read_seq, self._read_ms = True, view.state.seq, view.wall_ms
 
-        def read(reader: Reader) -> tuple[dict[int, bytes], list[Entry], dict[str, str]]:
+        def read(reader: Reader) -> _Found:
             records = self.records(reader, view)
             if records != self._decoded[0]:
                 self._decoded = records, entries_of(reader, records, view.names)
             entries = self._decoded[1]
-            return reader.bodies({ref.seq for ref in missing}), entries, parts_of(reader, entries, known=self.parts)
+            parts = parts_of(reader, entries, known=self.parts)
+            inputs = _input_of(reader, asked) if asked is not None else {}
+            return _Found(reader.bodies({ref.seq for ref in missing}), entries, parts, inputs)
 
-        def then(found: tuple[dict[int, bytes], list[Entry], dict[str, str]]) -> None:
+        def then(found: _Found) -> None:
             self._reading = False
-            bodies, entries, parts = found
-            is_news = bool(missing or parts) or [one.seq for one in entries] != [one.seq for one in self.entries]
-            self.entries = entries
-            self.parts |= parts
+            is_news = bool(missing or found.parts or found.inputs)
+            is_news = is_news or [one.seq for one in found.entries] != [one.seq for one in self.entries]
+            self.entries = found.entries
+            self.parts |= found.parts
+            self.inputs |= found.inputs
             for ref in missing:
-                self.texts.add(ref, bodies.get(ref.seq))
+                self.texts.add(ref, found.bodies.get(ref.seq))
             if self.is_there and is_news:  # else it waits for the next look, as all that moves
                 self.show(self.deck.view)
 
@@ -121,6 +148,12 @@ class PageScreen(Frame):
 
     def target(self) -> Target | None:
         return target_of(self.state, self._key)
+
+
+def _input_of(reader: Reader, entry: Entry) -> dict[str, str]:
+    """Return the input of the task of an event by its id."""
+    task_id, run_id = getattr(entry.event, "task_id", ""), getattr(entry.event, "run_id", "")
+    return {task_id: input_of(reader, run_id, task_id, entry.seq)}
 
 
 def told(entries: list[Entry], view: ViewState) -> History:

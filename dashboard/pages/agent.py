@@ -174,7 +174,8 @@ class AgentScreen(PanelsScreen):
             return
         chosen = self._chosen(steps)
         upto = steps if chosen is None else steps[: chosen + 1]
-        messages = prompt_of(view.state, task, upto, self.parts, self.texts)
+        asked = self.inputs.get(self._task_id or "", "")
+        messages = prompt_of(view.state, task, upto, self.parts, self.texts, asked=asked)
         title = "PROMPT" if any(one.role == "system" for one in messages) or steps else "INPUT"
         if self.has_class("-prompt"):
             pane.fill(title, prompt_lines(messages, pane.wide) or _no_prompt(messages), right="as sent · p folds")
@@ -217,6 +218,9 @@ class AgentScreen(PanelsScreen):
             agent_aside.record_section(agent, width),
             agent_aside.generations_section(self.entries, agent, width),
         ]
+
+    def asks_input_of(self, view: ViewState) -> str | None:
+        return None if self._task_id in view.state.tasks else self._task_id
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
         own = self._own.up_to(view.state.seq, reader, agent_id=self._key)

@@ -113,10 +113,12 @@ class TaskScreen(PanelsScreen):
     def _show_asked(self, view: ViewState, task: Task | None) -> None:
         pane = self.panel("asked")
         if self.has_class("-prompt"):
-            messages = prompt_of(view.state, task, self.steps(), self.parts, self.texts)
+            asked = self.inputs.get(self._key, "")
+            messages = prompt_of(view.state, task, self.steps(), self.parts, self.texts, asked=asked)
             pane.fill("PROMPT", prompt_lines(messages, pane.wide), right="as sent · p folds")
             return
-        asked = self.texts.of(task.input) if task is not None else view.names.of(self._key)
+        told = self.inputs.get(self._key) or view.names.of(self._key)
+        asked = self.texts.of(task.input) if task is not None else told
         right = "p shows the prompt as sent" if self.parts else ""
         pane.fill("ASKED", output_lines(asked, pane.wide), right=right)
 
@@ -133,6 +135,9 @@ class TaskScreen(PanelsScreen):
             title, pane.follows = "OUTPUT", False
         right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
         pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
+
+    def asks_input_of(self, view: ViewState) -> str | None:
+        return None if self._key in view.state.tasks else self._key
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
         task = view.state.tasks.get(self._key)

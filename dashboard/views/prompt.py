@@ -30,21 +30,25 @@ class Message(NamedTuple):
 
 
 def prompt_of(
-    state: State, task: Task | None, steps: Sequence[Entry], parts: Mapping[str, str], texts: Texts
+    state: State, task: Task | None, steps: Sequence[Entry], parts: Mapping[str, str], texts: Texts, *, asked: str = ""
 ) -> list[Message]:
     """Return what the model was told for the last of `steps`, or for the step after it where that is no model's.
 
     Args:
         state: The team.
-        task: The task; None when its run has ended.
+        task: The task; None when its run has ended, then `asked` stands for its input.
         steps: Its steps up to the one that is looked at, the oldest first.
         parts: System prompts and tool schemas by hash, as far as they were read.
         texts: Values of the journal, as far as they were read.
+        asked: The input of a task that the state has forgotten.
     """
     events = [entry.event for entry in steps if isinstance(entry.event, StepRecorded)]
     is_told = bool(events) and events[-1].what == "model"
     sent = queries.prompt_of(state, task, events[-1] if is_told else None, events[:-1] if is_told else events)
     messages = [message for one in sent for message in _shown(one, parts, texts)]
+    if task is None and asked:
+        place = next((at for at, one in enumerate(messages) if one.role not in ("system", "tools")), len(messages))
+        messages.insert(place, Message("user", asked))
     if task is not None and not is_told:
         messages += [Message("steer", text) for text in task.steers.values()]
     return [one for one in messages if one.text]

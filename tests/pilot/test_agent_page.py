@@ -12,6 +12,8 @@ from dashboard.widgets.panel import Panel
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.talking import talking
+from tests.story import attempt, done, submitted
+from tests.world import World, agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -101,3 +103,36 @@ async def test_an_agent_without_steps_shows_its_events_and_its_last_tasks_lead_o
         assert "lib/" in pane(page, "times").whole
         await hand.press("tab", "tab", "tab", "enter")
         assert isinstance(hand.app.screen, TaskScreen)
+
+
+def _ended() -> World:
+    """Return a team whose run has ended: its lead gave a page to a reader; the state has forgotten both tasks."""
+    work = team_world(agent("lead"), agent("reader", "read"), participants=["lead"])
+    submitted(work, "Read the log of the voyage")
+    work.ask(attempt(work, "lead"), "read", [{"title": "page 7", "text": "The wind came from the west"}])
+    done(work, "reader")
+    done(work, "lead")
+    for key in list(work.joins):
+        work.join(key)
+    assert not work.state.tasks
+    return work
+
+
+async def test_the_input_of_a_task_that_the_state_has_forgotten_is_read_from_its_plan(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=_ended(), size=(120, 40)) as hand:
+
+        async def shown(kind: str, key: str, pane_id: str, text: str) -> None:
+            hand.app.open(kind, key)
+            await hand.press()
+            panel = hand.app.screen.query_one(f"#{pane_id}", Panel)
+            await until(hand.pilot, lambda: text in panel.whole)
+
+        for name, given in (("reader", "The wind came from the west"), ("lead", "Read the log of the voyage")):
+            agent_id = next(one.id for one in hand.work.state.agents.values() if one.name == name)
+            await shown("agent", agent_id, "told", given)
+            page = hand.app.screen
+            assert isinstance(page, AgentScreen)
+            await hand.press("p")
+            assert given in pane(page, "told").whole
+            assert page._task_id is not None
+            await shown("task", page._task_id, "asked", given)
