@@ -261,19 +261,18 @@ class QuarterdeckApp(Touring):
             frame.filter("")
             frame.table.select(selected)
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Pass keys typed ahead to the input line or dialog that has just opened."""
         line = self.focused
         if isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)
             event.prevent_default()
-        elif isinstance(line, TextLine) and not line.has_seen(event) and event.is_printable and event.character:
-            line.insert_text_at_cursor(event.character)
+        elif isinstance(line, TextLine) and not line.has_seen(event) and await line.take(event):
             event.prevent_default()
 
     def on_key_passed(self, event: KeyPassed) -> None:
         """Let what was typed behind a key come; a line or dialog that it closed is gone now."""
-        event.typed_in.let_go()
+        event.typed_in.passed(event)
 
     def _fatal_error(self) -> None:
         """Report a bug of the dashboard in one line; the team keeps running."""

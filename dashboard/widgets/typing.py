@@ -28,9 +28,11 @@ else:
 class KeyPassed(Message):
     """A key that is no text has been seen by everybody from where it was typed up to the app."""
 
-    def __init__(self, typed_in: "InOrder") -> None:
+    def __init__(self, typed_in: "InOrder", *, is_behind: bool = False) -> None:
         super().__init__()
         self.typed_in = typed_in
+        self.is_behind = is_behind
+        """Whether it comes from where the focus was before, with the last of the keys that went there."""
 
 
 class InOrder(_Base):
@@ -42,6 +44,12 @@ class InOrder(_Base):
     """
 
     _waiting: list[events.Key] | None = None
+    _ahead: tuple[events.Key, ...] = ()
+    """Keys that went to where the focus was before, and wait like the others; they are older than those."""
+    _under_way = 0
+    """How many `KeyPassed` are still to come."""
+    _is_behind = False
+    """Whether one of them comes from where the focus was before."""
     _passed: events.Key | None = None
 
     @property
@@ -57,12 +65,27 @@ class InOrder(_Base):
             return
         else:
             self._waiting, self._passed = [], event
-            is_done = await self._perform(event.key)
-            self.post_message(KeyPassed(self))
-            if not is_done:
+            if not await self._pass(event):
                 return
         event.stop()
         event.prevent_default()
+
+    async def take(self, event: events.Key) -> bool:
+        """Act on a key that went to where the focus was before; False where it means nothing here."""
+        if self._under_way > self._is_behind:
+            self._ahead = (*self._ahead, event)
+            return True
+        if self._type(event):
+            return True
+        self._waiting = self._waiting or []
+        return await self._pass(event)
+
+    async def _pass(self, event: events.Key) -> bool:
+        """Do what a key is bound to here, and keep those that follow until all have seen it."""
+        is_done = await self._perform(event.key)
+        self._under_way += 1
+        self.post_message(KeyPassed(self))
+        return is_done
 
     def _is_text(self, event: events.Key) -> bool:
         """Tell whether a key is inserted as it is."""
@@ -78,16 +101,24 @@ class InOrder(_Base):
     def wait_behind(self, before: "Widget | None") -> None:
         """Keep keys until those have come up to the app that `before`, which had the focus, has still to pass on."""
         if before is not None and before is not self:
-            self._waiting = []
-            self.app.call_later(lambda: before.post_message(KeyPassed(self)))
+            self._waiting, self._is_behind = [], True
+            self._under_way += 1
+            self.app.call_later(lambda: before.post_message(KeyPassed(self, is_behind=True)))
 
     def has_seen(self, event: events.Key) -> bool:
         """Tell whether a key that came up to the app was typed here, not where the focus was before."""
         return event is self._passed
 
+    def passed(self, message: KeyPassed) -> None:
+        """Hear that a key was seen by everybody; after the last one those go on that waited."""
+        self._under_way = max(0, self._under_way - 1)
+        self._is_behind = self._is_behind and not message.is_behind
+        if not self._under_way:
+            self.let_go()
+
     def let_go(self) -> None:
         """Take the letters that waited, and give the rest to whom it is for now."""
-        waiting, self._waiting = self._waiting or [], None
+        waiting, self._waiting, self._ahead = [*self._ahead, *(self._waiting or [])], None, ()
         place = 0
         # At once, where they are for this one: by way of the app younger keys would overtake them.
         is_here = self.is_attached and self.screen.focused is self
@@ -101,6 +132,7 @@ class InOrder(_Base):
         return False
 
     def on_unmount(self) -> None:
+        self._under_way, self._is_behind = 0, False
         self.let_go()
 
 

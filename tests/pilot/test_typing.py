@@ -110,6 +110,35 @@ async def test_letters_keep_their_order_while_the_line_for_them_opens(tmp_path: 
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("line", "key", "place"),
+    [
+        (":priority r9 2", "0", "agents"),
+        (":agents", "5", "tasks"),
+        (":at 60", "0", "agents"),
+        ("/scout", "0", "agents"),
+    ],
+)
+async def test_what_follows_a_line_that_came_whole_is_for_the_screen(
+    tmp_path: Path, line: str, key: str, place: str
+) -> None:
+    async with opened(tmp_path) as hand:
+        await at_once(hand, *line, "enter", key)
+        await until(hand.pilot, lambda: hand.place == place)
+        assert not hand.app.screen.query_one(Prompt).is_open
+
+
+@pytest.mark.anyio
+async def test_a_line_that_came_whole_is_mended_and_completed_in_its_order(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await at_once(
+            hand, *":theme cntr", *["backspace"] * 3, *"on", "tab", "enter", *":theme li", "tab", "enter", "5"
+        )
+        await until(hand.pilot, lambda: hand.place == "tasks")
+        assert hand.app.theme == "quarterdeck-light"
+
+
+@pytest.mark.anyio
 async def test_what_is_typed_behind_a_field_is_for_the_next_one_and_what_is_typed_behind_a_dialog_for_the_screen(
     tmp_path: Path,
 ) -> None:
