@@ -11,7 +11,7 @@ from dashboard.feed import Feed
 from dashboard.playback import Playback
 from dashboard.summaries import Summaries
 from dashboard.views.header import ViewState
-from dashboard.views.past import ALREADY_LIVE, forked, no_mark
+from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, forked, no_mark
 from engine.core.errors import CoreError
 from store import Reader, StoreError
 from store.records import Span
@@ -135,7 +135,10 @@ class TimeTravel(App[int]):
 
     def advance_past(self, now_ms: int) -> bool:
         """Take in the moment that was asked for, and go on where it plays; return whether another one is shown."""
+        was_past = self.in_past
         changed = self.playback.advance(now_ms, self.feed.state.seq)
+        if was_past and not self.in_past:
+            self.say(CAUGHT_UP, "muted")
         if (trouble := self.playback.trouble) != self._told_trouble:
             self._told_trouble = trouble
             if trouble is not None:

@@ -116,11 +116,16 @@ class Acting(Looking, Screen[None]):
         try:
             found = named(self.state, name) if name else self.target()
         except Refused as refused:
-            self.warn(refused.reason)
+            self._miss(refused.reason)
             return None
         if found is None:
-            self.warn(self.no_target())
+            self._miss(self.no_target())
         return found
+
+    def _miss(self, text: str) -> None:
+        """Say that something is not there; of a file that is not read yet nobody can tell."""
+        opening = self.deck.view.situation.opening
+        self.warn("the file is still being read; press the key again in a moment" if opening else text)
 
     def asked_agent(self, name: str | None) -> str | None:
         """Return the agent that a name means, that is under the cursor or at work on what is; say so where none is."""
@@ -135,7 +140,7 @@ class Acting(Looking, Screen[None]):
         target = self.asked(name) if name else self.target()
         supervisor_id = supervisor_behind(self.state, target)
         if supervisor_id is None or (name and target is None):
-            self.warn("there is no supervisor here")
+            self._miss("there is no supervisor here")
             return None, target
         return supervisor_id, target
 

@@ -65,14 +65,16 @@ class EditDialog(SpecEditor):
         if agent is None:
             return []
         ids = [agent.id]
-        picker.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)])
+        meaning = dict(mode_lines(state, ids))
+        picker.offer([Choice(name, name) for name in meaning])
         mode = picker.chosen or "drain"
         told = f"it got another spec meanwhile, g{agent.generation}; ctrl+r begins again with it"
         cells = [Cell(told, "warn")] if agent.generation != self._opened_on else []
         cells += changes(state.spec_of(agent), spec) if not self.is_unchanged(spec) else []
         if spec.name != state.spec_of(agent).name:
             cells.append(Cell(f"the agent stays {agent.name}; {spec.name} is the name of its spec", "muted"))
-        cells += [labelled("its work", its_work(agent, state)), *attempt_lines(state, ids, mode)]
+        cells += [labelled("its work", its_work(agent, state)), labelled(mode, meaning[mode])]
+        cells += attempt_lines(state, ids, mode)
         shell = f"quarterdeck swap {word_for(state, agent.id)} --with FILE --mode {mode}"
         return [*cells, labelled("in a shell", shell, "muted")]
 

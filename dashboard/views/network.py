@@ -34,6 +34,10 @@ NARROW = 76
 SWAPPED_MS = 60_000
 """A swap, or another strategy, is marked in a row for so long."""
 NAME_LEAST, NAME_MOST = 14, 40
+NAME_MORE = 6
+"""Cells that long names take from NOW above their share: cut names are alike, and NOW has the rest of the line."""
+NOW_LEAST, METER_FROM = 10, 62
+"""What NOW keeps, and the cells of a tree from which on the meter of the last minute must stay beside it."""
 LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
@@ -161,11 +165,12 @@ def _columns(
     lines: Mapping[str, _Line], measures: Measures, *, metered: bool, working: bool, done: int
 ) -> tuple[Column, ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
-    name = min(max(widest, NAME_LEAST), NAME_MOST, max(NAME_LEAST, measures.width // 4))
     lane = measures.lane
     last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
     least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the price of what each was at work
-    now = Column("NOW", least, grow=1, most=84, calm=True)
+    share, gives = max(NAME_LEAST, measures.width // 4), NAME_MORE if measures.width < METER_FROM else least - NOW_LEAST
+    name = min(max(widest, NAME_LEAST), NAME_MOST, share + min(NAME_MORE, gives))
+    now = Column("NOW", max(NOW_LEAST, least - max(0, name - share)), grow=1, most=84, calm=True)
     queue = Column("QUEUE", 5, right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (

@@ -9,6 +9,7 @@ from dashboard.views.rows import Cell, labelled
 from engine.core.state import State
 
 REFUSED = "refused: this is the past, where nothing can be changed; L goes back to live, F forks from here"
+CAUGHT_UP = "played up to the newest event; live again"
 ALREADY_LIVE = "this is the newest event already; [ goes back to the last mark, { by a minute"
 KEYS = (
     ("[ ]", "mark"), (", .", "event"), ("p", "play"), ("F", "fork"), ("L", "live"), ("{ }", "1 min"),
@@ -87,4 +88,8 @@ def forked(*, at_seq: int, runs: int, tasks: int) -> str:
 
 def no_mark(by: int) -> str:
     """Return what is said where no further mark is there."""
-    return "no mark before this moment" if by < 0 else "no mark after this moment; L goes back to live"
+    return (
+        "no mark before this moment; { goes back by a minute"
+        if by < 0
+        else "no mark after this moment; L goes back to live"
+    )

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from itertools import islice
 
+from rich.cells import cell_len
+
 from dashboard.views.agent_pane import Seen
 from dashboard.views.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.glyphs import of_agent
@@ -112,12 +114,13 @@ def progress_line(seen: Seen, supervisor: Supervisor, progress: Progress, room: 
         return Line((Span(trouble.text, trouble.tone),))
     if not progress.total:
         return Line((Span("no tasks yet" if seen.state.runs else "nothing to do", "muted"),))
-    wide = max(8, min(32, room // 3))
     ends = time_to_go(seen.state, supervisor.id, progress, seen.activity, seen.now_ms)
     failed = [Span(f"  {progress.failed:,} failed", "error")] if progress.failed else []
+    figures = [Span(f"  {progress.ended:,}/{progress.total:,}", "strong"), *failed]
+    left = room - sum(cell_len(span.text) for span in figures) - (cell_len(ends) + 2 if ends else 0)
+    wide = max(4, min(32, room // 3, left))  # rather a short meter than a cut number
     done = "done" if progress.ended == progress.total else "busy"
-    drawn = [*meter(progress.share, wide, tone=done), Span(f"  {progress.ended:,}/{progress.total:,}", "strong")]
-    return spread([*drawn, *failed], [Span(ends, "muted")], room)
+    return spread([*meter(progress.share, wide, tone=done), *figures], [Span(ends, "muted")] if ends else [], room)
 
 
 def queue_section(seen: Seen, supervisor: Supervisor, room: int, height: int) -> list[Section]:

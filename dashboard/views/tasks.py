@@ -20,9 +20,9 @@ from engine.core.values import Usage
 COLUMNS = (
     Column("TASK", 20, grow=3, most=80, path=True),
     Column("STATE", 11),
-    Column("AGENT", 14, grow=1, most=24, drop=1),
+    Column("AGENT", 15, grow=1, most=24, drop=1),
     Column("RUN", 5, drop=4),
-    Column("WHY, OR HOW FAR", 27, grow=4, most=90, calm=True),
+    Column("WHY, OR HOW FAR", 26, grow=4, most=90, calm=True),
     Column("PRI", 3, right=True, drop=6),
     Column("DUE", 6, right=True, drop=5, calm=True),
     Column("TRY", 3, right=True, drop=7),

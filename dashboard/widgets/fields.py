@@ -14,9 +14,10 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from dashboard.clean import clean
+from dashboard.views.lines import cut
 from dashboard.views.rows import Cell, Choice
 from dashboard.widgets.pane import Pane
-from dashboard.widgets.tones import WIDEST, Toned, fit
+from dashboard.widgets.tones import Toned, fit
 from dashboard.widgets.typing import TextLine
 
 
@@ -130,8 +131,9 @@ class Picker(OneOf, Widget, can_focus=True):
             Segment(" ", style),
             Segment(fit(self._label, self.LABEL - 1) + " ", style + self.tone("muted")),
             Segment(name, picked + self.tone("strong")),
-            Segment("  " + clean(value.about[:WIDEST]), style + self.tone("muted")),
         ]
+        room = self.size.width - sum(cell_len(one.text) for one in segments) - 2
+        segments.append(Segment("  " + cut(value.about, room), style + self.tone("muted")))
         return Strip(segments).adjust_cell_length(self.size.width, style)
 
 

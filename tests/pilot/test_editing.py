@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
+from dashboard.views.swaps import mode_lines
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.commands import AddAgent, SwapAgent
 from tests.pilot.hand import Hand, opened
@@ -26,6 +27,10 @@ async def test_a_changed_spec_is_a_swap_that_is_shown_first(tmp_path: Path) -> N
         await hand.press("ctrl+end", *"timeout_s: 9", "enter", *"weight: 2")
         assert "would do    swapped scout to g2" in hand.told("would")
         assert "+ timeout s" in hand.told("preview")
+        scout = next(one for one in hand.work.state.agents.values() if one.name == "scout")
+        meaning = dict(mode_lines(hand.work.state, [scout.id]))["drain"]
+        assert len(meaning) > 40
+        assert f"drain {meaning}" in " ".join(hand.told("preview").split()), "whole, in as many lines as it needs"
         await hand.press("ctrl+s")
         assert isinstance(hand.ordered, SwapAgent)
         assert hand.ordered.spec is not None

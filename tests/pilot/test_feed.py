@@ -11,11 +11,13 @@ import pytest
 from dashboard.app import QuarterdeckApp
 from dashboard.feed import Feed
 from engine.core.codec import encode_state
+from engine.core.state import State
 from engine.host.batch import row_of
 from store import Row, open_store
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
-from tests.pilot.scene import audit, written
+from tests.pilot.hand import Hand, Ordering
+from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 from tests.world import World
 
 
@@ -41,6 +43,21 @@ def test_a_feed_folds_to_the_state_that_was_decided_on(tmp_path: Path, work: Wor
     assert encode_state(feed.state) == encode_state(work.state)
     assert feed.trouble is None
     assert [entry.seq for entry in feed.recent] == list(range(1, work.state.seq + 1))
+
+
+@pytest.mark.anyio
+async def test_an_action_says_that_a_file_is_still_read_rather_than_that_nothing_is_there(
+    tmp_path: Path, work: World
+) -> None:
+    db = await anyio.to_thread.run_sync(written, tmp_path / "team.db", work)
+    feed = StillFeed(db, work)
+    feed.state = State()
+    app = Ordering(db, feed=feed, clock=lambda: NOW_MS)
+    async with app.run_test() as pilot:
+        hand = Hand(app, pilot, work, [NOW_MS])
+        for key in ("N", "h"):
+            await hand.press(key)
+            assert hand.said.startswith("the file is still being read"), key
 
 
 def test_nothing_of_long_ago_is_shown_while_a_file_is_opened(tmp_path: Path, work: World) -> None:

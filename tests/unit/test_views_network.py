@@ -21,9 +21,10 @@ from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import fitted
 from dashboard.views.sections import wrapped
 from dashboard.views.sorting import Sorting
-from dashboard.views.supervisor_pane import supervisor_pane, supervisor_side
+from dashboard.views.supervisor_pane import progress_line, supervisor_pane, supervisor_side
 from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail
 from engine.core.codec import kind_of
+from engine.core.commands import SupervisorSpec
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
 from engine.core.state import State
 from tests.pilot.scene import NOW_MS, audit
@@ -258,6 +259,30 @@ def test_the_meter_of_the_last_minute_stays_at_every_width(columns: int) -> None
     shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
 
     assert "LAST 60 s" in [shown[index].title for index, _ in fitted(shown, tree - 4, GAP)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "whole"), [(58, "import-reader"), (77, "duplicate-finders"), (80, "duplicate-finder")]
+)
+def test_a_long_name_is_whole_where_what_an_agent_does_now_has_room_to_give(columns: int, whole: str) -> None:
+    world = team_world(SupervisorSpec(name="inspection", mode="parallel", members=[agent(whole)]))
+    measures = Measures(columns, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
+
+    rooms = {shown[index].title: room for index, room in fitted(shown, columns - 2, GAP)}
+
+    assert rooms["AGENT"] >= cell_len(f"│ └ {whole}")
+    assert rooms["NOW"] >= 10
+
+
+def test_the_meter_of_progress_gives_way_to_its_numbers() -> None:
+    world, progress = team_world(agent("ada")), Progress(ended=1_346, total=1_379, failed=15)
+    chief = world.state.roots[0]
+
+    for width in (30, 42, 64):
+        (text,) = texts([progress_line(seen(world), chief, progress, width)])
+        assert "1,346/1,379  15 failed" in text
+        assert cell_len(text) <= width
 
 
 def test_queue_lengths_are_sampled_once_a_second_and_forgotten_in_the_past() -> None:
