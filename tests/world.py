@@ -200,13 +200,13 @@ class World:
         self.reads.remove(task_id)
         return self.say(TextRead(task_id=task_id, text="parse it"))
 
-    def crash(self) -> list[Event]:
+    def crash(self, *, pid: int = 1, token: int = 2, version: str = "test") -> list[Event]:
         """Lose the engine with everything at work, and start another from the journal's state."""
         self.state = decode_state(encode_state(self.state))
         for kept in (self.started, self.joins, self.checks, self.stopping, self.asked, self.timers):
             kept.clear()
         self.reads.clear()
-        return self.say(EngineBegan(pid=1, token=2, version="test", processes=PROCESSES))
+        return self.say(EngineBegan(pid=pid, token=token, version=version, processes=PROCESSES))
 
     def restart(self) -> list[Event]:
         """End the engine on purpose and start another."""

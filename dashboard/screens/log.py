@@ -17,7 +17,7 @@ from dashboard.widgets.pane import Pane
 
 TAIL_BYTES = 200_000
 READ_EVERY_MS = 1_000
-MORE_FROM = 34
+MORE_FROM = 20
 """Rows of the screen from which on a short log leaves room for what the journal tells."""
 
 

@@ -48,12 +48,13 @@ class TeamsScreen(TableScreen):
             self._found,
             here=here,
             now_ms=view.now_ms,
+            home=_home(),
             needle=self.needle,
             looked=self._looked or self.deck.in_browser,
         )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        return of_team(self._found, key, here=str(self.deck.path), now_ms=view.now_ms, width=width)
+        return of_team(self._found, key, here=str(self.deck.path), home=_home(), now_ms=view.now_ms, width=width)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         """Open nothing: what the pane tells is of another file."""
@@ -83,6 +84,14 @@ class TeamsScreen(TableScreen):
             self.deck.action_go("network")
         else:
             self.deck.switch(Path(event.key))
+
+
+def _home() -> str:
+    """Return the folder of the user; empty where there is none."""
+    try:
+        return str(Path.home())
+    except RuntimeError:
+        return ""
 
 
 def _team_of(found: Found) -> TeamFound:

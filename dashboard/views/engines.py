@@ -19,10 +19,10 @@ _COLUMNS = (
     Column("PID", 7, right=True),
     Column("STATE", 12),
     Column("SINCE", 16),
-    Column("FOR", 14, right=True, calm=True),
+    Column("FOR", 13, right=True, calm=True),
     Column("LAG", 8, right=True, drop=1, calm=True),
     Column("ENDED", 16, grow=1),
-    Column("VERSION", 9, drop=2),
+    Column("VERSION", 14, drop=2),
 )
 _WHO, _GAP = 16, 24
 """Cells before and behind the axis of time."""
@@ -174,7 +174,7 @@ def _lag(age_ms: float | None, tone: str) -> Cell:
 
 def _end(term: _Term) -> str:
     """How it ended, and for how long nobody led."""
-    how = "it was killed, or its computer went down" if term.reason is None else term.reason
+    how = "killed, or its machine failed" if term.reason is None else term.reason
     if term.next_ms is None or term.ended_ms is None:
         return how
     return f"{how}; the next began after {duration(term.next_ms - term.ended_ms)}"
@@ -188,6 +188,6 @@ def _standby(one: StandbyInfo, now_ms: int) -> tuple[Cell, ...]:
         Cell(moment(one.since_ms, now_ms), "muted", rank=one.since_ms),
         _led(one.since_ms, now_ms, "muted"),
         _lag(one.beat_ms, "muted"),
-        Cell("takes over when the leader is gone", "muted"),
+        Cell("takes over from the leader", "muted"),
         Cell(""),
     )

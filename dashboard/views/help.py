@@ -79,7 +79,7 @@ COLUMNS = {
     "TRY": "attempts so far, where there were several",
     "UNDER": "its supervisor",
     "VERSION": "of the program that the engine runs",
-    "WHAT": "● the newest state, ▾ a snapshot, ▣ an archive, ⑂ a fork",
+    "WHAT": "● the newest state, ▾ a snapshot, ▣ an archive, ◫ a fork",
     "WHAT HAPPENED": "the event in a sentence",
     "WHO": "who sent the command, and by what program",
     "WHY, OR HOW FAR": "why a task waits, or what it says of its progress",

@@ -37,8 +37,8 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
         figures = (*meter(share, _METER, tone=mark.tone), Span(f"  {run.ended:,}/{run.total:,} ended"), *failed)
         name = padded(f"{run.id} {run.title}", _TITLE)
         lines.append(Line((Span(f"   {mark.glyph} ", mark.tone), Span(name), Span(" " * GAP), *figures), run.id))
-    done, failed_tasks = count(state.tasks_done), count(state.tasks_failed)
-    lines.append(_told("so far", f"{counted(state.runs_total, 'run')}, {done} tasks done, {failed_tasks} failed"))
+    done = f"{counted(state.tasks_done, 'task')} done, {count(state.tasks_failed)} failed"
+    lines.append(_told("so far", f"{counted(state.runs_total, 'run')}, {done}"))
     if is_known(state.usage):
         lines.append(_told("cost", money(state.usage)))
     asked = len(state.escalations)

@@ -98,12 +98,12 @@ def _snapshot(one: SnapshotInfo, shown_seq: int, now_ms: int) -> tuple[Cell, ...
 def _beside(one: Beside, now_ms: int) -> tuple[Cell, ...]:
     archive = one.kind == "archive"
     return (
-        Cell("▣ archive" if archive else "⑂ fork", "accent"),
+        Cell("▣ archive" if archive else "◫ fork", "accent"),
         Cell(""),
         Cell(moment(one.at_ms, now_ms), "muted", rank=one.at_ms),
         Cell(_ago(one.at_ms, now_ms), "muted", rank=one.at_ms),
         Cell(size(one.bytes), "muted", rank=one.bytes),
-        Cell(f"{'look into it, import it' if archive else 'open it'}: {one.name}", "faint"),
+        Cell(f"{one.name} · {'look into it, import it' if archive else 'open it'}", "faint"),
     )
 
 

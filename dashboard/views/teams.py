@@ -36,13 +36,16 @@ class TeamFound:
     """What is in it, as `holdings` tells it."""
 
 
-def teams(found: Sequence[TeamFound], *, here: str, now_ms: int, needle: str = "", looked: bool = True) -> Listing:
+def teams(
+    found: Sequence[TeamFound], *, here: str, now_ms: int, home: str = "", needle: str = "", looked: bool = True
+) -> Listing:
     """Return teams, those at work first; keys are paths.
 
     Args:
         found: What is at hand.
         here: Path of the database that is shown now.
         now_ms: The time.
+        home: The folder of the user, which is written `~`.
         needle: Shows only rows that match.
         looked: False until they have been looked for.
     """
@@ -56,20 +59,20 @@ def teams(found: Sequence[TeamFound], *, here: str, now_ms: int, needle: str = "
     return Listing(
         columns=_COLUMNS,
         keys=list(shown),
-        make=lambda key: _cells(shown[key], here, now_ms) if key in shown else (),
+        make=lambda key: _cells(shown[key], here, home, now_ms) if key in shown else (),
         empty=empty if looked else ("looking …",),
         total=len(found),
     )
 
 
-def of_team(found: Sequence[TeamFound], key: str, *, here: str, now_ms: int, width: int) -> More | None:
+def of_team(found: Sequence[TeamFound], key: str, *, here: str, home: str = "", now_ms: int, width: int) -> More | None:
     """Return what runs in a team, and what enter does with it."""
     one = next((one for one in found if one.path == key), None)
     if one is None:
         return None
     told = [
         Cell(one.name, "strong"),
-        labelled("database", f"{one.path}, {size(one.size_bytes)}"),
+        labelled("database", f"{from_home(one.path, home)}, {size(one.size_bytes)}"),
         labelled("engine", one.error or one.engine, "error" if one.error else "busy" if one.alive else ""),
     ]
     if one.newest_ms:
@@ -78,7 +81,12 @@ def of_team(found: Sequence[TeamFound], key: str, *, here: str, now_ms: int, wid
     return More("TEAM", [*worded(told, width), BLANK, *under(one.holds)], enter)
 
 
-def _cells(one: TeamFound, here: str, now_ms: int) -> tuple[Cell, ...]:
+def from_home(path: str, home: str) -> str:
+    """Return a path as a shell takes it, from the home folder where it lies in that."""
+    return f"~{path.removeprefix(home)}" if home and f"{path}/".startswith(f"{home}/") else path
+
+
+def _cells(one: TeamFound, here: str, home: str, now_ms: int) -> tuple[Cell, ...]:
     is_here = one.path == here
     glyph, tone = ("✕", "error") if one.error is not None else ("●", "busy") if one.alive else ("○", "idle")
     return (
@@ -86,5 +94,5 @@ def _cells(one: TeamFound, here: str, now_ms: int) -> tuple[Cell, ...]:
         Cell(f"{glyph} {one.error or one.engine}", tone),
         Cell(moment(one.newest_ms, now_ms) if one.newest_ms else "", "muted", rank=one.newest_ms),
         Cell(size(one.size_bytes), "muted", rank=one.size_bytes),
-        Cell(f"{PurePath(one.path).name}  in {PurePath(one.path).parent}", "muted"),
+        Cell(f"{PurePath(one.path).name}  in {from_home(str(PurePath(one.path).parent), home)}", "muted"),
     )

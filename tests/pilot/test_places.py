@@ -57,7 +57,7 @@ async def test_engines_are_listed_with_how_long_they_led(tmp_path: Path) -> None
 
 async def test_the_log_is_read_from_its_end(tmp_path: Path) -> None:
     (tmp_path / "team.db.log").write_text("one\ntwo\x1b[31m\nquarterdeck: Error: three\n")
-    async with opened(tmp_path, size=(120, 33)) as hand:
+    async with opened(tmp_path, size=(120, 19)) as hand:
         await go(hand, "log")
         screen = hand.app.screen
         assert isinstance(screen, LogScreen)

@@ -19,6 +19,7 @@ def _styles_are_parsed_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _fixed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))  # paths are shown from there
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield

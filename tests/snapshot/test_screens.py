@@ -13,6 +13,7 @@ from textual.widgets import Input, TextArea
 from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
 from tests.patience import PATIENCE_S
+from tests.pilot.kept import feed_of, kept, led
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 from tests.pilot.talking import asking, talking
 from tests.pilot.trouble import trouble
@@ -99,6 +100,14 @@ ASKING = {
 }
 
 
+KEPT = {
+    "state": ("9", "j"),
+    "engines": ("f7", "j", "j", "j"),
+    "log": ("f8",),
+    "teams": ("f9", "j"),
+}
+
+
 def app_on(work: World, *, alive: bool = True) -> QuarterdeckApp:
     db = written(Path("team.db"), work)
     running = [task.id for task in work.state.tasks.values() if task.status is TaskStatus.RUNNING]
@@ -175,6 +184,28 @@ def test_what_waits_for_a_person_looks_as_it_was_approved(snap_compare: Compare,
     app = QuarterdeckApp(db, feed=StillFeed(db, work, live=live), clock=lambda: NOW_MS)
 
     assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*ASKING[screen]))
+
+
+def app_on_kept() -> QuarterdeckApp:
+    work = led()
+    db = kept(Path("fleet"), work)
+    return QuarterdeckApp(db, feed=feed_of(db, work), clock=lambda: NOW_MS)
+
+
+@pytest.mark.parametrize("size", [*SIZES, "200x60"])
+@pytest.mark.parametrize("screen", KEPT)
+def test_what_is_kept_of_a_team_looks_as_it_was_approved(snap_compare: Compare, screen: str, size: str) -> None:
+    app = app_on_kept()
+
+    assert snap_compare(app, terminal_size=SIZES.get(size, (200, 60)), run_before=pressing(*KEPT[screen]))
+
+
+@pytest.mark.parametrize("screen", KEPT)
+def test_what_is_kept_of_a_team_is_as_readable_in_light(snap_compare: Compare, screen: str) -> None:
+    app = app_on_kept()
+
+    keys = ("colon", "paste:theme light", "enter", *KEPT[screen])
+    assert snap_compare(app, terminal_size=SIZES["120x40"], run_before=pressing(*keys))
 
 
 def test_a_graph_uses_much_room(snap_compare: Compare) -> None:

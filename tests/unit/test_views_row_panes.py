@@ -66,7 +66,7 @@ def test_an_engine_that_led_before_says_for_how_long_and_how_it_ended() -> None:
 
     assert any("for 08:59:58" in line for line in first)
     assert any("ann asked for it; the next began after 2.0 s" in line for line in first)
-    assert any("it was killed, or its computer went down" in line for line in gone)
+    assert any("killed, or its machine failed" in line for line in gone)
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
