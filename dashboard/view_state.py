@@ -7,7 +7,7 @@ from dashboard.feed import Feed
 from dashboard.playback import Playback
 from dashboard.views.digest import digest
 from dashboard.views.header import Situation, ViewState, engine_time_ms
-from dashboard.views.past import Moment
+from dashboard.views.past import Moment, rate_of
 from engine.core.state import State
 
 
@@ -30,7 +30,8 @@ def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bo
 
 def _look_back(playback: Playback, past: Moment, now: Situation) -> ViewState:
     """Leave out what is known only of the present: the live file, and which engine holds the database."""
-    then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=0.0, behind=0, opening=False)
+    rate = rate_of(playback.recent, past.at_ms)
+    then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
     counts = digest(playback.state)
     playback.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
     return ViewState(playback.state, counts, {}, then, playback.names, playback.activity, playback.recent, past)

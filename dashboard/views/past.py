@@ -1,14 +1,18 @@
 """A moment of the past as the frame says it: the header, what cannot be done there, and what a fork would carry on."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dashboard.views.amounts import counted, duration, moment
+from dashboard.views.event_log import Entry
 from dashboard.views.rows import Cell, labelled
 from engine.core.state import State
 
 REFUSED = "refused: this is the past, where nothing can be changed; L goes back to live, F forks from here"
+RATE_MS = 5_000
+"""What happened a second is counted over so long."""
 CAUGHT_UP = "played up to the newest event; live again"
 ALREADY_LIVE = "this is the newest event already; [ goes back to the last mark, { by a minute"
 KEYS = (
@@ -93,3 +97,20 @@ def no_mark(by: int) -> str:
         if by < 0
         else "no mark after this moment; L goes back to live"
     )
+
+
+def rate_of(recent: Sequence[Entry], at_ms: int) -> float:
+    """Return the events a second over the last seconds before a moment.
+
+    Args:
+        recent: Events up to that moment, the newest last.
+        at_ms: Its time.
+    """
+    count, first_ms = 0, at_ms - RATE_MS
+    for entry in reversed(recent):
+        if entry.at_ms <= first_ms:
+            break
+        count += 1
+    else:  # no older one is kept: where those kept fill less time, they came faster
+        first_ms = recent[0].at_ms if len(recent) > 1 else first_ms
+    return count * 1_000 / max(1_000, at_ms - first_ms)

@@ -150,6 +150,14 @@ async def test_a_click_on_the_bar_goes_there_and_dragging_goes_on(tmp_path: Path
         assert hand.app.view.state.seq == hand.work.state.seq
 
 
+async def test_the_rate_of_the_past_is_that_of_its_moment(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        at_ms = hand.app.view.now_ms
+        then = [event for event in hand.work.journal[:AT] if event.at_ms > at_ms - 5_000]
+        assert hand.app.view.situation.events_per_s == len(then) / 5 > 0
+
+
 async def test_it_stands_still_until_it_plays_and_ends_live(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await went_back(hand)
