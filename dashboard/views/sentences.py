@@ -73,7 +73,7 @@ def sentence(event: Event, names: Names) -> Sentence:
     return Sentence(said.format_map(told) if isinstance(said, str) else said(told, event), tone)
 
 
-_NOUNS = {"registry": "name of a spec", "finished": "finished run"}
+_NOUNS = {"registry": "registered spec", "finished": "finished run"}
 _LEAVES = {"drain": "once its work is done", "requeue": "its work goes to others", "abort": "its work is stopped"}
 _ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
 _NOTHING: tuple[JsonValue, ...] = (None, [], {}, [[], {}])
@@ -174,7 +174,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         lambda t, e: f"{counted(len(e.references), 'reference')} trusted: {', '.join(e.references)}", ""
     ),
     on.CommandApplied: (lambda t, e: f"{e.sender or 'somebody'}: {e.summary or e.command}", "accent"),
-    on.CommandUndone: ("a {command} was taken back ({command_id})", ""),
+    on.CommandUndone: ("the {command} {command_id} was taken back", ""),
     on.CommandRefused: (lambda t, e: f"{e.sender or 'somebody'}: {e.command} refused: {e.reason}", "error"),
     on.SignalDropped: (
         lambda t, e: f"a {e.signal} signal{f' of {t.task_id}' if e.task_id else ''} could not be handled, a defect: "

@@ -45,6 +45,6 @@ def undo_event(command_id: str, found: Undoable, decided: Decided) -> Decided:
     """Return the decision on an `Undo`, made of the decision on the inverse command."""
     return Decided(
         events=[*decided.events, CommandUndone(command_id=command_id, command=found.command)],
-        summary=f"undid {found.command}: {decided.summary}",
+        summary=f"undone: {decided.summary}",
         result=decided.result | {"undone": command_id},
     )

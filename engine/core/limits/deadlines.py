@@ -132,8 +132,8 @@ def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: 
 
 
 def seconds(time_ms: int) -> str:
-    """Return a duration as messages about deadlines show it."""
-    return f"{time_ms / 1000:,.10g} s"
+    """Return a duration as messages about deadlines show it: whole seconds from ten on."""
+    return f"{time_ms / 1000:g} s" if time_ms < 10_000 else f"{time_ms / 1000:,.0f} s"
 
 
 def warn(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
