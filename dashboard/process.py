@@ -6,6 +6,7 @@ folder shadows our modules; it reports through a pipe when it is up.
 
 import os
 import selectors
+import shutil
 import stat
 import subprocess
 import sys
@@ -36,9 +37,17 @@ class EngineDidNotStart(Exception):
     """
 
     def __init__(self, log: Path, last_line: str) -> None:
-        super().__init__(f"the engine did not start: {last_line or 'it said nothing'}; its log: {log}")
+        super().__init__(f"the engine did not start: {last_line or _silence(log)}; its log: {log}")
         self.log = log
         self.last_line = last_line
+
+
+def _silence(log: Path) -> str:
+    """Return why a log may be empty."""
+    with suppress(OSError):
+        if shutil.disk_usage(log.parent).free < LARGEST_LOG_BYTES:
+            return f"no space is left in {log.parent}"
+    return "it said nothing"
 
 
 class Announcer:

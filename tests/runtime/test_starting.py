@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,3 +53,13 @@ def test_one_that_stands_still_or_ends_before_it_is_up_did_not_start(program: st
         wait_until_up(engine, quiet_s=2.0)
 
     assert engine.process.poll() is not None
+
+
+@pytest.mark.parametrize(("free", "why"), [(0, "no space is left in {folder}"), (10**9, "it said nothing")])
+def test_one_whose_log_cannot_be_written_is_told_as_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, why: str
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
+
+    with pytest.raises(EngineDidNotStart, match=f"the engine did not start: {why.format(folder=tmp_path)}; its log: "):
+        wait_until_up(begun("pass", tmp_path))
