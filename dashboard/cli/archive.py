@@ -16,7 +16,8 @@ from dashboard.cli.output import DONE, WRONG_USAGE, Failure, emit, fail, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
 from dashboard.process import bound_engine, is_alive
-from dashboard.views.amounts import counted, size
+from dashboard.views.amounts import size
+from dashboard.views.outcomes import brought
 from engine.archive import ImportPlan, ImportRefused, export_archive, plan_import
 from engine.core.commands import ImportState
 from engine.core.errors import Refused
@@ -110,9 +111,7 @@ def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, obje
 
 def _lines(file: Path, plan: ImportPlan) -> list[str]:
     """Return what an import brings, in words."""
-    nouns = {"finished": "finished run", "runs": "open run"}
-    brought = [counted(count, nouns.get(kind, kind.removesuffix("s"))) for kind, count in plan.creates.items() if count]
-    lines = [f"{file} brings {', '.join(brought) or 'nothing'}"]
+    lines = [f"{file} brings {brought(plan.creates)}"]
     lines += _listed("it calls code that is not trusted yet:", plan.needs_trust)
     if plan.missing:
         lines.append(

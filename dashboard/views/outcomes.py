@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from dashboard.views.amounts import counted
 from dashboard.views.rows import Cell
 from engine.core.code import named_in
 from engine.core.commands import Command
@@ -73,12 +74,11 @@ SHOWN = 8
 
 
 def plan_lines(
-    creates: Mapping[str, Any], needs_trust: Sequence[str], missing: Sequence[str], clashes: Sequence[str],
+    creates: Mapping[str, int], needs_trust: Sequence[str], missing: Sequence[str], clashes: Sequence[str],
     bound: Sequence[str],
 ) -> list[Cell]:  # fmt: skip
     """Return what comes in, what code it would run, and which names are taken."""
-    brings = [f"{_number(what)} {name}" for name, what in creates.items() if _number(what) != "0"]
-    cells = [Cell(", ".join(brings) or "nothing", "strong", "brings   ")]
+    cells = [Cell(brought(creates), "strong", "brings   ")]
     cells += _some("runs     ", needs_trust, "draining")
     cells += _some("lacks    ", [f"{one} is not in the team's folder, nor installed" for one in missing], "error")
     cells += _some("clashes  ", clashes, "error")
@@ -86,8 +86,11 @@ def plan_lines(
     return [*cells, Cell("everything is imported paused, with new ids", "muted")]
 
 
-def _number(what: Any) -> str:
-    return f"{what if isinstance(what, int) else len(what):,}"
+def brought(creates: Mapping[str, int]) -> str:
+    """Return how much of each kind an archive brings, in words."""
+    nouns = {"finished": "finished run", "runs": "open run"}
+    parts = [counted(count, nouns.get(kind, kind.removesuffix("s"))) for kind, count in creates.items() if count]
+    return ", ".join(parts) or "nothing"
 
 
 def _some(label: str, items: Sequence[str], tone: str) -> list[Cell]:

@@ -217,7 +217,7 @@ async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_pa
             document = (await page.call("DOM.getDocument"))["root"]["nodeId"]
             chooser = (await page.call("DOM.querySelector", nodeId=document, selector="#file"))["nodeId"]
             await page.call("DOM.setFileInputFiles", nodeId=chooser, files=[str(archive)])
-            await page.sees("1 agents")
+            await page.sees("1 supervisor, 1 agent")
             await page.comes_to(SHOWN)
             await page.press("Enter")
             await page.sees("applied")

@@ -96,7 +96,7 @@ async def test_an_archive_is_uploaded_looked_into_and_imported(tmp_path: Path) -
             own = await tab.hears("tab")
             assert await ann.post(f"/upload?tab={own}&name=../../te%1Bam.zip", content) == (204, "")
             await tab.sees("te_am.zip")
-            await tab.sees("1 agent")
+            await tab.sees("1 supervisor, 1 agent")
             await tab.type("\r")
             await tab.sees("applied")
 
