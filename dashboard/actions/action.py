@@ -123,7 +123,7 @@ class Acting(Looking, Screen[None]):
         return found
 
     def _miss(self, text: str) -> None:
-        """Say that something is not there; of a file that is not read yet nobody can tell."""
+        """Say that something is not there, or that the file is still being read, where it may yet appear."""
         opening = self.deck.view.situation.opening
         self.warn("the file is still being read; press the key again in a moment" if opening else text)
 
