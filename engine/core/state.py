@@ -11,56 +11,10 @@ from typing import Any, ClassVar
 
 from msgspec import field
 
-from engine.core.entities.engine import (
-    OF_ATTEMPTS,
-    Engine,
-    Escalation,
-    Grant,
-    Ledger,
-    Outcome,
-    Timer,
-    Undoable,
-    timer_id,
-)
-from engine.core.entities.memory import (
-    CATEGORIES,
-    CONVERSATIONS,
-    EXCHANGES,
-    INSIGHTS,
-    PARTS,
-    UTTERANCES,
-    Conversation,
-    Exchange,
-    Insight,
-    TrackRecord,
-)
-from engine.core.entities.team import (
-    DURATIONS,
-    Agent,
-    AgentStatus,
-    Declaration,
-    Ids,
-    Probation,
-    Queue,
-    Supervisor,
-    Team,
-    Tuning,
-)
-from engine.core.entities.work import (
-    ENDED,
-    Attempt,
-    Call,
-    CallKind,
-    ParkedFor,
-    Run,
-    RunStatus,
-    RunSummary,
-    StopReason,
-    SwapMode,
-    Task,
-    TaskStatus,
-    Utterance,
-)
+from engine.core.entities.engine import *
+from engine.core.entities.memory import *
+from engine.core.entities.team import *
+from engine.core.entities.work import *
 from engine.core.records import entity
 from engine.core.spec import AgentSpec
 from engine.core.values import Usage

@@ -5,42 +5,9 @@ from typing import TypeAlias, get_args
 
 from msgspec import field
 
-from engine.core.commands.engine import HandOver, ImportState, Ping, StopEngine, Undo
-from engine.core.commands.run import (
-    Abort,
-    Answer,
-    Cancel,
-    Reassign,
-    RetryWork,
-    RevokeGrant,
-    SetDeadline,
-    SetPriority,
-    Steer,
-    Submit,
-    SwitchStrategy,
-)
-from engine.core.commands.team import (
-    AddAgent,
-    AddSupervisor,
-    ChangeCapabilities,
-    ChangeSupervisor,
-    Declare,
-    LoadTeam,
-    Move,
-    Pause,
-    RegisterSpec,
-    RemoveMember,
-    ReplaceTeam,
-    Resume,
-    Rollback,
-    RollbackAgents,
-    SupervisorSpec,
-    SwapAgent,
-    SwapAgents,
-    Target,
-    UnregisterSpec,
-    Winner,
-)
+from engine.core.commands.engine import *
+from engine.core.commands.run import *
+from engine.core.commands.team import *
 from engine.core.records import fact
 
 Command: TypeAlias = (

@@ -5,132 +5,16 @@ Names are in the past tense, and each event has one `type`. A released event nev
 
 from typing import TypeAlias, get_args
 
-from engine.core.events.attempt import (
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptParked,
-    AttemptPreempted,
-    AttemptResumed,
-    AttemptSetAside,
-    AttemptStarted,
-    ModelFailed,
-    PreemptionAsked,
-    PrioritySet,
-    SlotWanted,
-    StepRecorded,
-)
-from engine.core.events.engine import (
-    CommandApplied,
-    CommandRefused,
-    CommandUndone,
-    EngineStarted,
-    EngineStopped,
-    ImportBegan,
-    PartImported,
-    ReferencesTrusted,
-    SignalDropped,
-    StateImported,
-    SummariesImported,
-    TeamLoaded,
-)
-from engine.core.events.failure import (
-    AgentCheckAsked,
-    AgentsRestarted,
-    CircuitClosed,
-    CircuitHalfOpened,
-    CircuitOpened,
-    DoubtSettled,
-    Escalated,
-    EscalationAnswered,
-    QuestionWithdrawn,
-    SupervisorFailed,
-    SupervisorMended,
-    TaskAnswered,
-    TaskFailedOver,
-    TaskTriedAnew,
-    ToolFailed,
-    ToolStarted,
-)
-from engine.core.events.hierarchy import (
-    CoordinationTuned,
-    MemberMoved,
-    MemberRenamed,
-    MembersDeclared,
-    MembersOrdered,
-    PoolResized,
-    PoolWatched,
-    SupervisorChanged,
-    SupervisorLeaving,
-)
-from engine.core.events.limits import (
-    BudgetExhausted,
-    BudgetExtended,
-    BudgetTimed,
-    BudgetWarned,
-    DeadlinePassed,
-    DeadlineSet,
-    DeadlineWarned,
-    GraceEnded,
-)
-from engine.core.events.memory import PartRecorded, Remembered
-from engine.core.events.people import GrantGiven, GrantRevoked, Steered
-from engine.core.events.run import (
-    CancelRequested,
-    GroupChange,
-    RunFigures,
-    RunFinished,
-    RunPaused,
-    RunResumed,
-    RunSubmitted,
-    StrategySwitched,
-)
-from engine.core.events.task import (
-    CallAnswered,
-    CallRefused,
-    CallRejoined,
-    ChildPlan,
-    Delegated,
-    GroupEnded,
-    GroupGrown,
-    GroupPlanned,
-    ItemReturned,
-    ItemTaken,
-    NeedMet,
-    NodePlan,
-    PlanAsked,
-    RetryDue,
-    RetryScheduled,
-    TaskFailed,
-    TaskReopened,
-    TaskRequeued,
-    TaskSkipped,
-)
-from engine.core.events.team import (
-    AgentAdded,
-    AgentBroke,
-    AgentMended,
-    AgentPaused,
-    AgentRemoved,
-    AgentRemoving,
-    AgentResumed,
-    AgentSwapped,
-    AttemptMigrated,
-    CapabilitiesChanged,
-    QueueMade,
-    SpecRegistered,
-    SpecUnregistered,
-    SupervisorAdded,
-    SupervisorPaused,
-    SupervisorRemoved,
-    SupervisorResumed,
-    SwapDrained,
-    SwapHurried,
-    SwapRolledBack,
-    TaskReassigned,
-    ThreadReturned,
-)
+from engine.core.events.attempt import *
+from engine.core.events.engine import *
+from engine.core.events.failure import *
+from engine.core.events.hierarchy import *
+from engine.core.events.limits import *
+from engine.core.events.memory import *
+from engine.core.events.people import *
+from engine.core.events.run import *
+from engine.core.events.task import *
+from engine.core.events.team import *
 
 Event: TypeAlias = (
     EngineStarted
