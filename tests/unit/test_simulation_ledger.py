@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Move, Pause, Reassign, Resume, SupervisorSpec
+from engine.core.commands import Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
 from engine.core.events import Event
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
@@ -82,6 +82,25 @@ def test_a_task_that_is_given_to_another_agent_while_its_run_is_paused_has_a_pla
 
     turns = told(world.journal).turns.turns
     assert {place: turn.since_ms for place, turn in turns.items()} == {(task.queue, task.priority, run_id): None}
+
+
+def test_a_task_that_strategies_free_and_bind_again_while_its_run_is_paused_waits_since_it_was_ready_at_last() -> None:
+    world = team_world(agent("ada"), agent("cyd"), participants=["ada", "cyd"], mode="sequential")
+    run_id = submitted(world)
+    applied(world, Pause(target=run_id))
+    applied(world, SwitchStrategy(mode="parallel"))
+    world.now_ms += 5_000
+    applied(world, SwitchStrategy(mode="sequential"))
+    applied(world, Pause(target="cyd"))
+    applied(world, Resume(target=run_id))
+    world.now_ms += 5_000
+
+    done(world, "ada")
+
+    turns = told(world.journal).turns.turns
+    assert [turn.since_ms for (queue, *_), turn in turns.items() if queue == f"agent:{member(world, 'cyd').id}"] == [
+        world.now_ms
+    ]
 
 
 def judged(world: World, plan: Any) -> str | None:

@@ -98,6 +98,9 @@ class TurnLedger:
                     self._since_ms.setdefault(job.id, event.at_ms)
                     if self._first.setdefault(job.id, place) != place:
                         self._seen.add(job.id)
+                elif job.id in self._since_ms and not work.are_ended(job.after):
+                    # While it was paused, another strategy put it behind other tasks again.
+                    del self._since_ms[job.id], self._first[job.id]
                 now = place if work.is_ready(job) else None
                 was = self._places.get(job.id)
                 if was is not None and was != now:

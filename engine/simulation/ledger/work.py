@@ -222,7 +222,11 @@ class WorkBook(Ledger):
         asked = job.question is not None or job.in_doubt or bool(job.calling)
         if job.kind != "agent" or not at_rest or asked:
             return False
-        return all(self.jobs[one].outcome is not None for one in job.after)
+        return self.are_ended(job.after)
+
+    def are_ended(self, task_ids: Iterable[str]) -> bool:
+        """Return whether all of these tasks have ended."""
+        return all(self.jobs[one].outcome is not None for one in task_ids)
 
     def is_answered(self, job: Job) -> bool:
         """Return whether all calls of a parked attempt are answered, or one of its steps needs a slot."""
