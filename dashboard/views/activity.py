@@ -5,8 +5,8 @@ lie on the clock and samples are whole slots: a bar keeps its shape while it mov
 """
 
 from array import array
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dashboard.views.queues import QueueHistory
@@ -43,100 +43,131 @@ class Marked(NamedTuple):
     subject: str
 
 
-_EMPTY = array("I", bytes(4 * SLOTS))
-"""A counter in which nothing was counted; never written to."""
-
-
 class Track:
-    """The counters of one agent, or of all together."""
+    """The time at work of one agent, or of all together, by slot.
 
-    __slots__ = ("_head", "busy", "ended", "events", "failed", "parked", "running", "since_ms", "tokens", "waited")
+    Whoever is at work counts up to the end of the newest slot at once, and in whole slots as the next ones begin: a
+    change costs the same however long it is after the one before.
+    """
+
+    __slots__ = ("_end_ms", "_head", "busy", "parked", "running", "waited")
 
     def __init__(self) -> None:
         self.running = self.parked = 0
         """Attempts that hold a slot, and those that wait for what they delegated or for a person."""
-        self.since_ms = 0
-        """Up to when the time of those is counted."""
         self._head = -1
-        # Of a thousand agents most never park, fail or use tokens: they share what is empty until they do.
-        self.busy = self.waited = _EMPTY
-        """Milliseconds of attempts at work and parked, by slot."""
-        self.ended = self.failed = self.events = self.tokens = _EMPTY
+        """The newest slot, and when it ends."""
+        self._end_ms = 0
+        self.busy = array("i", bytes(4 * SLOTS))
+        """Milliseconds of attempts at work."""
+        self.waited: array[int] | None = None
+        """Milliseconds of those that are parked; of a thousand agents most never park."""
 
-    def counter(self, name: str) -> "array[int]":
-        """Return a counter that may be written to."""
-        counter: array[int] = getattr(self, name)
-        if counter is _EMPTY:
-            counter = array("I", bytes(4 * SLOTS))
-            setattr(self, name, counter)
-        return counter
-
-    def at(self, at_ms: int) -> int:
-        """Return the place of a moment in the counters; slots since the last one are emptied."""
-        slot = at_ms // SLOT_MS
-        if slot >= self._head + SLOTS:  # nothing that is kept was counted
-            self.busy = self.waited = self.ended = self.failed = self.events = self.tokens = _EMPTY
-        elif slot > self._head:
-            for counter in (self.busy, self.waited, self.ended, self.failed, self.events, self.tokens):
-                if counter is not _EMPTY:
-                    for new in range(self._head + 1, slot + 1):
-                        counter[new % SLOTS] = 0
-        self._head = max(self._head, slot)
-        return slot % SLOTS
-
-    def change(self, at_ms: int, running: int, parked: int) -> None:
-        """Count the time up to a moment, from which on so many more or fewer are at work."""
-        if at_ms > self.since_ms:
-            if self.running or self.parked:
-                self.span(self.since_ms, at_ms, self.running, self.parked)
-            self.since_ms = at_ms
-        elif at_ms < self.since_ms and (running > 0 or parked > 0):  # it began before what has been counted
-            self.span(at_ms, self.since_ms, max(0, running), max(0, parked))
-        self.running, self.parked = max(0, self.running + running), max(0, self.parked + parked)
+    def change(self, at_ms: int, running: int, parked: int = 0) -> None:
+        """Count that so many more or fewer are at work, and are parked, from a moment on."""
+        if at_ms >= self._end_ms:
+            self._begin(at_ms // SLOT_MS)
+        elif at_ms < (begun_ms := self._end_ms - SLOT_MS):
+            self.span(at_ms, begun_ms, max(0, running), max(0, parked))
+            at_ms = begun_ms
+        self.running += running
+        self.busy[self._head % SLOTS] += running * (self._end_ms - at_ms)
+        if parked:
+            self.parked += parked
+            self._waiting()[self._head % SLOTS] += parked * (self._end_ms - at_ms)
 
     def span(self, from_ms: int, to_ms: int, running: int, parked: int = 0) -> None:
         """Add so many attempts at work between two moments; what is older than the counters is left out."""
-        self.at(to_ms)
-        from_ms = max(from_ms, (self._head - SLOTS + 1) * SLOT_MS)
-        if from_ms >= to_ms:
-            return
-        for name, attempts in (("busy", running), ("waited", parked)):
-            if attempts:
-                _spread(self.counter(name), from_ms, to_ms, attempts)
+        if to_ms >= self._end_ms:
+            self._begin(to_ms // SLOT_MS)
+        from_ms = max(from_ms, self._end_ms - KEPT_MS)
+        if running and from_ms < to_ms:
+            _spread(self.busy, from_ms, to_ms, running)
+        if parked and from_ms < to_ms:
+            _spread(self._waiting(), from_ms, to_ms, parked)
 
-    def sums(self, counter: Sequence[int], now_ms: int, samples: int, each: int) -> list[int]:
-        """Return the sums of whole samples of `each` slots, the oldest first; the newest is not over yet."""
-        if counter is _EMPTY:
-            return [0] * samples
-        last = now_ms // SLOT_MS // each
-        oldest = self._head - SLOTS
-        return [
-            sum(
-                counter[slot % SLOTS]
-                for slot in range(sample * each, (sample + 1) * each)
-                if oldest < slot <= self._head
-            )
-            for sample in range(last - samples + 1, last + 1)
-        ]
+    def _waiting(self) -> "array[int]":
+        if self.waited is None:
+            self.waited = array("i", bytes(4 * SLOTS))
+        return self.waited
+
+    def _begin(self, slot: int) -> None:
+        since = max(self._head + 1, slot - SLOTS + 1)
+        self._head, self._end_ms = slot, (slot + 1) * SLOT_MS
+        fill(self.busy, since, slot + 1, self.running * SLOT_MS)
+        if self.waited is not None:
+            fill(self.waited, since, slot + 1, self.parked * SLOT_MS)
 
     def work(self, now_ms: int, samples: int, each: int) -> tuple[list[int], list[int]]:
-        """Return milliseconds of attempts at work, and of those that are parked, up to now; in samples as `sums`.
+        """Return milliseconds of attempts at work, and of those that are parked, up to now.
 
-        What is under way is added here and not counted: events of before now are still to come.
+        In so many samples of `each` slots, the oldest first; the newest is not over yet.
         """
-        busy, waited = (self.sums(counter, now_ms, samples, each) for counter in (self.busy, self.waited))
+        busy = sums(self.busy, self._head, now_ms, samples, each)
+        waited = [0] * samples if self.waited is None else sums(self.waited, self._head, now_ms, samples, each)
+        if not self.running and not self.parked:
+            return busy, waited
         length = each * SLOT_MS
         first = now_ms // length - samples + 1
-        for place in range(max(0, self.since_ms // length - first), samples):
+        for place in range(max(0, self._head // each - first), samples):
             start_ms = (first + place) * length
-            open_ms = max(0, min(now_ms, start_ms + length) - max(self.since_ms, start_ms))
-            busy[place] += self.running * open_ms
-            waited[place] += self.parked * open_ms
+            # The newest slot is counted to its end, and none after it.
+            open_ms = min(now_ms, start_ms + length) - max(self._end_ms, start_ms)
+            busy[place] = max(0, busy[place] + self.running * open_ms)
+            waited[place] = max(0, waited[place] + self.parked * open_ms)
         return busy, waited
 
 
+class Tally:
+    """How many of something there were in each slot."""
+
+    def __init__(self) -> None:
+        self._head = -1
+        self._slots = array("Q", bytes(8 * SLOTS))
+
+    def add(self, at_ms: int, count: int = 1) -> None:
+        """Count so many at a moment; what is older than the counters is left out."""
+        slot = at_ms // SLOT_MS
+        if slot > self._head:
+            fill(self._slots, max(self._head + 1, slot - SLOTS + 1), slot + 1, 0)
+            self._head = slot
+        if slot > self._head - SLOTS:
+            self._slots[slot % SLOTS] = min(_MOST, self._slots[slot % SLOTS] + count)
+
+    def sums(self, now_ms: int, samples: int, each: int) -> list[int]:
+        """Return the sums of so many samples of `each` slots, the oldest first; the newest is not over yet."""
+        return sums(self._slots, self._head, now_ms, samples, each)
+
+
+def sums(ring: "array[int]", head: int, now_ms: int, samples: int, each: int) -> list[int]:
+    """Return the sums of samples of `each` slots of a ring whose newest slot is `head`; what it does not hold is 0."""
+    end = (now_ms // SLOT_MS // each + 1) * each
+    begin = end - samples * each
+    oldest, newest = max(begin, head - SLOTS + 1), min(end, head + 1)
+    if oldest >= newest:
+        return [0] * samples
+    first, last = oldest % SLOTS, (newest - 1) % SLOTS + 1
+    kept = ring[first:last] if first < last else ring[first:] + ring[:last]
+    slots = [*[0] * (oldest - begin), *kept, *[0] * (end - newest)]
+    return [sum(slots[place : place + each]) for place in range(0, len(slots), each)]
+
+
+def fill(ring: "array[int]", slot: int, end: int, each: int) -> None:
+    """Set the slots of a ring from one up to another."""
+    if end - slot <= 2:  # most often: no array is made
+        for place in range(slot, end):
+            ring[place % SLOTS] = each
+        return
+    first, last = slot % SLOTS, (end - 1) % SLOTS + 1
+    if first < last:
+        ring[first:last] = array(ring.typecode, [each]) * (last - first)
+    else:
+        ring[first:] = array(ring.typecode, [each]) * (SLOTS - first)
+        ring[:last] = array(ring.typecode, [each]) * last
+
+
 _NOTHING = Track()
-_MOST = 2**32 - 1
+_MOST = 2**63
 """A counter holds no more, whatever a model says that it has spent."""
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
 _MARKS = {
@@ -166,6 +197,8 @@ class Activity:
 
     def __init__(self) -> None:
         self.team = Track()
+        """Of all agents together, as are the counters below."""
+        self.events, self.done, self.failed, self.tokens = Tally(), Tally(), Tally(), Tally()
         self.ends: deque[Ended] = deque(maxlen=_KEPT)
         """The attempts that ended last, the newest at the right."""
         self.ended = 0
@@ -195,7 +228,7 @@ class Activity:
         }
 
     @classmethod
-    def of(cls, state: State, events: Iterable[Event]) -> "Activity":
+    def of(cls, state: State, events: Sequence[Event]) -> "Activity":
         """Return the counters as of a state, from the events before it; those of the last two minutes suffice."""
         activity = cls()
         activity.learn(events)
@@ -223,15 +256,15 @@ class Activity:
                 if task.attempt.parked:
                     self._park(task_id, max(task.attempt.started_ms, state.at_ms - KEPT_MS))
 
-    def learn(self, events: Iterable[Event]) -> None:
+    def learn(self, events: Sequence[Event]) -> None:
         """Count events in their order."""
-        team, counts = self.team, self._counts
+        counts = self._counts
         for event in events:
-            place = team.at(event.at_ms)
-            team.counter("events")[place] += 1
             count = counts.get(type(event))
             if count is not None:
                 count(event)
+        for slot, count_of_slot in Counter([event.at_ms // SLOT_MS for event in events]).items():
+            self.events.add(slot * SLOT_MS, count_of_slot)
 
     def _of(self, agent_id: str) -> Track:
         track = self._tracks.get(agent_id)
@@ -247,7 +280,7 @@ class Activity:
         self._open[task_id] = (agent_id, False)
         self.started_ms[agent_id] = max(at_ms, self.started_ms.get(agent_id, 0))
         for track in (self._of(agent_id), self.team):
-            track.change(at_ms, 1, 0)
+            track.change(at_ms, 1)
 
     def _park(self, task_id: str, at_ms: int) -> None:
         agent_id, parked = self._open.get(task_id, ("", True))
@@ -279,27 +312,22 @@ class Activity:
         agent_id, at_ms = event.agent_id, event.at_ms
         if agent_id is None:
             return
-        duration_ms: int = getattr(event, "duration_ms", 0)
         begun = self._open.pop(event.task_id, None)
-        failed = isinstance(event, on.AttemptFailed | on.AttemptLost)
-        counted = "ended" if isinstance(event, on.AttemptDone) else "failed" if failed else ""
-        for track in (self._of(agent_id), self.team):
+        for track in (self._of(agent_id if begun is None else begun[0]), self.team):
             if begun is None:
-                track.span(at_ms - min(duration_ms, KEPT_MS), at_ms, 1)
+                track.span(at_ms - min(getattr(event, "duration_ms", 0), KEPT_MS), at_ms, 1)
+            elif begun[1]:
+                track.change(at_ms, 0, -1)
             else:
-                track.change(at_ms, *((0, -1) if begun[1] else (-1, 0)))
-            if counted:
-                place = track.at(at_ms)
-                track.counter(counted)[place] += 1
-        if counted:
+                track.change(at_ms, -1)
+        if isinstance(event, on.AttemptDone | on.AttemptFailed | on.AttemptLost):
             self.ended += 1
-            self.ends.append(ended_of(event))
+            self.ends.append(end := ended_of(event))
+            (self.done if end.done else self.failed).add(at_ms)
 
     def _spend(self, event: on.StepRecorded) -> None:
         if event.agent_id is not None and event.usage.tokens_out:
-            for track in (self._of(event.agent_id), self.team):
-                place = track.at(event.at_ms)
-                track.counter("tokens")[place] = min(_MOST, track.tokens[place] + event.usage.tokens_out)
+            self.tokens.add(event.at_ms, event.usage.tokens_out)
 
     def _mark(self, event: Event) -> None:
         if isinstance(event, _SWAPS):
@@ -327,11 +355,13 @@ class Activity:
 
 def ended_of(event: Any) -> Ended:
     """Return what an event that ends an attempt of an agent says of it."""
-    usage = getattr(event, "usage", None)
-    tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0) if usage is not None else 0
-    cost = float(usage.cost_usd or 0) if usage is not None else 0.0
-    took_ms: int = getattr(event, "duration_ms", 0)
-    return Ended(event.at_ms, event.task_id, event.agent_id, took_ms, isinstance(event, on.AttemptDone), tokens, cost)
+    done = isinstance(event, on.AttemptDone)
+    if isinstance(event, on.AttemptLost):  # it says neither how long it took nor what it used
+        return Ended(event.at_ms, event.task_id, event.agent_id or "", 0, done)
+    usage = event.usage
+    tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
+    cost = float(usage.cost_usd or 0)
+    return Ended(event.at_ms, event.task_id, event.agent_id, event.duration_ms, done, tokens, cost)
 
 
-__all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Track", "ended_of"]
+__all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Tally", "Track", "ended_of"]

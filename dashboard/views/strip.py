@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dashboard.views.activity import SLOT_MS, Activity, Track
+from dashboard.views.activity import SLOT_MS, Activity
 from dashboard.views.amounts import duration, money
 from dashboard.views.digest import Digest
 from dashboard.views.lines import Line, Span, cells, fit_spans
@@ -48,14 +48,13 @@ def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, widt
 def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: int) -> list[_Part]:
     agents = list(state.agents.values())
     busy = sum(1 for agent in agents if agent.running or agent.parked)
-    track = activity.team
     seconds = wide * 2
-    events = track.sums(track.events, now_ms, seconds, EACH)
-    ended = track.sums(track.ended, now_ms, seconds, EACH)
+    events = activity.events.sums(now_ms, seconds, EACH)
+    ended = activity.done.sums(now_ms, seconds, EACH)
     metered = is_metered(state)
-    tokens = track.sums(track.tokens, now_ms, seconds, EACH) if metered else ended
+    tokens = activity.tokens.sums(now_ms, seconds, EACH) if metered else ended
     waiting = [length for _, length in list(activity.queued)[-seconds:]]
-    errors, share = _errors(track, now_ms, seconds)
+    errors, share = _errors(activity, now_ms, seconds)
     failing = "error" if share else "muted"
     return [
         _Part(
@@ -84,10 +83,10 @@ def _rate(samples: Sequence[int]) -> float:
     return sum(over) / (len(over) * EACH * SLOT_MS / 1000) if over else 0.0
 
 
-def _errors(track: Track, now_ms: int, seconds: int) -> tuple[list[int], float]:
+def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:
     """Return failures a second, and the share of the attempts of the last minute that failed."""
-    failed = track.sums(track.failed, now_ms, 60, EACH)
-    ended = track.sums(track.ended, now_ms, 60, EACH)
+    failed = activity.failed.sums(now_ms, 60, EACH)
+    ended = activity.done.sums(now_ms, 60, EACH)
     total = sum(failed) + sum(ended)
     return failed[-seconds:], sum(failed) / total if total else 0.0
 
