@@ -36,6 +36,8 @@ from screenshots.tour import tour
 HERE = Path(__file__).resolve().parent
 DB = Path("demo.db")
 """Relative, because a picture may show it, and names nobody's folders."""
+HOME_FOLDER = "~/quarterdeck"
+"""What pictures show for the temporary folder."""
 WIDE, SMALL, LARGE, FILMED = (120, 40), (80, 24), (200, 60), (110, 32)
 TOUR = "tour"
 """The one that moves."""
@@ -64,7 +66,7 @@ def main() -> int:
     taken: dict[str, str] = {}
     try:
         for take, probed_s in ((pictures, PROBED_S), (recorded, FILMED_PROBED_S)):
-            with tempfile.TemporaryDirectory(prefix="quarterdeck-") as folder:
+            with tempfile.TemporaryDirectory(prefix="") as folder:  # as short as `HOME_FOLDER`, so that columns hold
                 os.chdir(folder)
                 os.environ["XDG_DATA_HOME"] = folder  # what they trust is not on the list of whoever takes them
                 try:
@@ -230,7 +232,7 @@ def standing_alone(svg: str, folder: str) -> str:
     svg = re.sub(r"\s*<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = svg.replace("font-family: Fira Code, monospace", f"font-family: {FONTS}")
     svg = re.sub(r'(clip-terminal">\s*<rect [^>]*height=")([\d.]+)', _with_descenders, svg)
-    svg = svg.replace(folder, "~".ljust(len(folder), "\u00a0"))  # the path of a temporary folder, in as many cells
+    svg = svg.replace(folder, HOME_FOLDER.ljust(len(folder), "\u00a0"))  # in as many cells
     foreign = [word for word in ("url(http", "@import", str(Path.home())) if word in svg and word != "/"]
     if foreign:
         raise ValueError(f"the picture names {', '.join(foreign)}")

@@ -16,6 +16,7 @@ from dashboard.views.timeline.lanes import GAP_MS, SLOTS, STAYS_MS
 from dashboard.views.timeline.rows import rows_of
 from engine.core.codec import kind_of
 from engine.core.commands import Submit
+from engine.core.state import State
 from store import Record
 from tests.pilot.scene import audit
 from tests.pilot.talking import talking
@@ -200,3 +201,11 @@ def test_every_kind_that_lanes_look_at_is_one_that_there_is() -> None:
     from engine.core.events import KINDS as ALL
 
     assert set(ALL) >= KINDS
+
+
+def test_what_ends_as_a_column_begins_is_counted_over_a_slot_of_time_and_no_less() -> None:
+    lanes = learned((0, "attempt_started"), (10_001, "attempt_done"))
+    rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
+    seen = Seen(state=State(), rows=rows, begin=0, end=lanes.until(START_MS + 10_001), cursor=0)
+
+    assert "4.0 now" in text(timeline(lanes, seen, width=120, height=20).lines)

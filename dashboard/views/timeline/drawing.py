@@ -252,14 +252,16 @@ def _sums(lanes: Lanes, found: Axis, before: int, width: int, room: int, cursor:
     team = lanes.team
     done, failed = sums(team.ended, lanes, found), sums(team.failed, lanes, found)
     busy = sums(team.busy, lanes, found)
-    seconds = [max(0.001, (one.end - one.begin) / 1000) for one in found.columns]
+    lengths = [max(1, one.end - one.begin) for one in found.columns]
+    # An end is known to a slot, so a column that has just begun would show one end as hundreds a second.
+    seconds = [max(lanes.slot_ms, each) / 1000 for each in lengths]
     plots = (
         (
             "done/s",
             [one / each for one, each in zip(done, seconds, strict=True)],
             ("plot-low", "plot-mid", "plot-high"),
         ),
-        ("at work", [one / 1000 / each for one, each in zip(busy, seconds, strict=True)], ("busy-before",)),
+        ("at work", [one / each for one, each in zip(busy, lengths, strict=True)], ("busy-before",)),
         ("failed/s", [one / each for one, each in zip(failed, seconds, strict=True)], ("error",)),
     )
     lines: list[Line] = []
