@@ -24,6 +24,10 @@ reporter: contextvars.ContextVar[Callable[[int, int, str], None] | None] = conte
     "reporter", default=None
 )
 """Receiver of `report_progress`, set by the runtime of the function."""
+MOST_LEAVES = 100
+"""Of an exception group, how many exceptions are looked at."""
+WORDS_OF_LEAVES = 3
+"""Of an exception group, how many exceptions are told."""
 
 
 def report_progress(done: int, total: int, note: str = "") -> None:
@@ -104,12 +108,36 @@ def check(target: Callable[..., Any]) -> None:
 
 
 def traits_of(error: BaseException) -> dict[str, Any]:
-    """Return the traits of an exception as JSON.
+    """Return the traits of an exception as JSON; a group has those of what it holds as well as its own.
+
+    A task group wraps what its tasks raise, so that a failure policy would else never see the class that it names.
 
     Returns:
         `types`, the names of its class and the bases of that; `retryable`, a bool or None; and `retry_after_s`, a
         number of seconds from its attribute of that name or `retry_after`, or None.
     """
+    own = _traits_of(error)
+    held = [_traits_of(one) for one in _leaves(error)]
+    said = [one for one in (own, *held) if one["retryable"] is not None]
+    waits = [one["retry_after_s"] for one in (own, *held) if one["retry_after_s"] is not None]
+    return {
+        "types": list(dict.fromkeys(name for one in (own, *held) for name in one["types"])),
+        "retryable": all(one["retryable"] for one in said) if said else None,
+        "retry_after_s": max(waits, default=None),
+    }
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """Return what an exception group holds, also in groups of groups, up to `MOST_LEAVES`."""
+    found: list[BaseException] = []
+    open_groups = [error] if isinstance(error, BaseExceptionGroup) else []
+    while open_groups and len(found) < MOST_LEAVES:
+        for one in BaseExceptionGroup.exceptions.__get__(open_groups.pop()):
+            (open_groups if isinstance(one, BaseExceptionGroup) else found).append(one)
+    return found[:MOST_LEAVES]
+
+
+def _traits_of(error: BaseException) -> dict[str, Any]:
     types = [one.__name__ for one in type(error).__mro__ if one not in (object, BaseException)]
     try:
         retryable = getattr(error, "retryable", None)
@@ -172,14 +200,24 @@ def _answer(request: dict[str, Any]) -> str:
 
 
 def words_of(error: BaseException) -> str:
-    """Return the text of an exception, with its class if the text is empty or only a key."""
+    """Return the text of an exception, with its class if the text is empty or only a key; of a group, what it holds."""
+    leaves = _leaves(error)
+    if leaves:
+        return "; ".join(_with_class(one) for one in leaves[:WORDS_OF_LEAVES]) + (
+            f" and {len(leaves) - WORDS_OF_LEAVES} more" if len(leaves) > WORDS_OF_LEAVES else ""
+        )
     try:
         text = str(error)
     except BaseException as inner:  # the exception is the user's: its text may raise anything, SystemExit too
         return f"its text cannot be read ({type(inner).__name__})"
-    if text.strip() and not isinstance(error, KeyError):
+    if text.strip() and not isinstance(error, KeyError | SystemExit):
         return text
     return f"{type(error).__name__}: {text}" if text.strip() else type(error).__name__
+
+
+def _with_class(error: BaseException) -> str:
+    name, text = type(error).__name__, next(iter(words_of(error).strip().splitlines()), "")
+    return text if text.startswith(name) else f"{name}: {text}"
 
 
 def serve() -> None:
