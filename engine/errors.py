@@ -136,7 +136,15 @@ class DelegationFailed(EngineError):
 
 
 class ProcessDied(EngineError):
-    """A process that ran a function ended without an answer."""
+    """A process that ran a function ended without an answer.
+
+    Attributes:
+        killed: A signal ended it, which may come from outside and says little about the function.
+    """
+
+    def __init__(self, text: str, *, killed: bool = False) -> None:
+        super().__init__(text)
+        self.killed = killed
 
 
 class CallFailed(EngineError):

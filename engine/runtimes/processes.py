@@ -24,6 +24,8 @@ from engine.runtimes.programs.attending import signal_name
 PROGRAM = Path(__file__).with_name("child.py")
 TAIL_BYTES = 4000
 """How much of a child's standard error is kept, to say why it died."""
+CHECKS = 3
+"""How often a reference is checked whose process is killed meanwhile: memory ran out, or somebody meant another one."""
 GONE_S = 5.0
 """How long to wait for a killed child to exit."""
 
@@ -60,10 +62,17 @@ class Processes:
 
         Raises:
             CallFailed: If it is not.
-            ProcessDied: If the import ended the process.
+            ProcessDied: If the import ended the process; where a signal did, `CHECKS` times in a row.
         """
         async with self._checks:
-            await self._ask(_request(origin), _ignore)
+            for left in reversed(range(CHECKS)):
+                try:
+                    await self._ask(_request(origin), _ignore)
+                except ProcessDied as death:
+                    if not (death.killed and left):
+                        raise
+                else:
+                    return
 
     async def call(self, origin: Origin, value: JsonValue, *, report: Report) -> JsonValue:
         """Call the function and return its result; a cancelled call kills its process.
@@ -143,7 +152,8 @@ class _Child:
                     return message
                 report(*message["progress"])
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            raise ProcessDied(await self._last_words()) from error
+            said = await self._last_words()
+            raise ProcessDied(said, killed=(self.process.returncode or 0) < 0) from error
 
     def kill(self) -> None:
         """Kill it and everything that it started."""

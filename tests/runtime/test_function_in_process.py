@@ -15,7 +15,7 @@ from engine.core.commands import Cancel, Submit
 from engine.core.queries.waiting import Waits
 from engine.core.spec import AgentSpec, Retry
 from engine.references import Origin
-from engine.runtimes.processes import Processes
+from engine.runtimes.processes import CHECKS, Processes
 from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_processes as crew
 from tests.runtime.engines import Engine, Engines, soon
@@ -183,6 +183,31 @@ async def test_a_module_of_the_team_s_folder_is_found_last(engine: Engines, tmp_
 
     async with engine(spec, host={"folder": tmp_path}) as running:
         assert await running.ask("you") == "hi you"
+
+
+KILLED = """
+import os, pathlib, signal
+beside = pathlib.Path(r"{folder}", "imports")
+beside.open("a").write("x")
+if len(beside.read_text()) <= {times}:
+    os.kill(os.getpid(), signal.SIGKILL)
+def hi(text):
+    return "hi " + text
+"""
+
+
+@pytest.mark.parametrize(("times", "works"), [(CHECKS - 1, True), (CHECKS, False)])
+async def test_an_agent_whose_process_is_killed_while_it_is_checked_is_checked_again(
+    engine: Engines, tmp_path: Path, times: int, works: bool
+) -> None:
+    tmp_path.joinpath("killed.py").write_text(KILLED.format(folder=tmp_path, times=times), encoding="utf-8")
+    spec = AgentSpec(name="hi", run="killed:hi", run_in="process")
+
+    async with engine(spec, host={"folder": tmp_path}) as running:
+        if works:
+            assert await running.ask("you") == "hi you"
+        else:
+            await running.until(lambda state: "was killed by SIGKILL" in (state.agents["a1"].error or ""))
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells a process what it has started")
