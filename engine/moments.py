@@ -20,7 +20,7 @@ from engine.core.transfer.document import number_of
 from engine.core.values import TextRef
 from engine.folding import folded_from
 from engine.texts import walk
-from store import Reader
+from store import NotOurFile, Reader
 
 _BODIES = 256
 
@@ -48,14 +48,20 @@ def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterato
         StoreError, CoreError: If it is not a Quarterdeck database, or cannot be folded.
         ImportRefused: If it is an archive that cannot be believed.
     """
-    if zipfile.is_zipfile(path):
+    try:
+        reader = Reader(path)
+    except NotOurFile:
+        # Not asked first: to open and close a database beside SQLite drops the locks of who reads it in this process.
+        # A pipe would wait for a writer, and a device never end.
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            raise
         from engine.archive import read_archive  # its checks take a tenth of a second to load
 
         archive = read_archive(path)
         texts = archive.texts
         yield Moment(path, archive.state, lambda ref: texts[number_of(ref)], None)
         return
-    with Reader(path) as reader:
+    with reader:
         state = folded_from(reader, None if seq_of is None else seq_of(reader))
         yield Moment(path, state, _texts_of(reader), reader.file_id)
 
