@@ -19,7 +19,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Different examples at each run of a person, always the same ones where nobody could look into a rare failure.
-settings.register_profile("local", deadline=None, max_examples=examples(30))
+settings.register_profile("local", deadline=None, max_examples=examples(15))
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") and not DEEP else "local")
 
@@ -42,6 +42,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtestloop() -> None:
     """Let no collection of garbage walk through what was collected to be run: it is there to the end."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Collect once what tests left, and nothing of what is still there: pytest looks for leaks five times more."""
     gc.collect()
     gc.freeze()
 

@@ -1,8 +1,8 @@
-"""How many examples a law draws: few at each run, and ten times as many in `make chaos`."""
+"""How many examples a law draws: few at each run, and twenty times as many in `make chaos`."""
 
 import os
 
-DEEPER = 10
+DEEPER = 20
 DEEP = os.environ.get("QUARTERDECK_CHAOS_LAWS") == "deep"
 
 

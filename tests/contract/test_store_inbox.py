@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from store import CommandOutcome, CommandRow, InboxClient, MissingFile, NotOurFile, StoreBusy, open_store
@@ -37,7 +37,6 @@ def pending(id: str) -> CommandOutcome:
 steps = st.lists(st.tuples(st.sampled_from(["put", "apply", "refuse"]), st.sampled_from("abcd")), max_size=12)
 
 
-@settings(max_examples=30)
 @given(steps)
 def test_every_id_gets_in_once_and_keeps_its_first_outcome(steps: list[tuple[str, str]]) -> None:
     async def played() -> None:

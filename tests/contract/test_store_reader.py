@@ -16,7 +16,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from store import (
@@ -92,7 +92,6 @@ filters = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=20)
 @given(filters, st.integers(0, 65), st.integers(1, 70))
 def test_a_page_holds_the_nearest_records_that_meet_every_condition(
     filled: Path, filters: dict[str, object], seq: int, limit: int

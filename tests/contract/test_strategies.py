@@ -13,6 +13,7 @@ from engine.core.records import changed
 from engine.core.strategies import STRATEGIES, check_settings
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring
+from tests.depth import examples
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve")
 DRAWN = {"nodes": [{"name": "one", "agent": "ada"}, {"name": "two", "agent": "bob", "after": ["one"]}]}
@@ -33,7 +34,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"nodes": [*DRAWN["nodes"], {"name": "x", "agent": "cyd", "when": {"contains": "y"}}], "output": "two"},
     ],
 }
-quick = settings(max_examples=15, deadline=None)
+few = settings(max_examples=examples(8))
 every = pytest.mark.parametrize("name", sorted(STRATEGIES))
 
 
@@ -95,7 +96,7 @@ def verdicts() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @every
-@quick
+@few
 @given(st.data())
 def test_what_it_wires_can_be_drawn_from_any_state_and_is_the_same_each_time(name: str, data: st.DataObject) -> None:
     nodes = data.draw(graphs(name))
@@ -111,7 +112,7 @@ def test_what_it_wires_can_be_drawn_from_any_state_and_is_the_same_each_time(nam
 
 
 @every
-@quick
+@few
 @given(st.data())
 def test_growth_can_be_drawn_and_comes_to_an_end_whatever_is_found(name: str, data: st.DataObject) -> None:
     nodes = data.draw(graphs(name))

@@ -165,7 +165,7 @@ async def _taken(rows: list[tuple[object, ...]]) -> None:
             assert all("\n" not in json.loads(one.body)["reason"] for one in await engine.journal("command_refused"))
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(mutated())
 def test_a_body_is_a_command_or_refused(row: Any) -> None:
     kind, body = row[:2]

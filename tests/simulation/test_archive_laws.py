@@ -41,7 +41,7 @@ from tests.depth import examples
 from tests.exports import exported, plain, ready
 from tests.world import World, agent, team_world
 
-some = settings(max_examples=examples(8), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(4), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def imported(found: tuple[State, list[JsonValue]], *, into: World | None = None, paused: bool = False) -> World:

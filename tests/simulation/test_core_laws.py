@@ -23,7 +23,7 @@ from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, r
 from tests.depth import examples
 from tests.world import World
 
-some = settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def folded(journal: list[Any]) -> State:

@@ -112,7 +112,7 @@ def plan(world: World, command: LoadTeam) -> list[Any]:
 
 
 @given(seeds)
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 def test_a_team_is_as_it_is_declared_whatever_operators_did(seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)
@@ -126,7 +126,7 @@ def test_a_team_is_as_it_is_declared_whatever_operators_did(seed: int) -> None:
 
 @given(seeds)
 @example(3728920)  # a declared member is removed, and another one is given what it was
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 def test_what_operators_did_stays_where_the_team_as_it_is_wins(seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)
@@ -142,7 +142,7 @@ def test_what_operators_did_stays_where_the_team_as_it_is_wins(seed: int) -> Non
 
 
 @given(seeds)
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 def test_an_edited_team_that_nobody_changed_meanwhile_is_taken_without_a_conflict(seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)
@@ -163,7 +163,7 @@ def test_an_edited_team_that_nobody_changed_meanwhile_is_taken_without_a_conflic
 
 @pytest.mark.parametrize("on_conflict", ["declared", "current"])
 @given(seed=seeds)
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 def test_no_agent_is_doubled_where_the_file_renamed_or_moved_members_and_operators_swapped_them(
     on_conflict: Any, seed: int
 ) -> None:
@@ -213,7 +213,7 @@ def _planned(world: World, command: LoadTeam) -> list[Any] | None:
 
 @pytest.mark.parametrize("on_conflict", ["declared", "current"])
 @given(seed=seeds)
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 def test_a_program_that_says_the_same_again_changes_nothing(on_conflict: Any, seed: int) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)

@@ -18,7 +18,7 @@ from tests.chance import mend, randoms, worlds
 from tests.depth import examples
 from tests.world import World, load
 
-some = settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(8), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 ENDS = {"attempt_done", "task_failed", "task_skipped", "task_answered", "group_ended"}
 
 

@@ -15,7 +15,7 @@ from tests.chance import worlds
 from tests.depth import examples
 from tests.world import World
 
-some = settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @some

@@ -85,7 +85,7 @@ def does(state: State, one: Agent, target: str) -> bool:
     return target == one.name or target in state.spec_of(one).specialties
 
 
-@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @given(teams(), st.sampled_from(["dig", "sing", "ada", "team"]), st.data())
 def test_work_goes_to_the_nearest_who_are_able(world: World, target: str, data: st.DataObject) -> None:
     state = world.state
@@ -138,7 +138,7 @@ def levels(draw: Draw, deep: int, name: str) -> SupervisorSpec:
     return SupervisorSpec(name=name, members=[worker, *teams])
 
 
-@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_who_comes_near_shared_work_takes_from_it_as_those_who_are_there_do(data: st.DataObject) -> None:
     draw: Draw = data.draw

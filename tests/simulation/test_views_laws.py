@@ -30,7 +30,7 @@ from tests.chance import worlds
 from tests.depth import examples
 from tests.world import World
 
-some = settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 needles = st.sampled_from(["", "ada", "below busy", "nothing like it", "parse"])
 
 

@@ -328,7 +328,7 @@ def test_an_archive_that_another_tool_wrote_again_is_the_same(archive: Path, tmp
     assert read_archive(path).body == read_archive(archive).body
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_change_of_bytes_makes_anything_but_an_archive_or_one_refusal(
     data: st.DataObject, archive: Path, tmp_path: Path
@@ -341,7 +341,7 @@ def test_no_change_of_bytes_makes_anything_but_an_archive_or_one_refusal(
     _is_refused_or_read(bytes(body), tmp_path)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_change_of_a_value_makes_anything_but_an_archive_or_one_refusal(
     data: st.DataObject, archive: Path, tmp_path: Path

@@ -175,7 +175,7 @@ def test_the_most_urgent_work_of_forty_teams_under_one_limit_begins_first() -> N
     assert [start.agent for start in world.starts[before:][:4]] == ["a36", "a37", "a38", "a39"]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(BALANCES), st.lists(st.integers(0, 9), min_size=5, max_size=40))
 def test_the_ranks_of_free_agents_are_always_those_that_the_rule_gives(balance: Balance, turns: list[int]) -> None:
     world = hands(balance, *(agent(f"a{n}", "sum", max_concurrency=1 + n % 3, weight=1 + n) for n in range(6)))

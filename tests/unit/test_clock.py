@@ -3,7 +3,7 @@
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.clock import Clock, RealClock, VirtualClock, boot_ns
@@ -132,7 +132,6 @@ async def woken(clock: Clock, delays_ms: list[int]) -> list[tuple[int, int]]:
     return order
 
 
-@settings(max_examples=25)
 @given(st.lists(st.integers(0, 10**9), max_size=20))
 def test_sleepers_of_a_virtual_clock_wake_in_order_each_at_its_moment(delays_ms: list[int]) -> None:
     order = anyio.run(woken, VirtualClock(), delays_ms)
@@ -205,7 +204,6 @@ async def fired(delays_ms: list[int], taken_back: set[int]) -> list[tuple[int, i
     return order
 
 
-@settings(max_examples=25)
 @given(st.lists(st.integers(0, 10**6), max_size=100), st.sets(st.integers(0, 99)))
 def test_timers_fire_once_in_order_unless_taken_back(delays_ms: list[int], taken_back: set[int]) -> None:
     order = anyio.run(fired, delays_ms, taken_back)

@@ -2,7 +2,7 @@ import string
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.capability_index import CapabilityIndex
@@ -64,7 +64,6 @@ def candidate(name: str, *specialties: str, description: str = "", category: str
     return Candidate(name, name, specialties, description, category=category)
 
 
-@settings(max_examples=20)
 @given(requests, teams(), st.randoms(use_true_random=False))
 def test_the_order_of_the_candidates_does_not_matter(request: str, team: list[Candidate], random: object) -> None:
     shuffled = list(team)
@@ -73,7 +72,6 @@ def test_the_order_of_the_candidates_does_not_matter(request: str, team: list[Ca
     assert choose(request, shuffled) == choose(request, team)
 
 
-@settings(max_examples=20)
 @given(requests, teams(), teams(max_size=5))
 def test_who_was_added_and_removed_again_leaves_no_trace(
     request: str, team: list[Candidate], guests: list[Candidate]
@@ -89,7 +87,6 @@ def test_who_was_added_and_removed_again_leaves_no_trace(
     assert index.search(request) == CapabilityIndex(team).search(request)
 
 
-@settings(max_examples=20)
 @given(requests, teams(), st.integers(0, 6))
 def test_everyone_chosen_covers_a_word_of_its_own_and_there_are_never_too_many(
     request: str, team: list[Candidate], limit: int
@@ -103,7 +100,6 @@ def test_everyone_chosen_covers_a_word_of_its_own_and_there_are_never_too_many(
     assert [match.first_at for match in matches] == sorted(match.first_at for match in matches)
 
 
-@settings(max_examples=20)
 @given(requests, teams(), st.integers(1, 5))
 def test_a_search_ranks_as_scoring_each_candidate_alone_does(request: str, team: list[Candidate], limit: int) -> None:
     index = CapabilityIndex(team)

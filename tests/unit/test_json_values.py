@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import NotJson
@@ -19,13 +19,11 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=20)
 @given(PLAIN)
 def test_what_is_json_stays_as_it_is(value: Any) -> None:
     assert json_value(value) == value
 
 
-@settings(max_examples=20)
 @given(st.recursive(PLAIN | st.text(st.characters()), lambda inner: st.tuples(inner, inner), max_leaves=10))
 def test_whatever_comes_out_can_be_written_and_read_again(value: Any) -> None:
     out = json_value(value)

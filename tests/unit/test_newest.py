@@ -19,7 +19,7 @@ async def _written(path: Path, agents: list[str]) -> None:
         await store.journal.append(1, [Row(0, "k", b"{}", agent_id=agent) for agent in agents])
 
 
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(5))
 @given(
     st.lists(st.sampled_from(["a1", "a2"]), min_size=1, max_size=12),
     st.lists(st.tuples(st.integers(0, 12), st.sampled_from(["a1", "a2"])), min_size=1, max_size=8),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.teamfile import TeamFileError, parse_team
@@ -70,7 +70,6 @@ def test_a_team_without_faults_has_none() -> None:
 
 
 @given(st.lists(st.sampled_from(list(FAULTS)), min_size=2, unique=True))
-@settings(max_examples=40)
 def test_the_faults_of_a_file_are_those_that_each_of_them_is_alone(wrong: list[str]) -> None:
     alone = [told_of(each) for each in wrong]
 

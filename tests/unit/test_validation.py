@@ -192,7 +192,7 @@ def is_a_number_there(value: Any) -> bool:
     return not isinstance(value, int | float) or (math.isfinite(value) if isinstance(value, float) else value < 10**100)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(st.sampled_from(FIELDS), values)
 @example((AgentSpec, "timeout_s"), math.inf)
 @example((SupervisorOptions, "ageing_s"), math.inf)
@@ -353,7 +353,7 @@ def teams(draw: st.DrawFn) -> SupervisorSpec:
     return team
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 @given(teams(), st.data())
 def test_an_engine_works_on_and_starts_again_on_whatever_was_accepted(
     team: SupervisorSpec, data: st.DataObject
@@ -382,7 +382,7 @@ def test_an_engine_works_on_and_starts_again_on_whatever_was_accepted(
 OF_COMMANDS = [(cls, name) for cls in COMMANDS for name in names(cls)]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(st.sampled_from(OF_COMMANDS), values, st.integers(0, 10**6))
 def test_a_command_with_any_value_in_it_is_carried_out_or_refused_in_one_line(
     field: tuple[type, str], value: Any, seed: int

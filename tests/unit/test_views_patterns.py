@@ -47,7 +47,7 @@ EXPRESSIONS = st.recursive(ATOMS, wider, max_leaves=6)
 TEXTS = st.text(alphabet="abcABC_-. 1\n", max_size=12)
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75))
 @given(EXPRESSIONS, TEXTS)
 def test_they_find_what_pythons_find(written: str, text: str) -> None:
     # Python's `$` also stands before a last line feed.
@@ -106,7 +106,7 @@ LITTLE = st.lists(
 )
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(LITTLE.map("".join), TEXTS)
 def test_no_text_is_passed_over_that_has_a_match(written: str, text: str) -> None:
     if re.compile(written.replace("$", r"\Z"), re.IGNORECASE).search(text):
