@@ -7,7 +7,10 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 RUN := .venv/bin/python -P -m
 # One worker more than there are processors: tests of screens and of real engines wait for much of their time.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))')
+PROCESSORS = $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() or 1))')
 PARALLEL = -n $(WORKERS) --dist loadfile
+# Tests of unit and contract hardly wait: one worker more would only collect them once more. None takes a picture.
+PURE = -n $(PROCESSORS) --dist loadfile -p no:textual-snapshot
 STAMP := .venv/.made-from-lock
 
 # Workers keep what pytest made of the test files: without that each of them reads and rewrites all of them at each run.
@@ -29,7 +32,7 @@ check: $(STAMP) ## Lint, format, types, import contracts, unit and contract test
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	.venv/bin/lint-imports --no-logo
-	$(RUN) pytest -q $(PARALLEL) tests/unit tests/contract
+	$(RUN) pytest -q $(PURE) tests/unit tests/contract
 
 test: $(STAMP) ## Every test but the long chaos runs
 	$(RUN) pytest -q $(PARALLEL) -m "not chaos_long" tests

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -115,10 +115,15 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(arguments: Any, said: 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda one: st.lists(one))
 
 
+@cache
+def described_search() -> Described:
+    return Described("search", search)
+
+
 @given(st.dictionaries(st.sampled_from(["query", "limit", "kind", "near", "orders", "x"]), JSON))
 def test_whatever_a_model_writes_it_fits_or_is_refused(arguments: dict[str, Any]) -> None:
     try:
-        positional, named = Described("search", search).bound(arguments)
+        positional, named = described_search().bound(arguments)
     except BadArguments:
         return
 

@@ -1,5 +1,7 @@
 """Graphs of the team and of runs, as lines."""
 
+from functools import cache
+
 import pytest
 from rich.cells import cell_len
 
@@ -108,11 +110,17 @@ def test_an_edge_with_many_flows_never_is_the_brightest_and_a_calm_one_has_two_s
     assert [Edge("a", "b", 1_000).heat(1_000 + age, calm=True) for age in (0, 2_900, 3_100)] == [3, 3, 1]
 
 
+@cache
+def hostile_sights() -> list[Sight]:
+    """Return what views look at, and leave as it is."""
+    return [sight_of(work) for work in (audit(f"a title {HOSTILE}"), trouble(HOSTILE), talking()[0], World())]
+
+
 @pytest.mark.parametrize(("width", "height"), [(20, 4), (60, 10), (80, 20), (120, 30), (200, 50), (300, 70)])
 @pytest.mark.parametrize("subject", ["", TEAM, "r1", "nothing"])
 def test_a_graph_takes_exactly_the_room_that_there_is(subject: str, width: int, height: int) -> None:
-    for work in (audit(f"a title {HOSTILE}"), trouble(HOSTILE), talking()[0], World()):
-        lines = graph_lines(sight_of(work), subject=subject, width=width, height=height)
+    for sight in hostile_sights():
+        lines = graph_lines(sight, subject=subject, width=width, height=height)
 
         assert len(lines) == height
         assert all(sum(cell_len(span.text) for span in line.spans) <= width for line in lines)

@@ -1,5 +1,7 @@
 """Letters of jump mode."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +13,6 @@ def test_no_label_is_the_beginning_of_another_and_none_is_longer_than_it_has_to_
     found = labels(number)
 
     assert len(found) == number == len(set(found))
-    assert not any(one != other and other.startswith(one) for one in found for other in found)
+    assert not any(one.startswith(before) for before, one in pairwise(sorted(found)))
     assert all(len(one) == 1 for one in found) == (number <= len(LETTERS))
     assert all(len(one) <= 2 for one in found)

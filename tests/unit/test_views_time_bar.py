@@ -12,15 +12,24 @@ KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escal
 T0 = 1_700_000_000_000
 
 
+BLOCKS = st.lists(
+    st.tuples(
+        st.tuples(*(st.integers(0, 60) for _ in KINDS)).filter(any), st.integers(0, 5_000), st.integers(0, 30_000)
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> list[Span]:
     """Spans that follow each other as blocks of a journal do."""
     spans: list[Span] = []
     seq, at_ms = 1, T0
-    for _ in range(draw(st.integers(1, 12))):
-        counts = draw(st.dictionaries(st.sampled_from(KINDS), st.integers(1, 60), min_size=1))
-        first_ms = at_ms + draw(st.integers(0, 5_000))
-        at_ms = first_ms + draw(st.integers(0, 30_000))
+    for numbers, pause_ms, takes_ms in draw(BLOCKS):
+        counts = {kind: number for kind, number in zip(KINDS, numbers, strict=True) if number}
+        first_ms = at_ms + pause_ms
+        at_ms = first_ms + takes_ms
         spans.append(Span(seq, seq + sum(counts.values()) - 1, first_ms, at_ms, counts))
         seq = spans[-1].last_seq + 1
     return spans

@@ -1,5 +1,6 @@
 """A timeline: what is added up is what happened, whatever the history, the room and the zoom."""
 
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -122,10 +123,16 @@ def test_an_axis_has_no_more_columns_than_fit_and_every_moment_has_one(
     assert found.column_of(end) is not None
 
 
+@cache
+def worlds() -> list[World]:
+    """Return what views look at, and leave as it is."""
+    return [audit("\x1b]0;owned\x07 日本"), trouble(), talking()[0]]
+
+
 @pytest.mark.parametrize(("width", "height"), [(30, 6), (80, 20), (120, 34), (200, 52), (300, 70)])
 @pytest.mark.parametrize("unfolded", [False, True])
 def test_a_timeline_takes_exactly_the_room_that_there_is(width: int, height: int, unfolded: bool) -> None:
-    for work in (audit("\x1b]0;owned\x07 日本"), trouble(), talking()[0]):
+    for work in worlds():
         shown = drawn(work, width, height, unfolded=unfolded)
 
         assert len(shown) == height
