@@ -13,6 +13,7 @@ from rich.text import Text
 from textual import events
 from textual.binding import Binding
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
@@ -37,7 +38,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
-from dashboard.widgets.typing import KeyPassed, TextLine
+from dashboard.widgets.typing import EnterPassed, KeyPassed, TextLine
 from engine.strategies_plugins import installed_strategies
 
 FLUSH_S = 0.1
@@ -115,6 +116,8 @@ class QuarterdeckApp(Touring):
         self._stale = False
         self._looked_s = 0.0
         self._frames: dict[str, Frame] = {}
+        self._behind_enter: list[events.Key] | None = None
+        """Keys that came behind `enter` while its row, or line of a pane, was being opened; None without one."""
         self.view = self._look()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -262,13 +265,32 @@ class QuarterdeckApp(Touring):
             frame.table.select(selected)
 
     async def on_key(self, event: events.Key) -> None:
-        """Pass keys typed ahead to the input line or dialog that has just opened."""
+        """Pass keys typed ahead to the input line, dialog or page that has just opened."""
         line = self.focused
-        if isinstance(self.screen, Looking) and not self.screen.has_begun:
+        if self._behind_enter is not None:
+            self._behind_enter.append(event)
+            event.prevent_default()
+        elif isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)
             event.prevent_default()
-        elif isinstance(line, TextLine) and not line.has_seen(event) and await line.take(event):
-            event.prevent_default()
+        elif isinstance(line, TextLine):
+            if not line.has_seen(event) and await line.take(event):
+                event.prevent_default()
+        elif event.key == "enter" and line is not None and isinstance(self.screen, Frame):
+            # A widget tells its screen that a row was chosen by a message, which keys behind `enter` overtake.
+            self._behind_enter = []
+            self.call_later(self._enter_passes, line)
+
+    def _enter_passes(self, chosen_in: Widget) -> None:
+        """Let a message follow what `enter`, which has been acted on now, made a widget tell its screen."""
+        if not chosen_in.post_message(EnterPassed()):
+            self.on_enter_passed()
+
+    def on_enter_passed(self) -> None:
+        """Let the keys come that waited: they are for what has been opened."""
+        behind, self._behind_enter = self._behind_enter or [], None
+        for key in behind:
+            self.post_message(events.Key(key.key, key.character))
 
     def on_key_passed(self, event: KeyPassed) -> None:
         """Let what was typed behind a key come; a line or dialog that it closed is gone now."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from textual import events
+from textual.screen import Screen
 from textual.widget import Widget
 
 from dashboard.client import Client, CommandReply
@@ -334,6 +335,13 @@ class Looking:
     """Whether what lies below stands still while it is on top."""
     typed_ahead: list[events.Key]
     """Keys that came before that."""
+
+    def take_keys(self) -> None:
+        """Let the keys come again that came before it had begun."""
+        assert isinstance(self, Screen)
+        ahead, self.typed_ahead = self.typed_ahead, []
+        for key in ahead:
+            self.app.post_message(events.Key(key.key, key.character))
 
     def look(self, view: ViewState) -> None:
         """Bring up to date what it shows; called when the team has changed."""

@@ -157,8 +157,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
         self.begin()
         self.has_begun = True
-        for key in self.typed_ahead:
-            self.app.post_message(events.Key(key.key, key.character))
+        self.take_keys()
 
     def begin(self) -> None:
         """Fill in what depends on the state."""

@@ -89,6 +89,7 @@ class Frame(Sized):
 
     def __init__(self) -> None:
         super().__init__()
+        self.has_begun, self.typed_ahead = False, []
         self.needle = ""
         self._strip_of: tuple[object, ...] = ()
         self._strip_ms = 0
@@ -123,7 +124,7 @@ class Frame(Sized):
             return
         self.show(view)  # first: the frame says how much of it there is
         brief = self._show_strip(view)
-        self.query_one("#header", Bar).show(*view.header(brief=brief))
+        self.query_one("#header", Bar).show(*view.header(brief=brief, room=Bar.room(self.size.width - 2)))
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.set_class(view.past is not None, "-past")
         self._show_tour()
@@ -165,7 +166,7 @@ class Frame(Sized):
         line.display = tip is not None
         if tip is not None:
             told = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
-            line.show([spread(told, [Span(f"{DISMISS} lets it go ", "faint")] if told else [], self.size.width)])
+            line.show([spread(told, [Span(f"{DISMISS} dismisses it ", "faint")] if told else [], self.size.width)])
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only where there is room for it."""
@@ -261,7 +262,9 @@ class Frame(Sized):
 
     def on_mount(self) -> None:
         self.give_sizes()
+        self.has_begun = True
         self.look(self.deck.view)
+        self.take_keys()
 
     def on_screen_resume(self) -> None:
         self.give_sizes()

@@ -35,6 +35,10 @@ class KeyPassed(Message):
         """Whether it comes from where the focus was before, with the last of the keys that went there."""
 
 
+class EnterPassed(Message):
+    """Comes up to the app behind all that `enter` made a widget tell its screen."""
+
+
 class InOrder(_Base):
     """Mixed into a widget for typing: takes keys one after the other.
 

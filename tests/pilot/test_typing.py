@@ -94,6 +94,26 @@ async def test_keys_count_in_their_order_however_many_come_at_once(tmp_path: Pat
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("keys", "pages"),
+    [
+        (("down", "enter", "d"), ["AgentScreen", "DescribeScreen"]),
+        (("down", "down", "enter", "y", "escape", "escape", "5", "enter", "y"), ["TaskScreen", "RawScreen"]),
+        (("enter", "escape", "colon", *"agents", "enter", "enter", "d"), ["AgentScreen", "DescribeScreen"]),
+        (("down", "down", "enter", "7"), []),
+        (("6", "enter", "y"), ["EventScreen", "RawScreen"]),
+    ],
+)  # fmt: skip
+async def test_what_comes_behind_enter_is_for_the_page_that_it_opens(
+    keys: tuple[str, ...], pages: list[str], tmp_path: Path
+) -> None:
+    async with opened(tmp_path) as hand:
+        await at_once(hand, *keys)
+
+        await until(hand.pilot, lambda: [type(one).__name__ for one in hand.app.screen_stack[2:]] == pages)
+
+
+@pytest.mark.anyio
 async def test_letters_keep_their_order_while_the_line_for_them_opens(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         text = "metrician"
