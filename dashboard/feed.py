@@ -19,7 +19,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.names import Names, readable
 from engine.core.codec import decode_events, decode_state, kind_of
 from engine.core.errors import CoreError
-from engine.core.events import Event, PartRecorded, StepRecorded
+from engine.core.events import Event, PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.folding import ends_of
@@ -158,6 +158,8 @@ class Feed:
             self._troubles["fold"], self._broken = str(error), True
             self._stop.set()
         self.names.learn(block.events)
+        if any(isinstance(event, StateImported) for event in block.events):
+            self.names.learn_state(self.state)  # what an import brings has no events of its own
         self.activity.learn(block.events)
         self.recent.extend(map(Entry.of, block.records, block.events))
 

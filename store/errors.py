@@ -166,7 +166,7 @@ class NameTaken(PathError):
 class MissingFile(PathError):
     """There is no file at a path that was to be read."""
 
-    says = "{path} does not exist: check the path, or start an engine on it to make it"
+    says = "{path} does not exist: check the path, or make one: quarterdeck up TEAM"
 
 
 class MissingFolder(PathError):

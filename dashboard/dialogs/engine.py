@@ -10,7 +10,7 @@ from textual.widgets import Button, Input
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
 from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
 from dashboard.views.amounts import counted
-from dashboard.views.header import ViewState, can_hand_over, leading_lines, restart_lines
+from dashboard.views.header import ViewState, can_hand_over, leading_lines, paused_runs, restart_lines
 from dashboard.views.parsers import Mistyped, length_s
 from dashboard.views.rows import Cell
 from dashboard.widgets.fields import Field
@@ -49,6 +49,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
                 deck.call_from_thread(deck.say, str(error), "error")
             else:
                 told = f"✓ engine {started.process.pid} is at work, and stays when this screen is closed"
+                told += paused_runs(deck.feed.state)
                 deck.call_from_thread(deck.say, told, "busy")
 
         self.app.pop_screen()

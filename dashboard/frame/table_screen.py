@@ -12,6 +12,7 @@ from textual.widget import Widget
 from dashboard.frame.frame import Frame
 from dashboard.frame.sizing import Grip
 from dashboard.views.header import ViewState, reading
+from dashboard.views.past import empty_in_past
 from dashboard.views.row_pane import More, drawn
 from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
@@ -101,6 +102,8 @@ class TableScreen(Frame):
         listing = self.sorted(self.listing(view))
         if view.situation.opening:
             listing = replace(listing, empty=reading(view.situation))
+        elif view.past is not None and not self.needle and listing.empty:
+            listing = replace(listing, empty=empty_in_past(listing.empty, view.past))
         elif self.is_held:
             listing = in_order_of(listing, self.table.rows.keys)
         self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)

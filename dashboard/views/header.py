@@ -42,6 +42,8 @@ def waiting_said(standbys: Sequence[StandbyInfo]) -> str:
 
 
 HUNG_AFTER_MS = 3_000
+APART = 3
+"""Blanks between two cells of the right side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +77,31 @@ def where(state: State, situation: Situation) -> list[Cell]:
     more = f" +{len(roots) - 1}" if len(roots) > 1 else ""
     cells = [Cell("QUARTERDECK", "accent"), Cell(team + more, "strong")]
     if len(state.runs) == 1:
-        cells.append(Cell(f"▸ {next(iter(state.runs.values())).title}", "muted"))
+        run = next(iter(state.runs.values()))
+        cells.append(Cell(f"‖ {run.title}", "paused") if run.paused else Cell(f"▸ {run.title}", "muted"))
     elif state.runs:
         cells.append(Cell(f"▸ {counted(len(state.runs), 'run')}", "muted"))
     return cells
 
 
-def condition(state: State, situation: Situation, counts: Digest, *, brief: bool) -> list[Cell]:
+def condition(
+    state: State, situation: Situation, counts: Digest, *, brief: bool, room: int | None = None
+) -> list[Cell]:  # fmt: skip
     """The right side: engine, people, rate, queue; those first that may not fall away.
 
-    It is `brief` where the health strip below says rate and queue.
+    It is `brief` where the health strip below says rate and queue. Where the `room` is too small for engine and people,
+    the engine's time is left out, then the engine: people come first.
     """
     waiting = counts.needs_person
     cells = [engine(state, situation)]
     if waiting:
-        cells.append(Cell(f" ⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you ", "badge"))
+        badge = Cell(f" ⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you ", "badge")
+        short = cells[0].text.partition("  ")[0]
+        cells = next(
+            found
+            for found in ([cells[0], badge], [Cell(short, cells[0].tone), badge], [badge])
+            if room is None or len(found) == 1 or len(found[0].text) + APART + len(badge.text) <= room
+        )
     if situation.readonly:
         cells.append(Cell("read-only", "paused"))
     if not brief:
@@ -199,7 +211,15 @@ def _goes_on(state: State) -> str:
         return "none; it waits for requests"
     attempts = sum(run.running for run in state.runs.values())
     again = f"; of {counted(attempts, 'attempt')} under way only finished steps are kept" if attempts else ""
-    return f"{counted(len(state.runs), 'run')}; what is done stays done{again}"
+    return f"{counted(len(state.runs), 'run')}; what is done stays done{again}{paused_runs(state)}"
+
+
+def paused_runs(state: State) -> str:
+    """Return that nothing goes on by itself, and how it does, where every open run is paused; empty otherwise."""
+    if not state.runs or not all(run.paused for run in state.runs.values()):
+        return ""
+    who, they = ("it is", "it") if len(state.runs) == 1 else ("all are", "one")
+    return f"; {who} paused: 7, then z resumes {they}"
 
 
 def can_hand_over(situation: Situation) -> bool:
@@ -270,11 +290,11 @@ class ViewState:
         """False once it is known that no engine holds the file; what is open stands still then."""
         return self.counts.working
 
-    def header(self, *, brief: bool) -> tuple[list[Cell], list[Cell]]:
-        """Both sides of the first line; `brief` where the health strip stands below it."""
+    def header(self, *, brief: bool, room: int) -> tuple[list[Cell], list[Cell]]:
+        """Both sides of the first line; `brief` where the health strip stands below it, `room` that of the right."""
         if self.past is not None:
             return where(self.state, self.situation), past_condition(self.past)
-        right = condition(self.state, self.situation, self.counts, brief=brief)
+        right = condition(self.state, self.situation, self.counts, brief=brief, room=room)
         return where(self.state, self.situation), right
 
     @cached_property

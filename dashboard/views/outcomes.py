@@ -79,7 +79,7 @@ def plan_lines(
 ) -> list[Cell]:  # fmt: skip
     """Return what comes in, what code it would run, and which names are taken."""
     cells = [Cell(brought(creates), "strong", "brings   ")]
-    cells += _some("runs     ", needs_trust, "draining")
+    cells += _some("its code ", needs_trust, "draining")
     cells += _some("lacks    ", [f"{one} is not in the team's folder, nor installed" for one in missing], "error")
     cells += _some("clashes  ", clashes, "error")
     cells += _some("swap     ", [f"{name} was bound to the process that exported it" for name in bound], "draining")

@@ -46,6 +46,13 @@ def past_condition(past: Moment) -> list[Cell]:
             Cell(f"{ago} ago", "past"), Cell("actions are off", "muted")]  # fmt: skip
 
 
+def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
+    """Return what an empty table says there: instead of what to do about it, how to leave the moment."""
+    if len(empty) < 2:
+        return empty
+    return (empty[0], f"so it was at {moment(past.at_ms, past.now_ms)}; ] goes to the next mark, L back to live")
+
+
 def play_keys(speed: int) -> tuple[tuple[str, str], ...]:
     """Return the keys of the past; while it plays those that change how fast."""
     if not speed:

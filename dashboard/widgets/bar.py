@@ -8,11 +8,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from dashboard.views.header import APART
 from dashboard.views.rows import Cell
 from dashboard.widgets.tones import Toned
 
-_APART = "   "
-"""Between two cells on the right."""
+_APART = " " * APART
 
 
 class Bar(Toned, Widget):
@@ -82,11 +82,16 @@ class Bar(Toned, Widget):
     def _ends(self, width: int) -> Strip:
         return Strip(self.painted(self._right_ones(width), self.rich_style, gap=_APART))
 
+    @staticmethod
+    def room(width: int) -> int:
+        """Return the columns that the right side may take of so many."""
+        return width - min(width // 3, 24)
+
     def _right_ones(self, width: int) -> list[Cell]:
         """Return the cells on the right, as many as leave a third of the line to the left ones."""
         base = self.rich_style
         cells = list(self._right)
-        kept = min(width // 3, 24)
+        kept = width - self.room(width)
         if self.LEFT_FIRST:
             kept = Strip(self.painted(self._left, base, gap=self._gap)).cell_length + 2
         while cells:

@@ -244,3 +244,15 @@ async def test_fork_does_not_write_over_a_file(tmp_path: Path) -> None:
         assert isinstance(hand.app.screen, ForkDialog)
         assert "already" in hand.problem
         assert (tmp_path / f"team.at-{AT}.db").read_text() == "mine"
+
+
+async def test_an_empty_table_says_that_it_was_so_and_how_to_leave_the_moment(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("7")
+        await went_back(hand, BEGUN)
+        text = "".join(hand.line(y) for y in range(hand.table.size.height))
+
+        assert "this team has had no request yet" in text
+        assert "so it was at" in text
+        assert "L back to live" in text
+        assert "gives it one" not in text

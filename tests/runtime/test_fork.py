@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from dashboard.feed import Feed
 from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, NotInThisVersion
 from engine.archive.reading import complete_state
 from engine.core.codec import encode_state
@@ -15,6 +17,7 @@ from engine.core.transfer.exporting import make_document
 from engine.folding import folded, folded_at
 from engine.supervisor.offline import text_in
 from store import NameTaken, Reader, StoreError, verify
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 LONG = "a long text " * 50
@@ -155,3 +158,20 @@ async def test_a_fork_that_is_cut_off_leaves_nothing_that_looks_whole(
 async def _steps(path: Path) -> list[Any]:
     with Reader(path) as reader:
         return list(reader.records(0, kinds=("step_recorded",)))
+
+
+async def test_a_dashboard_names_who_came_with_an_import(tmp_path: Path) -> None:
+    path, _ = await worked(tmp_path)
+    made = await team(path).fork(tmp_path / "new.db")
+    feed, want = Feed(made.path), folded(made.path)
+    feed.start()
+    try:
+        with anyio.fail_after(PATIENCE_S):
+            while feed.state.seq < want.seq:
+                feed.advance()
+                await anyio.lowlevel.checkpoint()
+    finally:
+        feed.stop()
+
+    assert {feed.names.of(one) for one in want.agents} == {"reader", "lead", "clerk"}
+    assert [feed.names.of(one) for one in want.supervisors] == ["desk"]

@@ -1,0 +1,54 @@
+"""The first line: what it leaves out where there is little room, and what it says of a run that is paused."""
+
+import pytest
+
+from dashboard.views.digest import digest
+from dashboard.views.header import Situation, condition, paused_runs, restart_lines, where
+from engine.core.commands import Pause, Submit
+from engine.core.spec import Escalate, Retry
+from store.records import EngineInfo
+from tests.world import World, agent, team_world
+
+ENGINE = EngineInfo(
+    pid=4211, alive=True, since_ms=0, token=1, heartbeat_ms=0, loop_ms=0, host="deck", started="", boot_id=""
+)
+SITUATION = Situation(db="team.db", engine=ENGINE, now_ms=767_000, events_per_s=3.0)
+
+
+def asking() -> World:
+    """Return a team with a question to a person."""
+    work = team_world(agent("ada", "a", on_failure=[Retry(0), Escalate()]))
+    work.order(Submit(request="count", supervisor="chief"))
+    work.fail(next(iter(work.started)), "no")
+    assert work.state.escalations
+    return work
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [
+        (60, ["● engine 4211  00:12:47", " ⚑ 1 needs you "]),
+        (40, ["● engine 4211", " ⚑ 1 needs you "]),
+        (28, [" ⚑ 1 needs you "]),
+    ],
+)
+def test_who_needs_a_person_is_left_out_last(room: int, said: list[str]) -> None:
+    state = asking().state
+
+    cells = condition(state, SITUATION, digest(state), brief=True, room=room)
+
+    assert [cell.text for cell in cells] == said
+
+
+def test_a_run_that_is_paused_looks_so_and_how_it_goes_on_is_said() -> None:
+    work = team_world(agent("ada", "a"))
+    work.order(Submit(request="count", supervisor="chief"))
+    assert [cell.text for cell in where(work.state, SITUATION)][-1] == "▸ count"
+    assert not paused_runs(work.state)
+
+    work.order(Pause(target=next(iter(work.state.runs))))
+
+    assert [cell.text for cell in where(work.state, SITUATION)][-1] == "‖ count"
+    assert "it is paused: 7, then z resumes it" in " ".join(cell.text for cell in restart_lines(work.state, SITUATION))
+    work.order(Submit(request="count again", supervisor="chief"))
+    assert not paused_runs(work.state)
