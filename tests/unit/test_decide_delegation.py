@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from engine.core.commands import AddAgent, Pause, RemoveMember, SetDeadline, SupervisorSpec, SwitchStrategy
+from engine.core.commands import (
+    AddAgent,
+    AddSupervisor,
+    Pause,
+    RemoveMember,
+    SetDeadline,
+    SupervisorSpec,
+    SwitchStrategy,
+)
 from engine.core.decide.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
 from engine.core.legality import assert_legal
@@ -152,6 +160,15 @@ def test_nobody_able_is_a_refusal_that_names_the_nearest() -> None:
     assert kinds(events) == ["call_refused"]
     assert "no agent can 'sumo'" in refusal(world)
     assert member(world, "lead").status is AgentStatus.BUSY
+
+
+def test_a_refusal_names_nobody_who_cannot_be_reached_and_nobody_of_that_very_name() -> None:
+    world, lead = asking(agent("ada", "sums"))
+    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="south", members=[agent("sumo", "sum")])))
+
+    world.ask(lead, "sumo", ["x"])
+
+    assert refusal(world) == "no agent can 'sumo'; did you mean sums?"
 
 
 def test_an_agent_that_is_the_last_with_a_capability_is_not_given_what_it_asks_for_itself() -> None:

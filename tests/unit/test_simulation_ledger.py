@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
+from engine.core.commands import AddSupervisor, Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
 from engine.core.events import Event
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
+from engine.core.policies.failure_policies import Failover
 from engine.core.records import changed
 from engine.core.signals import AgentUnusable
+from engine.simulation.laws.failures import a_failure_goes_down_its_chain
 from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part
+from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.shadow_ledger import ShadowLedger
 from tests.story import applied, attempt, done, found, member, only, submitted
@@ -101,6 +104,39 @@ def test_a_task_that_strategies_free_and_bind_again_while_its_run_is_paused_wait
     assert [turn.since_ms for (queue, *_), turn in turns.items() if queue == f"agent:{member(world, 'cyd').id}"] == [
         world.now_ms
     ]
+
+
+def test_what_a_task_delegates_goes_to_another_agent_of_the_root_below_which_it_was_given() -> None:
+    world = team_world(agent("ada"))
+    failover = (Failover(),)
+    others = [agent("lead"), agent("bob", "sum", on_failure=failover), agent("cyd", "sum", on_failure=failover)]
+    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="south", members=others)))
+    applied(world, Pause(target="ada"))
+    submitted(world, supervisor="chief")
+    (task,) = (one for one in world.state.tasks.values() if one.worker_id == member(world, "ada").id)
+    applied(world, Reassign(task=task.id, agent="lead"))
+    world.ask(attempt(world, "lead"), "bob", ["x"])
+
+    world.fail(attempt(world, "bob"))
+
+    event = only(world.journal, "task_failed_over")
+    assert event.to_id == member(world, "cyd").id
+    books = told(world.journal[: world.journal.index(event)])
+    assert a_failure_goes_down_its_chain(books, event) is None
+    assert "failed on it" in str(a_failure_goes_down_its_chain(books, changed(event, to_id=member(world, "ada").id)))
+
+
+def test_a_task_of_an_archive_has_heard_what_its_steps_say() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    world.record(attempt(world, "ada"), "steered:1", ["look closer", "hurry"])
+    world.record(attempt(world, "ada"), "code", "done")
+    books = WorkLedger(told(world.journal).text)
+
+    books.adopt(world.state)
+
+    (job,) = (one for one in books.jobs.values() if one.attempt is not None)
+    assert job.heard == ["look closer", "hurry"]
 
 
 def judged(world: World, plan: Any) -> str | None:

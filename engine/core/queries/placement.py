@@ -61,9 +61,15 @@ def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | Non
             waits = waits or found
     if waits is not None:
         return changed(waits, waits=True)
-    names = (agent.name for agent in state.agents.values())
-    skills = (skill for agent in state.agents.values() for skill in state.spec_of(agent).specialties)
-    raise NoAgentMatches(target, nearest(target, [*skills, *names]))
+    within_reach = [
+        agent
+        for ring in rings(state, home)
+        for supervisor in ring.supervisors
+        for agent in agents_in(state, supervisor)
+    ]
+    names = {agent.name for agent in within_reach}
+    skills = {skill for agent in within_reach for skill in state.spec_of(agent).specialties}
+    raise NoAgentMatches(target, nearest(target, sorted((skills | names) - {target})))
 
 
 def _in_ring(state: State, ring: Ring, asker: Agent | None, target: str, *, must_be_able: bool) -> Place | None:

@@ -106,9 +106,12 @@ def _is_worth_it(policy: Retry, failure: events.AttemptFailed) -> bool:
 
 
 def _could_take_over(books: ShadowLedger, job: Job) -> list[AgentEntry]:
-    """Return the available agents in the tree of a task that have not failed on it."""
+    """Return the available agents in the tree of who delegated or planned a task that have not failed on it."""
     failed_on = books.failures.of(job.id).failed_on
-    *_, root = books.team.up(books.work.runs[job.run_id].supervisor_id)
+    asker = books.work.jobs.get(job.parent_id or "")
+    by = None if asker is None or asker.kind != "agent" else books.team.agents.get(asker.agent_id or "")
+    # Not of the run: a task that was given to an agent below another root delegates there.
+    *_, root = books.team.up(job.supervisor_id if by is None else by.supervisor_id)
     return [
         agent
         for agent in books.team.under(root.id)

@@ -11,6 +11,7 @@ from engine.core.queries.conversation import remembered_by
 from engine.core.spec import AgentSpec, FailurePolicy
 from engine.core.state import OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
 from engine.core.values import StoredValue
+from engine.runtimes.people import STEERED
 from engine.simulation.ledger import Ledger
 
 
@@ -357,6 +358,7 @@ class WorkBook(Ledger):
     def adopted_task(self, state: State, task: Task) -> Job:
         """Convert a task of the state."""
         timer, now = state.timers.get(f"deadline:{task.id}"), task.attempt
+        steps = {key: self.resolve(value) for key, value in task.steps.items()}
         return Job(
             id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
             worker_id=task.worker_id, supervisor_id=task.supervisor_id, queue=task.queue, priority=task.priority,
@@ -366,7 +368,8 @@ class WorkBook(Ledger):
             calls={call.key: [*call.children] for call in task.calls.values()},
             outcome=task.status if task.ended else None, output=self.resolve(task.output), error=task.error,
             ended_ms=task.ended_ms, attempts=task.attempts, agent_id=task.agent_id,
-            steps={key: self.resolve(value) for key, value in task.steps.items()}, calling=dict(task.calling),
+            steps=steps, calling=dict(task.calling),
+            heard=[text for key, said in steps.items() if key.startswith(STEERED) for text in said],
             question=task.escalation_id, asks=dict(task.asks), steers=dict(task.steers),
             in_doubt=task.status is TaskStatus.IN_DOUBT,
             retrying_until_ms=task.retry_at_ms, cancelling=task.cancelling, exceeded=task.exceeded is not None,
