@@ -7,7 +7,6 @@ from dashboard.frame.table_screen import LONG, TableScreen
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
-from dashboard.widgets.table import Table
 from store import Reader
 
 MOST = 2_000
@@ -19,6 +18,7 @@ class JournalScreen(TableScreen):
     """Shows the newest events of some kinds."""
 
     SORTED = False
+    OPENS = "event"
     KINDS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
@@ -66,6 +66,3 @@ class JournalScreen(TableScreen):
     def facts(self) -> list[Cell]:
         more = "+" if len(self.entries) == MOST else ""
         return [*super().facts(), Cell(f"{len(self.entries):,}{more} read", "muted")]
-
-    def on_table_opened(self, event: Table.Opened) -> None:
-        self.deck.open("event", event.key)

@@ -37,6 +37,8 @@ class TableScreen(Frame):
 
     MARKED: ClassVar[str] = "h swaps them as one change, z pauses or resumes them, ctrl+d removes them"
     """What can be done with rows that are marked."""
+    OPENS: ClassVar[str] = ""
+    """The kind of page that a row opens; its key is the id of what the page is about."""
     ORDERS: ClassVar[tuple[str, ...]] = ()
     """The ways to sort, in the order in which a key goes through them; without any, rows are sorted by their cells."""
     HEADS: ClassVar[Mapping[str, str]] = {}
@@ -168,6 +170,13 @@ class TableScreen(Frame):
 
     def on_table_moved(self, event: Table.Moved) -> None:
         self._show_below(self.deck.view)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        self.open_row(event.key)
+
+    def open_row(self, key: str) -> None:
+        """Open what a row stands for. Textual calls handlers of every base class, so screens override this."""
+        self.deck.open(self.OPENS, key)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         if event.lines.id == "below":

@@ -11,7 +11,6 @@ from dashboard.views.agents import HEADS, ORDERS, agents
 from dashboard.views.header import ViewState
 from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
-from dashboard.widgets.table import Table
 
 
 class AgentsScreen(TableScreen):
@@ -23,6 +22,7 @@ class AgentsScreen(TableScreen):
         "capability", "remove",
     )  # fmt: skip
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
+    OPENS = "agent"
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
     GRIPS = (BELOW,)
@@ -41,9 +41,6 @@ class AgentsScreen(TableScreen):
             return None
         entries, seen = self._remembered.of(key, view), self._remembered.seen(key, view)
         return More("AGENT", agent_columns(seen, agent, entries, width, height))
-
-    def on_table_opened(self, event: Table.Opened) -> None:
-        self.deck.open("agent", event.key)
 
 
 SCREEN = AgentsScreen

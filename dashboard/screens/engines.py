@@ -6,7 +6,6 @@ from dashboard.views.engines import KINDS, engines, of_engine
 from dashboard.views.header import ViewState
 from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
-from dashboard.widgets.table import Table
 
 
 class EnginesScreen(JournalScreen):
@@ -24,9 +23,9 @@ class EnginesScreen(JournalScreen):
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         return of_engine(self.entries, view.situation, view.state, key, width, height)
 
-    def on_table_opened(self, event: Table.Opened) -> None:
-        if event.key.isdigit():
-            super().on_table_opened(event)
+    def open_row(self, key: str) -> None:
+        if key.isdigit():  # else an engine of now, whose events have not been read
+            super().open_row(key)
 
 
 SCREEN = EnginesScreen

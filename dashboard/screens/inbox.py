@@ -10,7 +10,6 @@ from dashboard.views.inbox import inbox
 from dashboard.views.row_pane import More, of_need
 from dashboard.views.rows import Listing
 from dashboard.views.targets import Target, target_of
-from dashboard.widgets.table import Table
 
 
 class InboxScreen(TableScreen):
@@ -40,16 +39,16 @@ class InboxScreen(TableScreen):
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         return of_need(view, key, width, height)
 
-    def on_table_opened(self, event: Table.Opened) -> None:
+    def open_row(self, key: str) -> None:
         state = self.state
-        if any(key in state.escalations for key in self.marked()):
+        if any(one in state.escalations for one in self.marked()):
             BY_NAME["answer"].call(self, Spoken())
-        elif event.key in state.escalations:
-            BY_NAME["answer"].call(self, Spoken((event.key,)))
-        elif event.key in state.agents:
-            self.deck.open("agent", event.key)
-        elif event.key in state.tasks:
-            self.deck.open("task", event.key)
+        elif key in state.escalations:
+            BY_NAME["answer"].call(self, Spoken((key,)))
+        elif key in state.agents:
+            self.deck.open("agent", key)
+        elif key in state.tasks:
+            self.deck.open("task", key)
 
     def can_be_marked(self, key: str) -> bool:
         return key in self.state.escalations or super().can_be_marked(key)

@@ -166,8 +166,8 @@ class MetricsScreen(TableScreen):
         ended = [Cell(f"up to {clock(until)}, the newest event", "muted")] if until < self.deck.view.now_ms else []
         return [*only, *ended, Cell(f"window {self._window}", "muted"), *super().facts()]
 
-    def on_table_opened(self, event: Table.Opened) -> None:
-        self._only = None if self._only == event.key else event.key
+    def open_row(self, key: str) -> None:
+        self._only = None if self._only == key else key
         self.look(self.deck.view)
 
     def action_back(self) -> None:

@@ -200,13 +200,10 @@ class NetworkScreen(TableScreen):
     def on_table_moved(self, event: Table.Moved) -> None:
         self._show_beside(self.deck.view)
 
-    def on_table_opened(self, event: Table.Opened) -> None:
-        self._open(event.key)
-
     def on_picks_opened(self, event: Picks.Opened) -> None:
-        self._open(event.key)
+        self.open_row(event.key)
 
-    def _open(self, key: str) -> None:
+    def open_row(self, key: str) -> None:
         """Open what a key stands for; one of folded agents shows them."""
         if key.startswith("fold:"):
             self.action_fold()

@@ -9,7 +9,6 @@ from dashboard.views.row_pane import More, of_run
 from dashboard.views.rows import Listing
 from dashboard.views.run_work import TASKS_A_MS, Census, census
 from dashboard.views.runs import HEADS, ORDERS, runs
-from dashboard.widgets.table import Table
 from engine.core.values import TextRef
 from store import Reader
 
@@ -26,6 +25,7 @@ class RunsScreen(TableScreen):
         ("enter", "open"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
         "strategy", (">", "sort"), ("d", "describe"), ("y", "JSON"), ("space", "mark"),
     )  # fmt: skip
+    OPENS = "run"
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
 
@@ -71,9 +71,6 @@ class RunsScreen(TableScreen):
             self._reading = False
 
         self.deck.read(read, then, failed=failed)
-
-    def on_table_opened(self, event: Table.Opened) -> None:
-        self.deck.open("run", event.key)
 
 
 SCREEN = RunsScreen

@@ -18,7 +18,6 @@ from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
 from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
 from dashboard.widgets.lines import Lines
-from dashboard.widgets.table import Table
 from engine.core.errors import CoreError
 from engine.folding import folded_from
 from store import Reader, StoreError
@@ -107,14 +106,14 @@ class StateScreen(TableScreen):
             now_ms=view.past.now_ms if view.past is not None else view.now_ms, width=width, height=height,
         )  # fmt: skip
 
-    def on_table_opened(self, event: Table.Opened) -> None:
-        beside = next((one for one in self._found.beside if one.path == event.key), None)
+    def open_row(self, key: str) -> None:
+        beside = next((one for one in self._found.beside if one.path == key), None)
         if beside is not None:
             self._open(beside)
-        elif event.key == NEWEST:
+        elif key == NEWEST:
             self.deck.live()
-        elif event.key.isdigit():
-            self.deck.goto_seq(int(event.key))
+        elif key.isdigit():
+            self.deck.goto_seq(int(key))
 
     def action_compare(self) -> None:
         """Show what differs from the row under the cursor to the moment that is shown, or from that to the newest."""

@@ -9,7 +9,6 @@ from dashboard.views.header import ViewState
 from dashboard.views.row_pane import More, of_task
 from dashboard.views.rows import Cell, Listing
 from dashboard.views.tasks import HEADS, ORDERS, tasks
-from dashboard.widgets.table import Table
 
 
 class TasksScreen(JournalScreen):
@@ -38,6 +37,7 @@ class TasksScreen(JournalScreen):
         ("y", "JSON"),
         ("space", "mark"),
     )
+    OPENS = "task"
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
 
@@ -59,10 +59,6 @@ class TasksScreen(JournalScreen):
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]
         return [*facts, Cell(f"the last {MOST:,} that ended", "faint")] if len(self.entries) == MOST else facts
-
-    def on_table_opened(self, event: Table.Opened) -> None:
-        event.prevent_default()  # of the journal's screens: Textual calls the handlers of every base class
-        self.deck.open("task", event.key)
 
 
 SCREEN = TasksScreen

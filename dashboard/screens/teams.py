@@ -13,7 +13,6 @@ from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
 from dashboard.views.teams import TeamFound, of_team, teams
 from dashboard.widgets.lines import Lines
-from dashboard.widgets.table import Table
 from engine import folders
 from engine.core.errors import CoreError
 from engine.folding import folded_from
@@ -76,14 +75,14 @@ class TeamsScreen(TableScreen):
         if self.is_there:
             self.look(self.deck.view)
 
-    def on_table_opened(self, event: Table.Opened) -> None:
-        one = next((one for one in self._found if one.path == event.key), None)
+    def open_row(self, key: str) -> None:
+        one = next((one for one in self._found if one.path == key), None)
         if one is not None and one.error is not None:
             self.warn(f"{one.path} cannot be opened: {one.error}")
-        elif event.key == str(self.deck.path):
+        elif key == str(self.deck.path):
             self.deck.action_go("network")
         else:
-            self.deck.switch(Path(event.key))
+            self.deck.switch(Path(key))
 
 
 def _home() -> str:

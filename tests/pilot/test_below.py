@@ -8,7 +8,10 @@ from dashboard.screens.inbox import InboxScreen
 from dashboard.widgets.lines import Lines
 from engine.core.codec import encode_state
 from store import open_store
+from store.records import StandbyInfo
 from tests.pilot.hand import Hand, opened
+from tests.pilot.kept import led
+from tests.pilot.scene import NOW_MS
 from tests.pilot.talking import asking
 from tests.pilot.trouble import trouble
 from tests.story import submitted
@@ -187,3 +190,19 @@ async def test_a_task_says_why_it_waits_and_its_error_whole(tmp_path: Path) -> N
 
     assert any("waits: " in one for one in told)
     assert any("KeyError: 'total'" in one for one in told)
+
+
+async def test_enter_opens_the_beginning_of_an_engine_once_and_nothing_of_one_that_stands_by(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=led()) as hand:
+        hand.app.feed.standbys = [StandbyInfo(pid=4302, since_ms=NOW_MS, beat_ms=40)]
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await hand.press("f7")
+        assert hand.table.select("standby:4302")
+        await hand.press("enter")
+        assert hand.place == "engines"
+        await hand.press("down", "enter")
+        assert type(hand.app.screen).__name__ == "EventScreen"
+        await hand.press("escape")
+
+        assert hand.place == "engines"
