@@ -16,7 +16,7 @@ from engine.core.codec import encode_command
 from engine.core.commands import Command
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.records import JsonValue
-from engine.folding import events_of, folded, folded_at, folded_from
+from engine.folding import events_of
 from engine.sender import sender_of
 from store import CommandRow, InboxClient, Reader, Record, Tail
 
@@ -148,6 +148,3 @@ def _outcome_in(records: list[Record], command_id: str) -> CommandReply | None:
                 command_id=command_id, status="refused", seq=record.seq, code=event.code, reason=event.reason
             )
     return None
-
-
-__all__ = ["Client", "CommandReply", "folded", "folded_at", "folded_from"]

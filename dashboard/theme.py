@@ -153,5 +153,3 @@ THEMES["colorblind"] = _for_the_colour_blind(THEMES["dark"])
 DARK = THEMES["dark"]
 BOLD_TONES = frozenset({"accent", "strong", "attention", *_GROUNDS})
 """What is also bold, so that it is seen without colour."""
-
-__all__ = ["BOLD_TONES", "DARK", "NAMES", "THEMES", "coarse", "has_few_colours"]

@@ -47,84 +47,23 @@ if TYPE_CHECKING:
     from store.tail import Mark, Tail, mark_at
     from store.verification import Loss, find_loss, verify
 
-__all__ = [
-    "CommandOutcome",
-    "CommandRow",
-    "CommandTooLarge",
-    "CorruptFile",
-    "Deposed",
-    "DiskFull",
-    "Durability",
-    "EngineInfo",
-    "FileLost",
-    "Following",
-    "InboxClient",
-    "LeftoverWal",
-    "Loss",
-    "Mark",
-    "MissingFile",
-    "MissingFolder",
-    "NameTaken",
-    "NetworkFileSystem",
-    "NewerFile",
-    "NoPermission",
-    "NoSuchSeq",
-    "NotItsTurn",
-    "NotOurFile",
-    "OlderFile",
-    "ReadOnlyFolder",
-    "ReadRowsLost",
-    "Reader",
-    "Record",
-    "Row",
-    "RowsLost",
-    "SeqTaken",
-    "Standby",
-    "StandbyInfo",
-    "Store",
-    "StoreBusy",
-    "StoreError",
-    "Tail",
-    "UnusablePath",
-    "VerifyResult",
-    "check_free",
-    "check_place",
-    "create_database",
-    "find_loss",
-    "follow",
-    "looks_like_ours",
-    "mark_at",
-    "open_store",
-    "stand_by",
-    "verify",
-]
-
-
 _LOADED_ON_FIRST_USE = {
-    "Durability": "store.connection",
-    "Following": "store.shared_tail",
-    "InboxClient": "store.inbox_client",
-    "Loss": "store.verification",
-    "Mark": "store.tail",
-    "Reader": "store.reader",
-    "Standby": "store.standby",
-    "Store": "store.opening",
-    "Tail": "store.tail",
-    "check_free": "store.creation",
-    "check_place": "store.file_check",
-    "create_database": "store.creation",
-    "find_loss": "store.verification",
-    "follow": "store.shared_tail",
-    "looks_like_ours": "store.file_check",
-    "mark_at": "store.tail",
-    "open_store": "store.opening",
-    "stand_by": "store.standby",
-    "verify": "store.verification",
+    "connection": "Durability",
+    "creation": "check_free create_database",
+    "file_check": "check_place looks_like_ours",
+    "inbox_client": "InboxClient",
+    "opening": "Store open_store",
+    "reader": "Reader",
+    "shared_tail": "Following follow",
+    "standby": "Standby stand_by",
+    "tail": "Mark Tail mark_at",
+    "verification": "Loss find_loss verify",
 }
+_FILE_OF = {name: file for file, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LOADED_ON_FIRST_USE:
+    if name not in _FILE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LOADED_ON_FIRST_USE[name]), name)
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
     return found

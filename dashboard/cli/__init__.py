@@ -146,9 +146,6 @@ def _closed_pipe() -> int:
     return DONE
 
 
-__all__ = ["main", "quarterdeck"]
-
-
 def failure_of(error: BaseException) -> Failure:
     """Return what is shown of `error`."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:

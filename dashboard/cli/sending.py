@@ -14,9 +14,10 @@ import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail
-from dashboard.client import Client, CommandReply, folded
+from dashboard.client import Client, CommandReply
 from engine.core.commands import Command
 from engine.core.state import State
+from engine.folding import folded
 from engine.sender import sender_of
 
 TIMEOUT_S = 10.0

@@ -131,6 +131,3 @@ def _cells(entry: Entry, undone: set[str], now_ms: int) -> tuple[Cell, ...]:
 
 def _short(event: CommandApplied) -> str:
     return command_line(event.command, event.args).removeprefix("quarterdeck ") or in_words(event.command, event.args)
-
-
-__all__ = ["KINDS", "audit", "line_of", "of_change"]

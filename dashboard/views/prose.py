@@ -262,6 +262,3 @@ def paragraph(text: str, width: int, *, tone: str = "", most: int = 1_000) -> li
     if len(lines) <= most and len(text) <= room * most * 2:
         return lines
     return [*lines[: most - 1], Line((Span("… more; y shows it whole", "muted"),))]
-
-
-__all__ = ["growing", "paragraph", "prose", "wrapped"]

@@ -11,17 +11,3 @@ from engine.archive.exporting import ExportResult, export_archive
 from engine.archive.plan import ImportPlan, plan_import
 from engine.archive.reading import Archive, complete_state, read_archive, read_state
 from engine.errors import ArchiveError, ExportRefused, ImportRefused
-
-__all__ = [
-    "Archive",
-    "ArchiveError",
-    "ExportRefused",
-    "ExportResult",
-    "ImportPlan",
-    "ImportRefused",
-    "complete_state",
-    "export_archive",
-    "plan_import",
-    "read_archive",
-    "read_state",
-]

@@ -12,28 +12,17 @@ from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import pairwise
 
-from engine.core.candidate import Candidate, Profile, category_stem, profile_of, suits
+from engine.core.candidate import Candidate, Profile, category_stem, profile_of
 from engine.core.capability_index import NAME, TEXT, Asked, CapabilityIndex, Match, Slot
-from engine.core.synonyms import SYNONYMS, widened
+from engine.core.synonyms import widened
 from engine.core.words import words
-
-__all__ = [
-    "Candidate",
-    "CapabilityIndex",
-    "Choice",
-    "Match",
-    "choose",
-    "choose_category",
-    "nearest",
-    "strategy_category",
-    "suits",
-]
 
 _JOINERS_LOOKED_AT = 8
 _NAMES_COMPARED = 64
 _LETTERS_COMPARED = 512
 _WORDS_COMPARED = 12
 _WORDS_EXPLAINED = 6
+_NEAREST = 3
 _NOBODY = "nobody claims a word of the request"
 
 
@@ -54,7 +43,6 @@ def choose(
     candidates: Iterable[Candidate] | CapabilityIndex,
     *,
     limit: int = 5,
-    synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
     first: CapabilityIndex | None = None,
 ) -> Choice:
     """Choose the agents for `request`.
@@ -65,15 +53,14 @@ def choose(
 
     Args:
         request: Its text; of a very long one both ends are read.
-        candidates: With unique ids, in any order; an index is fastest and has its own synonyms.
+        candidates: With unique ids, in any order; an index is fastest, and may have other synonyms.
         limit: Maximum number of agents.
-        synonyms: Widen the request's words, if `candidates` is not an index.
         first: The candidates that can work now; the others are chosen only for words that none of these claims.
 
     Returns:
         The chosen agents; none if no candidate claims a word of the request.
     """
-    index = _indexed(candidates, synonyms)
+    index = _indexed(candidates)
     chosen: list[Match] = []
     if first is not None:
         _cover(request, first, chosen, limit)
@@ -96,26 +83,19 @@ def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int
         uncovered = tuple(word for word in uncovered if word.grant_of(slot) is None)
 
 
-def strategy_category(name: str) -> str:
-    """Return the stems by which the key of a category is compared: of "research" for "research_tasks"."""
-    return category_stem(name)
-
-
 def choose_category(
     request: str,
     categories: Mapping[str, object],
     candidates: Iterable[Candidate] | CapabilityIndex,
-    *,
-    synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
 ) -> str | None:
     """Return the key of `categories` that `request` belongs to; None means the supervisor's default mode.
 
     The score of a category is that of the request's own words for it, plus the scores of the chosen agents that claim
     it by category, name or specialty (half if they claim a synonym of it). Of equal scores the first declared wins.
     """
-    index = _indexed(candidates, synonyms)
+    index = _indexed(candidates)
     chosen = [(profile_of(index[match.id]), match.score) for match in choose(request, index).matches]
-    keys = [Candidate(key, key, (strategy_category(key),)) for key in categories]
+    keys = [Candidate(key, key, (category_stem(key),)) for key in categories]
     said = {
         match.id: match.score for match in CapabilityIndex(keys, synonyms=index.synonyms).search(request, len(keys))
     }
@@ -140,10 +120,8 @@ def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     )
 
 
-def _indexed(
-    candidates: Iterable[Candidate] | CapabilityIndex, synonyms: Mapping[str, tuple[str, ...]]
-) -> CapabilityIndex:
-    return candidates if isinstance(candidates, CapabilityIndex) else CapabilityIndex(candidates, synonyms=synonyms)
+def _indexed(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIndex:
+    return candidates if isinstance(candidates, CapabilityIndex) else CapabilityIndex(candidates)
 
 
 def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool) -> Slot | None:
@@ -177,7 +155,7 @@ def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[Asked, .
 
 def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
     """The share of an agent's score that a category gets: all if the agent claims it, half if it claims a synonym."""
-    category = strategy_category(key)
+    category = category_stem(key)
     if _claims(profile, category):
         return 1.0
     return 0.5 if any(_claims(profile, called) for called in widened(index.synonyms).get(category, ())) else 0.0
@@ -199,15 +177,15 @@ def _quoted(covered: tuple[str, ...]) -> str:
     return shown if len(covered) <= _WORDS_EXPLAINED else f"{shown} and {len(covered) - _WORDS_EXPLAINED} more"
 
 
-def _nearest_claims(request: str, index: CapabilityIndex, limit: int = 3) -> tuple[str, ...]:
+def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
     """Names of the agents that claim the words most similar to those of a request."""
     stems = list(dict.fromkeys(word.stem for word in words(request)))[:_WORDS_COMPARED]
     vocabulary = index.vocabulary()
     starts = {stem[:2] for stem in stems}
     pool = vocabulary if len(vocabulary) <= _NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
-    alike = [key for stem in stems for key in get_close_matches(stem, _likeliest(stem, pool), n=limit, cutoff=0.7)]
-    names = (index[id].name for key in alike for id in index.in_order(vocabulary[key])[:limit])
-    return tuple(dict.fromkeys(names))[:limit]
+    alike = [key for stem in stems for key in get_close_matches(stem, _likeliest(stem, pool), n=_NEAREST, cutoff=0.7)]
+    names = (index[id].name for key in alike for id in index.in_order(vocabulary[key])[:_NEAREST])
+    return tuple(dict.fromkeys(names))[:_NEAREST]
 
 
 def _likeliest(wanted: str, pool: Collection[str]) -> Collection[str]:

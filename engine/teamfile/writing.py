@@ -141,5 +141,3 @@ class _Writer(yaml.representer.SafeRepresenter):
 
 
 _Writer.add_representer(str, _Writer.text)
-
-__all__ = ["agent_yaml", "unsaid"]

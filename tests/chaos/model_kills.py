@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeGuard
 
 from dashboard.cli.trust import allow
-from dashboard.client import Client, folded
+from dashboard.client import Client
 from dashboard.process import Detached, end, log_of, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.core.events import Delegated, Event, RunFinished, RunSubmitted, StepRecorded
-from engine.folding import events_of, pages
+from engine.folding import events_of, folded, pages
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Reader, Tail

@@ -14,9 +14,10 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.trust import allow
-from dashboard.client import Client, folded
+from dashboard.client import Client
 from dashboard.process import Detached, let_go, start_engine, wait_until_up
 from engine.core.state import State
+from engine.folding import folded
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Tail

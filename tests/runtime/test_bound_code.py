@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Client, folded
+from dashboard.client import Client
 from dashboard.process import let_go, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
 from engine.core.state import AgentStatus
-from engine.folding import events_of
+from engine.folding import events_of, folded
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import shell_on, until

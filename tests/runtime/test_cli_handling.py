@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import folded
 from dashboard.process import Detached
 from engine.core.state import State, TaskStatus
+from engine.folding import folded
 from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Client, folded
+from dashboard.client import Client
 from dashboard.process import Detached
 from engine.core.commands import Submit
 from engine.core.state import State
+from engine.folding import folded
 from store import Reader
 from tests.contract.test_cli_json import check
 from tests.runtime.shell import Run, shell_on, team_at_work, until

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.client import Client, folded
+from dashboard.client import Client
 from dashboard.process import Detached
 from engine.core.commands import Ping, Submit
 from engine.core.state import AgentStatus
+from engine.folding import folded
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import Run, shell_on, team_at_work, until

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.client import Client, folded
+from dashboard.client import Client
 from dashboard.places import places
 from dashboard.process import Detached
 from engine.core.commands import Submit
+from engine.folding import folded
 from tests.model_server import Say, model_server
 from tests.pilot.engines import until as until_shown
 from tests.runtime.shell import Run, shell_on, team_at_work, until

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.core.candidate import Candidate, category_stem, suits
 from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import Submit, SwapAgent
-from engine.core.discovery import Candidate, choose, choose_category, nearest, strategy_category, suits
+from engine.core.discovery import choose, choose_category, nearest
 from engine.core.queries.participants import cast_for
 from engine.core.synonyms import SYNONYMS, widened
 from engine.core.words import stem, words
@@ -153,14 +154,14 @@ def test_a_specialist_who_joins_takes_the_request_that_the_generalist_had() -> N
 
 def test_without_synonyms_a_dataset_finds_nobody() -> None:
     assert names("analyze dataset", DATA_SCIENTIST) == ["data_scientist"]
-    assert choose("analyze dataset", [DATA_SCIENTIST], synonyms={}).matches == ()
+    assert choose("analyze dataset", CapabilityIndex([DATA_SCIENTIST], synonyms={})).matches == ()
 
 
 def test_a_team_teaches_words_of_its_own_in_both_directions() -> None:
     own = {**SYNONYMS, "brew": ("roasting",)}
 
-    assert choose("Brew something", [candidate("a", "roasting")], synonyms=own).matches
-    assert choose("Roast something", [candidate("a", "brewing")], synonyms=own).matches
+    assert choose("Brew something", CapabilityIndex([candidate("a", "roasting")], synonyms=own)).matches
+    assert choose("Roast something", CapabilityIndex([candidate("a", "brewing")], synonyms=own)).matches
     assert not choose("Brew something", [candidate("a", "roasting")]).matches
 
 
@@ -288,8 +289,8 @@ def test_a_request_goes_to_the_category_of_who_would_do_it() -> None:
 
 
 def test_category_keys_are_compared_without_their_noun_of_work() -> None:
-    assert strategy_category("research_tasks") == strategy_category("Research") == "research"
-    assert strategy_category("tasks") == "task"
+    assert category_stem("research_tasks") == category_stem("Research") == "research"
+    assert category_stem("tasks") == "task"
 
 
 def test_nearest_names_ignore_case_and_order() -> None:

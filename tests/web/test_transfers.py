@@ -9,9 +9,10 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from dashboard.client import Client, folded
+from dashboard.client import Client
 from dashboard.web.transfers import safe_name
 from engine.core.commands import Submit
+from engine.folding import folded
 from tests.runtime.shell import team_at_work
 from tests.web.visitor import Visitor, inside, visitor
 

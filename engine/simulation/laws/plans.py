@@ -1,8 +1,9 @@
 """Plans: whose a graph is, what a switch keeps, how many answers are enough, who tunes itself, where work waits."""
 
 from engine.core import events
+from engine.core.candidate import Candidate
 from engine.core.capability_index import CapabilityIndex
-from engine.core.discovery import Candidate, choose
+from engine.core.discovery import choose
 from engine.core.queries.queues import FEW
 from engine.core.state import TaskStatus
 from engine.simulation.laws.failures import is_at_hand
