@@ -274,10 +274,7 @@ def needs_trust(allowed: TrustList, references: Sequence[str], state: State, db:
     return [one for one in references if one not in granted]
 
 
-def grant(
-    allowed: TrustList, references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str,
-    folder: Path | None = None,
-) -> None:  # fmt: skip
+def grant(allowed: TrustList, references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str) -> None:
     """Allow references for a database, with their code as it is now.
 
     Args:
@@ -287,12 +284,11 @@ def grant(
         db: The database.
         path: Source of the references: a file, an archive, or the database itself.
         sha256: Hash of its content; empty for a database.
-        folder: The folder where the engine was started, used without a team file; the current one by default.
 
     Raises:
         Unusable: If the code cannot be read.
     """
-    code = Folder(code_folder(state, folder or Path.cwd()))
+    code = Folder(code_folder(state, Path.cwd()))
     files = files_of(code.sources(*references), code.path)
     at_ms = time.time_ns() // 1_000_000
     allowed.allow(path, sha256, references=references, at_ms=at_ms, files=files, db=db.resolve())

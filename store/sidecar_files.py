@@ -122,7 +122,7 @@ def prepare_live(files: Files, file_id: str) -> None:
     """
     if exists(files.live, disposable=True):
         try:
-            if _is_sound(files.live, LIVE, file_id):
+            if _is_sound(files.live, file_id):
                 return
         except CorruptFile:
             pass
@@ -130,8 +130,8 @@ def prepare_live(files: Files, file_id: str) -> None:
     create_file(files.live, LIVE, {"file_id": file_id})
 
 
-def _is_sound(path: Path, kind: Kind, file_id: str) -> bool:
-    connection, _ = open_recognised(path, kind)
+def _is_sound(path: Path, file_id: str) -> bool:
+    connection, _ = open_recognised(path, LIVE)
     try:
         with translated(path, disposable=True):
             (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()

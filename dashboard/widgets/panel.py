@@ -106,13 +106,6 @@ class Panel(Lines, can_focus=True):
         self._find_cursor()
         self._paint()
 
-    def select(self, key: str) -> None:
-        """Put the cursor on a line."""
-        self._cursor, self.follows = key, False
-        self._find_cursor()
-        self._into_sight()
-        self._paint()
-
     def _find_cursor(self) -> None:
         keyed = self._keyed()
         if not keyed:

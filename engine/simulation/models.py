@@ -35,10 +35,6 @@ UNKNOWN = 0.04
 RARELY = {"ask_human": 0.12, "create_agent": 0.1, "list_workers": 0.3, "read_result": 0.5}
 """How likely a tool is called where it is drawn."""
 OFTEN = ("delegate", "delegate", "delegate", "create_plan", "forward_message")
-DEEPEST = 2
-"""How often a delegated text may be delegated again."""
-MOST_TASKS = 60
-"""Number of tasks in a run from which on no agent delegates."""
 LONG = "a line of an answer that is too long to be kept in the state itself\n" * 40
 MISHAPS = (
     "is rate limited",
@@ -168,7 +164,7 @@ class SimulatedModels(ModelService):
 def _call(request: ModelRequest, at: Playing, draw: Random, call_id: str) -> list[Call]:
     """Return a call of one of the tools; None if it is not called now."""
     tools = {tool.name: tool for tool in request.tools}
-    asks = [name for name in OFTEN if name in tools] if at.may_delegate(MOST_TASKS, DEEPEST) else []
+    asks = [name for name in OFTEN if name in tools] if at.may_delegate() else []
     rest = [name for name in tools if name not in OFTEN]
     name = draw.choice(asks or rest) if draw.random() < 0.7 else draw.choice(rest or [""])
     if not name or draw.random() >= RARELY.get(name, 1.0):

@@ -11,6 +11,11 @@ from engine.runtimes.work import Work
 if TYPE_CHECKING:
     from engine.simulation.world import World
 
+DEEPEST = 2
+"""How often a delegated text may be delegated again."""
+MOST_TASKS = 60
+"""Number of tasks in a run from which on no agent delegates."""
+
 
 @dataclass(eq=False)
 class Playing:
@@ -48,10 +53,10 @@ class Playing:
         most_s = min(longest_s, self.longest_s)
         return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.02), math.log(max(0.03, most_s))))
 
-    def may_delegate(self, most_tasks: int, deepest: int) -> bool:
+    def may_delegate(self) -> bool:
         """Return whether it may still delegate: teams that delegate to teams would never end."""
         run = self.world.state.runs.get(self.work.effect.run_id)
-        return self.text.count("part of") < deepest and run is not None and run.total < most_tasks
+        return self.text.count("part of") < DEEPEST and run is not None and run.total < MOST_TASKS
 
 
 AT: ContextVar[Playing] = ContextVar("AT")

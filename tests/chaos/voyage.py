@@ -23,7 +23,7 @@ from engine.archive import plan_import
 from engine.core.codec import encode_command
 from engine.core.commands import Command, ImportState, Resume, Submit
 from engine.core.events import CommandApplied, CommandRefused, EngineStarted, Event, RunFinished
-from engine.core.state import State
+from engine.core.state import State, Team
 from engine.core.values import TextRef
 from engine.folding import events_of, folded, pages
 from engine.texts import walk
@@ -235,7 +235,8 @@ def trusted_import(archive: Path, db: Path) -> ImportState:
     plan = plan_import(archive, db)
     allowed = user_list()
     assert allowed is not None
-    grant(allowed, plan.references, State(), db=db, path=archive, sha256=plan.sha256, folder=db.parent)
+    team = State(team=Team(path=str(db.with_name("team.yaml")), folder=str(db.parent), sha256="", seq=1))
+    grant(allowed, plan.references, team, db=db, path=archive, sha256=plan.sha256)
     return ImportState(path=str(archive), sha256=plan.sha256)
 
 

@@ -96,6 +96,7 @@ async def test_a_task_shows_its_attempts_what_it_was_asked_and_leads_to_what_it_
         assert "Read every ledger" in page.query_one("#asked", Panel).whole
         assert "waits:" in page.query_one("#facts", Lines).text
         first = hand.work.state.tasks[clerk.children[0]]
-        steps.select(first.id)
+        while steps.selected != first.id:
+            await hand.press("down")
         await hand.press("enter")
         assert first.title in hand.app.screen.query_one("#facts", Lines).text

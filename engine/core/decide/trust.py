@@ -30,9 +30,9 @@ def trust(state: State, specs: Iterable[AgentSpec], ctx: DecisionContext, *, ane
     return trusted(state, [one for spec in specs for one in references_of(spec)], ctx, anew=anew)
 
 
-def has_code(state: State, agent: Agent, ctx: DecisionContext, spec: AgentSpec | None = None) -> bool:
-    """Return whether an agent runs the code that is trusted now for `spec`, by default its own."""
-    now = code_of(ChainMap({**ctx.granted}, state.trusted), spec or state.spec_of(agent))
+def has_code(state: State, agent: Agent, ctx: DecisionContext) -> bool:
+    """Return whether an agent runs the code that is trusted now for its spec."""
+    now = code_of(ChainMap({**ctx.granted}, state.trusted), state.spec_of(agent))
     return state.code.get(agent.id, NO_CODE)[0] == now
 
 

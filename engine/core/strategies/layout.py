@@ -63,12 +63,12 @@ class Layout:
         nodes = self.nodes
         return node in self.wiring.after or node in nodes.running or (node in nodes.ends and node not in nodes.used)
 
-    def chain(self, members: Iterable[str], after: Iterable[str] = (), *, role: str = "") -> list[str]:
+    def chain(self, members: Iterable[str]) -> list[str]:
         """Place members one after the other; return the last nodes: several if several had begun already."""
-        before = list(after)
+        before: list[str] = []
         for member in members:
             takes: Takes = "request" if not before else "previous" if len(before) == 1 else "context"
-            node = self.work(member, before, takes=takes, role=role)
+            node = self.work(member, before, takes=takes)
             if node in self.wiring.after:
                 before = [node]
             elif self.is_open(node):
