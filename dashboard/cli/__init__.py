@@ -31,7 +31,7 @@ from dashboard.cli.output import (
 from dashboard.interrupts import one_interrupt
 
 _COMPLETION = "_QUARTERDECK_COMPLETE"
-"""Set by a shell that asks how a line could go on."""
+"""Set by a shell that asks for completions."""
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -75,7 +75,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Args:
-        args: What stands after the program's name; None takes this process's own.
+        args: The arguments after the program's name; by default those of this process.
 
     Returns:
         The exit status.
@@ -174,7 +174,7 @@ def _of_click(error: click.ClickException) -> Failure:
 
 
 def _of_packages(error: BaseException) -> Failure | None:
-    """Errors that our packages raise on purpose: their message is the line. One that is not loaded raised nothing."""
+    """Return the failure for an error class of our packages; a module that is not loaded cannot have raised it."""
     if _is(error, "engine.core.errors", "Refused"):
         return Failure(str(getattr(error, "code", "refused")), str(error), "", REFUSED)
     for module, base, status in (
@@ -198,7 +198,7 @@ def _is(error: BaseException, module: str, name: str) -> bool:
 
 
 def check_packages() -> None:
-    """Raise unless `dashboard`, `engine` and `store` stand in one folder; nothing is imported.
+    """Check that `dashboard`, `engine` and `store` are in one folder, without importing them.
 
     Raises:
         Failure: If another module takes the place of one of them.

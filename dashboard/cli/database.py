@@ -69,7 +69,7 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
 
 
 def given_database(ctx: click.Context) -> Path | None:
-    """Return what `--db` or QUARTERDECK_DB says, absolute; None where neither does."""
+    """Return the absolute path from `--db` or QUARTERDECK_DB, if either is given."""
     given = ctx.ensure_object(Settings).db
     if given is None and os.environ.get(VARIABLE):
         given = Path(os.environ[VARIABLE])
@@ -82,7 +82,7 @@ def database_of_file(team: Path) -> Path | None:
 
 
 def team_file_here() -> Path:
-    """Return the team file of the current folder, for a command that was given none."""
+    """Return the team file of the current folder."""
     path = Path(TEAM_FILE)
     if not path.is_file():
         fail("usage", f"there is no {TEAM_FILE} in this folder", "name a team file, or write one: quarterdeck init")
@@ -90,7 +90,7 @@ def team_file_here() -> Path:
 
 
 def team_database(ctx: click.Context, file: "TeamFile") -> Path:
-    """Return the database of a team file, which may be still to be made: two files with teams of one name have two."""
+    """Return the database of a team file; it need not exist yet. Each file has its own, also under equal team names."""
     db = given_database(ctx) or database_of_file(file.path)
     if db is None:
         db = data_folder() / f"{file.name}-{path_digest(file.path)}.db"
@@ -102,18 +102,22 @@ def team_database(ctx: click.Context, file: "TeamFile") -> Path:
 
 
 def check_database(db: Path) -> None:
-    """Check that an engine is at work on a database, or could be; else a StoreError, and nothing was made."""
+    """Check that an engine works on a database or could; nothing is created.
+
+    Raises:
+        StoreError: If none could.
+    """
     if not is_alive(db):
         check_place(db)
 
 
 def path_digest(path: Path) -> str:
-    """Return 8 hex digits that tell a real path from others."""
+    """Return the first 8 hex digits of the hash of a real path."""
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]
 
 
 def with_team(failure: Failure, db: Path) -> Failure:
-    """Return a failure as one that names the team of a database, where there is a team; bad usage is of no team."""
+    """Add the team of a database to a failure, except to wrong usage."""
     try:
         state = folded(db)
     except (StoreError, CoreError):
@@ -126,7 +130,7 @@ def with_team(failure: Failure, db: Path) -> Failure:
 
 
 def team_fields(db: Path, state: State | None = None) -> dict[str, str]:
-    """Return what says in JSON which team a subcommand was about."""
+    """Return the JSON fields that name the database and its team."""
     return {"db": str(db), "team": team_in(db, state)}
 
 
@@ -185,7 +189,7 @@ def _listed(db: Path, *found: str) -> str:
 
 
 def _origin(db: Path) -> str:
-    """Return which team a database holds and what made it, as far as it knows: teams of one name differ in that."""
+    """Return the team of a database and where it came from, to tell teams of one name apart."""
     try:
         with Reader(db) as reader:
             state = folded_from(reader)

@@ -127,7 +127,7 @@ def engine(
 def _check_options(
     *, standby: bool, handing_over: bool, others: bool, takeover_after: float | None, grace: float | None
 ) -> None:
-    """Refuse options that do not go together; `others` says whether --team or --takeover is given."""
+    """Refuse options that exclude each other; `others` says whether --team or --takeover is given."""
     for wrong, said in (
         (standby and (handing_over or others),
          "--standby needs nothing but the database: give it without --team, --takeover, --hand-over"),
@@ -143,7 +143,7 @@ def _load_of(
     ctx: click.Context, db: Path, file: "TeamFile", code: "TeamCode", state: State | None, *, prune: bool, keep: bool,
     on_conflict: Winner,
 ) -> LoadTeam:  # fmt: skip
-    """Return the command that loads the team file; what it changes in a team that exists is confirmed first."""
+    """Return the command that loads the team file, once changes of an existing team are confirmed."""
     load = changed(file.load_command(), on_conflict=on_conflict)
     if state is not None:
         check_same_team(ctx, db, state, Path(load.path))

@@ -32,14 +32,14 @@ from store import Reader, Record, Tail
 from store.statements import Conditions
 
 SHOWN = 50
-"""Events that are printed when nothing says from where on."""
+"""Default number of events."""
 SHOWN_BEFORE_FOLLOWING = 10
 _PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Which events are printed; None is no condition."""
+    """Conditions on the printed events; None is no condition."""
 
     kinds: Collection[str] | None
     agent_id: str | None
@@ -47,14 +47,14 @@ class _Wanted:
     asked: Asked
 
     def conditions(self) -> Conditions:
-        """Return what the journal is asked for; not all of it need pass."""
+        """Return the conditions for the journal; what it finds still has to pass the filter."""
         found = conditions_of(self.asked.wanted, self.asked.names)
         likely = found.get("kinds")
         kinds = self.kinds if likely is None else likely if self.kinds is None else {*likely} & {*self.kinds}
         return {**found, "kinds": kinds, "agent_id": self.agent_id, "run_id": self.run_id}
 
     def passing(self, reader: Reader, records: list[Record]) -> list[Record]:
-        """Return those of some records that are printed."""
+        """Return the records that meet the conditions."""
         taken = [record for record in records if self._takes(record)]
         if not self.asked.wanted:
             return taken

@@ -99,11 +99,11 @@ _USUAL = {
     "mistral": "mistral/mistral-small-latest",
     "deepseek": "deepseek/deepseek-chat",
 }
-"""A small model of each provider, to begin with."""
+"""A small default model of each provider."""
 
 
 def _model_at_hand() -> tuple[str | None, str]:
-    """Return the model that the environment speaks for, and why."""
+    """Return the model that the environment names or has a key for, and the reason."""
     if named := os.environ.get("QUARTERDECK_MODEL"):
         return named, "QUARTERDECK_MODEL names it"
     found = ((_USUAL[one], variable) for one, variable in keys_found(os.environ).items() if one in _USUAL)
@@ -115,7 +115,7 @@ def _folder_of(template: str) -> Traversable:
 
 
 def _has_models(template: str) -> bool:
-    """Tell whether models play agents of a template: then it has scripted answers for them."""
+    """Tell whether a template has model agents, which come with scripted replies."""
     return (_folder_of(template) / "replies.yaml").is_file()
 
 

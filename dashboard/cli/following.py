@@ -30,7 +30,7 @@ LAST_S = 3.0
 
 @contextmanager
 def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> Iterator[None]:
-    """Show the stream of a run while the context is open, and what is left of it at its end.
+    """Show the stream of a run while the context is open, and drain it at the end.
 
     Args:
         db: The database.
@@ -67,7 +67,7 @@ class _Text:
         self._transcript = Transcript()
 
     def show(self, event: StreamEvent) -> None:
-        """Write what is told of an event."""
+        """Write the line of an event."""
         self._write(self._transcript.tell(event))
 
     def end(self) -> None:

@@ -1,7 +1,7 @@
 """`swap`, `rollback`, `capability`, `add`, `remove`, `move`, `replace`, `set`, `pause`, `resume`: who is in a team.
 
 Rule: nothing is changed here. Each subcommand builds one command (or one for each agent of a file); `change` sends it
-and says what the outcome.
+and prints the outcome.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """`replay --with-model`: a finished run goes on from a step with another model, in a file of its own.
 
-What was recorded since is laid beside what it was, step by step. Rule: the database itself is read and never changed.
+The new steps are shown beside the old ones. Rule: the database itself is read and never changed.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ _SHOWN = 50
 
 
 def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step: str, into: Path) -> int:
-    """Let a run go on from a step with another model, and show what it came to beside what it had.
+    """Continue a run from a step with another model, and show the new steps beside the old ones.
 
     Args:
         ctx: Of the subcommand.

@@ -215,7 +215,7 @@ def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
 
 
 def _last_conversation(db: Path, supervisor: str | None) -> str:
-    """Return the conversation of a supervisor that was gone on with last."""
+    """Return the conversation of a supervisor that was continued last."""
     known = find_supervisor(folded(db), supervisor).conversations
     if not known:
         fail("usage", "there is no conversation to go on with", "begin one: --conversation NAME")

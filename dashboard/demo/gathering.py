@@ -1,7 +1,7 @@
-"""Handing the items of a lead to the workers of a capability, in waves, and collecting what comes back.
+"""Delegates the items of a lead to workers in waves, and collects the results.
 
-A lead may have only so much time (option `within_s`): then it takes the files in an order in which any part of them is
-a sample, and what it did not come to is said in its section.
+A lead may have a time limit (option `within_s`): it then takes the files in an order of which any prefix is a sample,
+and its section says how many it did not reach.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -16,16 +16,16 @@ import anyio
 from engine.runtimes.context import Context
 
 WAVE = 24
-"""Items handed out at once: few enough that cancelling is quick."""
+"""Items of a wave: few enough for a quick cancellation."""
 TIMED_WAVE = 6
-"""The same where time is short: all that is under way is waited for when it is over."""
+"""Items of a wave under a time limit, at whose end the open waves are still waited for."""
 LANES = 2
-"""Waves that are under way at once: enough to keep every worker busy, also while one waits for a last item."""
+"""Waves at once: enough to keep all workers busy while one wave waits for its last item."""
 
 
 @dataclass(slots=True)
 class Gathered:
-    """What came back from all items of one kind."""
+    """The results of all items of one kind."""
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     failures: list[dict[str, str]] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Gathered:
     """Cancelled, or out of time, before every item was handed out."""
 
     def add(self, other: "Gathered") -> None:
-        """Take in what came back for other items."""
+        """Add the results of other items."""
         self.entries += other.entries
         self.failures += other.failures
         self.items += other.items
@@ -44,11 +44,11 @@ class Gathered:
 
 @dataclass(slots=True)
 class Clock:
-    """How much of its time a lead has left; what it read is a recorded step, so that a restart repeats no decision."""
+    """The time limit of a lead. Each reading is a recorded step, so that a restart makes the same decisions."""
 
     ctx: Context
     since: datetime | None = None
-    """When the lead began; None where it has all the time in the world."""
+    """When the lead began; None without a limit."""
 
     @classmethod
     async def begun(cls, ctx: Context) -> "Clock":
@@ -58,7 +58,7 @@ class Clock:
         return cls(ctx, datetime.fromisoformat(await ctx.step("begin", _now)))
 
     async def is_over(self, wave: str) -> bool:
-        """Whether a wave comes too late."""
+        """Whether the time is over before a wave."""
         since = self.since
         if since is None:
             return False
@@ -78,7 +78,7 @@ async def gather(
     ctx: Context, capability: str, items: Iterable[dict[str, Any]], *, failed_as: Callable[[dict[str, Any]], str],
     clock: Clock, total: int | None = None,
 ) -> Gathered:  # fmt: skip
-    """Hand items to the agents of a capability, in waves, and collect what comes back in the order of the items.
+    """Delegate items to the agents of a capability, in waves, and collect the results in the order of the items.
 
     A result with "entries" adds each of them, another counts as one entry. `failed_as` names the file to blame when an
     item fails as a whole. No wave begins when the time of `clock` is over; `total` is how many items there are, where
@@ -113,7 +113,7 @@ def _waves(items: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str
 
 
 async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Do several things at once; of errors the first one is raised, as if it had been alone."""
+    """Run coroutines concurrently; of several errors the first one is raised alone."""
     try:
         async with anyio.create_task_group() as group:
             for part in parts:
@@ -126,9 +126,9 @@ async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def in_order(ctx: Context, names: Sequence[str]) -> list[str]:
-    """Return names as they are; where there is not time for all of them, in an order in which any part is a sample.
+    """Return names unchanged; under a time limit, in an order of which any prefix is a sample.
 
-    Each folder has its turn, so that a small one is not missed beside a large one.
+    Folders take turns, so that a small one is not missed beside a large one.
     """
     if "within_s" not in ctx.task.options:
         return list(names)

@@ -1,4 +1,4 @@
-"""The leads of the audit crew: each asks its question of the whole folder, one worker's answer at a time.
+"""The leads of the audit crew: each examines one aspect of the folder, and delegates the files to workers.
 
 Every lead lists the files itself. A list in the journal would be longer than everything the crew finds, and files that
 changed since are different work anyway.

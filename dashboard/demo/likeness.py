@@ -1,4 +1,4 @@
-"""Functions that are nearly alike, in one file or in two: candidates for one function with a parameter more.
+"""Near-duplicate functions, in one file or in two: candidates for one function with a parameter more.
 
 Two functions are compared by what stands in their syntax trees, in order, without the names of their own variables. Of
 a large folder there are more pairs of files than anybody has time for: `pairs_of` gives them in an order that can be
@@ -29,7 +29,7 @@ _Parts: TypeAlias = tuple[str, str, int, Sequence[str]]
 
 
 def compare(value: dict[str, Any]) -> dict[str, Any]:
-    """Do a work item of either kind: the passages that two files share, or the functions of two blocks of files."""
+    """Process a work item of either kind: files with shared passages, or blocks of files with similar functions."""
     return judge(value) if "seeds" in value else alike(value)
 
 

@@ -81,7 +81,7 @@ def _absent(name: str) -> str:
 
 
 def summary(findings: dict[str, Section]) -> list[str]:
-    """The five lines that a reader in a hurry gets, the most urgent first."""
+    """The five most urgent lines."""
     lines = [_urgent(findings), _hot(findings), _copied(findings), _known(findings), _left(findings)]
     return [line for line in lines if line]
 

@@ -1,7 +1,7 @@
 """Reading one file, and a batch of files, in a worker process.
 
-The one rule: a file is opened without waiting and without following a link, because between the walk and the read it
-may have become a pipe or a link out of the folder.
+Rule: a file is opened without blocking and without following links, because since the walk it may have become a pipe
+or a link out of the folder.
 """
 
 import ast

@@ -56,7 +56,7 @@ class Listing:
 
 @dataclass(slots=True, frozen=True)
 class _Ignored:
-    """What is ignored at one place of the tree: the answer of the repository around it."""
+    """What git ignores at one place of the tree."""
 
     base: str
     """Folder of the repository, relative to the audited one, with a slash at the end; empty at the top."""

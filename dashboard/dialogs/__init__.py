@@ -1,4 +1,4 @@
-"""Dialogs that an operator confirms before a change: one for a command or two, each loaded on first use."""
+"""Dialogs that confirm a change, each loaded on first use."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,6 @@ def __getattr__(name: str) -> Any:
 
 
 def load() -> None:
-    """Load every dialog and what it needs, so that the first one opens at once."""
+    """Load all dialogs ahead, so that the first one opens at once."""
     for name in _FILE_OF:
         __getattr__(name)

@@ -1,6 +1,6 @@
-"""Dialog for answering questions: answers as buttons, each with what it means; an editor where one needs an output.
+"""Dialog for answering questions: answers with their meaning, and an editor for an answer that needs an output.
 
-Rule: a question that was answered elsewhere meanwhile is shown with who and what, and nothing is sent; the text stays.
+Rule: for a question that somebody else answered meanwhile, the dialog shows by whom and how, and sends nothing.
 """
 
 import json
@@ -32,7 +32,7 @@ _KINDS = (
 
 
 class AnswerDialog(Dialog):
-    """Choose one answer for all of the questions; the one that would come by itself is marked."""
+    """Choose one answer for all of the questions; the default is marked."""
 
     BINDINGS = [
         Binding("right", "app.focus_next", "next", show=False),
@@ -62,7 +62,7 @@ class AnswerDialog(Dialog):
         return f"answer {' '.join(self._ids)}"
 
     def _open(self) -> list[Escalation]:
-        """Return those that still wait for an answer."""
+        """Return the questions that are still open."""
         return [one for an_id in self._ids if (one := self.state.escalations.get(an_id)) is not None]
 
     def title_line(self) -> str:
@@ -99,13 +99,13 @@ class AnswerDialog(Dialog):
         return any((kind, option) in inbox.WITH_OUTPUT for kind in self._kinds)
 
     def action_answer_alike(self) -> None:
-        """Give the answer to all questions that are alike, or to this one again."""
+        """Switch between answering all similar questions and this one alone."""
         found = self._open()
         self._alike = not self._alike and len(self._ids) == 1 and bool(found) and len(alike(self.state, found[0])) > 1
         self.look(self.deck.view)
 
     def action_copy(self) -> None:
-        """Copy what was written."""
+        """Copy the text of the editor."""
         text = self.query_one(TextArea).text
         if text:
             self.app.copy_to_clipboard(text)
@@ -148,7 +148,7 @@ class AnswerDialog(Dialog):
         return "; ".join(one for one in told if one) + ("  (the default)" if default else "")
 
     def _show_settled(self, view: ViewState) -> None:
-        """Say who was first; nothing can be sent any more."""
+        """Show who answered first; nothing can be sent any more."""
         cells = []
         for an_id in self._ids:
             was = inbox.settled(view.recent, an_id)
@@ -171,7 +171,7 @@ class AnswerDialog(Dialog):
             self._edit(False)
 
     def _chosen(self) -> str | None:
-        """Return the answer under the cursor, or the one whose output is being written."""
+        """Return the answer under the cursor, or the one whose output is in the editor."""
         name = self.focused.id if self.focused is not None else None
         if name is not None and name.startswith("option-"):
             return self._options[int(name.removeprefix("option-"))]
@@ -196,7 +196,7 @@ class AnswerDialog(Dialog):
         self._give(option)
 
     def action_confirm_output(self) -> None:
-        """Answer with what stands in the editor."""
+        """Answer with the text of the editor."""
         if self.query_one("#output").display and self._said is not None:
             self._give(self._said)
 

@@ -1,4 +1,4 @@
-"""One change for several things that were marked: what it does to each of them, before it is sent."""
+"""One change to all marked rows: its effect on each, before it is sent."""
 
 from collections.abc import Iterable
 
@@ -16,18 +16,18 @@ from engine.core.commands import Cancel, Command
 from engine.core.records import changed
 
 LOOK_MS, MANY = 1_000, 20
-"""How often more than so many of them are looked at again, in milliseconds."""
+"""More than MANY changes are checked again only every LOOK_MS."""
 
 
 class BulkDialog(Dialog):
-    """Ask once for all of them; those that would be refused are left out."""
+    """Confirm several commands at once; those that would be refused are left out."""
 
     def __init__(self, bulk: Bulk) -> None:
         super().__init__()
         self._bulk = bulk
         self._parts: list[Part] = []
         self.taken: list[Command] = []
-        """All that was decided on, once it was."""
+        """The confirmed commands."""
         self._next_ms = 0
 
     @property
@@ -72,7 +72,7 @@ class BulkDialog(Dialog):
         ]
 
     def answer(self) -> Answer:
-        """Return the first of them; all are in `taken`."""
+        """Return the first command; all are in `taken`."""
         self._next_ms = 0
         self.look(self.deck.view)
         try:

@@ -1,4 +1,4 @@
-"""What every dialog has: a title that names the object, what will happen, and two buttons.
+"""Base of dialogs: a title that names the object, the effect of the change, and two buttons.
 
 It answers with a command or with nothing; sending is the app's.
 """
@@ -71,7 +71,7 @@ class Dialog(Looking, ModalScreen[Answer]):
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     DOES: ClassVar[str] = "Do it"
-    """What the first button says."""
+    """Text of the first button."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         return self.query_one(f"#{name}", Told)
 
     def rehearse(self, command: Command, shell: str = "") -> Rehearsal:
-        """Show what a command would do, or why it would be refused, and how it is said in a shell."""
+        """Show the effect of a command or the reason of its refusal, and the same command line."""
         view = self.deck.view
         found = rehearsed(view.state, command, view.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
@@ -106,19 +106,19 @@ class Dialog(Looking, ModalScreen[Answer]):
         raise NotImplementedError
 
     def inside(self) -> Iterable[Widget]:
-        """Yield what stands between title and buttons."""
+        """Yield the widgets between title and buttons."""
         yield Told(id="told")
 
     def meant(self) -> Answer:
-        """Return the command that stands in the dialog, None while that is none yet.
+        """Return the command that the input describes; None while it is incomplete.
 
         Raises:
-            Mistyped: If something in it cannot be understood.
+            Mistyped: If part of the input is invalid.
         """
         return None
 
     def answer(self) -> Answer:
-        """Return the command that was decided on; None keeps the dialog open."""
+        """Return the command to send; None keeps the dialog open."""
         try:
             command = self.meant()
         except Mistyped as error:
@@ -131,7 +131,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         return None if refusal else command
 
     def does(self) -> str:
-        """Return what the first button says."""
+        """Return the text of the first button."""
         return self.DOES
 
     def compose(self) -> ComposeResult:
@@ -149,7 +149,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         yield Button(Text("Back  esc"), id="decline", compact=True)
 
     def action_scroll_inside(self, by: int) -> None:
-        """Scroll what stands between title and buttons by a page."""
+        """Scroll the body by a page."""
         inside = self.query_one("#inside", VerticalScroll)
         inside.scroll_relative(y=by * max(1, inside.size.height - 1), animate=False)
 
@@ -164,14 +164,14 @@ class Dialog(Looking, ModalScreen[Answer]):
         self.query_one("#confirm", Button).focus()
 
     def look(self, view: ViewState) -> None:
-        """Bring up to date what it shows of the team; called as for screens, and when something is chosen or typed."""
+        """Update what depends on the team; called on each refresh, and when something is chosen or typed."""
 
     def say_what(self, does: str) -> None:
-        """Let the first button say something else."""
+        """Change the text of the first button."""
         self.query_one("#confirm", Button).label = Text(f"{clean(does)}  enter")
 
     def problem(self, text: str) -> None:
-        """Say what is wrong, and stay."""
+        """Show an error, and keep the dialog open."""
         self.query_one("#problem", Problem).show([Cell(text, "error")] if text else [])
         self._fit_height()
 
@@ -200,7 +200,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         self.confirm()
 
     def confirm(self) -> None:
-        """Answer, where there is an answer."""
+        """Close with the answer, if there is one."""
         command = self.answer() if self.is_current else None
         if command is not None:
             self.dismiss(command)
@@ -214,7 +214,7 @@ class Dialog(Looking, ModalScreen[Answer]):
 
 
 class Confirm(Dialog):
-    """Ask before a command that takes something away."""
+    """Confirm a command that removes something."""
 
     def __init__(self, question: str, told: Sequence[str], does: str, command: Command) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ class Confirm(Dialog):
 
 
 class ConfirmCancel(Confirm):
-    """Ask before work is cancelled, and why; the reason stands with what was cancelled."""
+    """Confirm a cancellation, and ask for its reason, which is recorded."""
 
     def __init__(self, question: str, told: Sequence[str], does: str, command: Cancel) -> None:
         super().__init__(question, told, does, command)
@@ -255,7 +255,7 @@ class ConfirmCancel(Confirm):
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows what can be pressed and typed."""
+    """Shows the keys and commands."""
 
     CSS_PATH = CSS
     BINDINGS = [Binding("escape,q,question_mark,enter", "dismiss", "close", show=False)]
@@ -277,7 +277,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 class Choices(OptionList):
-    """Things to choose from, one in a line."""
+    """A list to choose from, one item a line."""
 
     BINDINGS = [Binding("j", "cursor_down", "down", show=False), Binding("k", "cursor_up", "up", show=False)]
 
@@ -298,7 +298,7 @@ class Choices(OptionList):
     """
 
     def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
-        """Offer these: id, name, and what speaks for it."""
+        """Offer items: id, name, and a reason to choose it."""
         self.clear_options()
         widest = max((len(name) for _, name, _ in choices), default=0)
         for an_id, name, about in choices:
@@ -311,7 +311,7 @@ class Choices(OptionList):
             self.highlighted = ids.index(chosen) if chosen in ids else 0
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses; to act, it takes enter or the button."""
+        """Select by a click; enter or the button confirms."""
         event.prevent_default()
         clicked = event.style.meta.get("option")
         if clicked is not None:
@@ -326,7 +326,7 @@ class Choices(OptionList):
 
 
 class ChoiceDialog(Dialog):
-    """Choose one of a few, each in a line; what that would do is said below."""
+    """Choose an item of a list; the effect is shown below."""
 
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")
@@ -334,7 +334,7 @@ class ChoiceDialog(Dialog):
         yield Told(id="would")
 
     def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
-        """Offer these: id, name, and what speaks for it."""
+        """Offer items: id, name, and a reason to choose it."""
         self.query_one(Choices).offer(choices, chosen)
         self.query_one(Choices).focus()
 

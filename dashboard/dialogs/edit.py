@@ -16,7 +16,7 @@ from engine.core.state import Agent
 
 
 class EditDialog(SpecEditor):
-    """Another spec for an agent at work: a swap."""
+    """Edit the spec of an existing agent: a swap."""
 
     DOES = "Swap"
 
@@ -89,7 +89,7 @@ class EditDialog(SpecEditor):
 
 
 class NewAgentDialog(SpecEditor):
-    """An agent that is not there yet."""
+    """Write the spec of a new agent."""
 
     DOES = "Add"
 

@@ -1,4 +1,4 @@
-"""The engine at work: starting one where none is, who leads and handing over, and whether it goes on when one quits."""
+"""Dialogs about the engine: start one, show who leads and hand over, and keep it or stop it on quit."""
 
 import shlex
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ GRACE_S = 2.0
 
 
 class EngineDialog(Dialog, ModalScreen[object]):
-    """Say what an engine would go on with; enter starts it."""
+    """Show what an engine would continue with; enter starts it."""
 
     DOES = "Start"
 
@@ -34,7 +34,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
         self.query_one("#confirm", Button).focus()
 
     def confirm(self) -> None:
-        """Start it, and say how that went."""
+        """Start it, and report the result."""
         if not self.is_current:
             return
         deck, info = self.deck, self.deck.view.situation.engine

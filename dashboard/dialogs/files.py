@@ -1,4 +1,4 @@
-"""Export and import: where to, and what an archive would bring before it is brought.
+"""Export and import dialogs: the target of an export, the effects of an import.
 
 In a browser neither has a path: an export is downloaded, and the browser is asked for the archive to import.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ExportDialog(Dialog, ModalScreen[object]):
-    """Ask where an archive goes."""
+    """Ask for the path of an export."""
 
     DOES = "Export"
 
@@ -53,7 +53,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
         self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
 
     def confirm(self) -> None:
-        """Export to the path that stands there, or to the browser."""
+        """Export to the path, or to the browser."""
         path = str(self._suggested) if self.deck.in_browser else self.query_one(Input).value.strip()
         if path and self.is_current:
             self.app.pop_screen()
@@ -61,7 +61,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
 
 
 class ImportDialog(Dialog):
-    """Show what an archive would bring; enter again brings it."""
+    """Show the effects of an import; enter again confirms it."""
 
     DOES = "Look into it"
 

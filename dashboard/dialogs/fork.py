@@ -18,7 +18,7 @@ from dashboard.widgets.typing import TextLine
 
 
 class ForkDialog(Dialog, ModalScreen[object]):
-    """Say what a fork carries on and where it will stand; enter makes it."""
+    """Show what a fork continues and where its file will be; enter creates it."""
 
     DOES = "Fork"
 
@@ -56,7 +56,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
         self.told("would").show(shell if path and not exists else [])
 
     def confirm(self) -> None:
-        """Make the file that stands there, or one for the browser."""
+        """Create the file, or one for the browser."""
         if self.deck.in_browser:
             if self.is_current:
                 self.app.pop_screen()

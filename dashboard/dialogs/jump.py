@@ -1,4 +1,4 @@
-"""Jump mode: a letter at each row, pane and tab; the letter goes there, any other key leaves it be."""
+"""Jump mode: a label at each row, pane and tab; its letters go there, any other key ends the mode."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from dashboard.widgets.spots import Spot
 
 
 class JumpScreen(Looking, ModalScreen[Spot | None]):
-    """Shows letters over the screen, which stands still meanwhile; answers with the spot that was chosen."""
+    """Shows labels over the frozen screen; returns the chosen spot."""
 
     holds = True
     DEFAULT_CSS = """
@@ -34,7 +34,7 @@ class JumpScreen(Looking, ModalScreen[Spot | None]):
         super().__init__()
         free = iter(labels(sum(not one.letter for one in spots)))
         self.spots = {one.letter or next(free): one for one in spots}
-        """By what is pressed."""
+        """Spots by label."""
         self._pressed = ""
 
     def compose(self) -> ComposeResult:
@@ -44,7 +44,7 @@ class JumpScreen(Looking, ModalScreen[Spot | None]):
             yield label
 
     def on_key(self, event: events.Key) -> None:
-        """Take a letter; what begins no label leaves."""
+        """Take a letter; one that begins no label ends the mode."""
         event.stop()
         pressed = self._pressed + (event.character or "") if event.is_printable else ""
         if pressed in self.spots:
@@ -55,7 +55,7 @@ class JumpScreen(Looking, ModalScreen[Spot | None]):
             self.dismiss(None)
 
     def on_click(self, event: events.Click) -> None:
-        """A click goes to the letter that it hits."""
+        """Go to the label that was clicked."""
         at = event.screen_offset
         found = (one for key, one in self.spots.items() if one.y == at.y and one.x <= at.x < one.x + len(key))
         self.dismiss(next(found, None))

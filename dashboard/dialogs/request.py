@@ -1,4 +1,4 @@
-"""A new request for the team: what is to be done, and where it matters who, how urgent, by when and how."""
+"""Dialog for a new request: its text, supervisor, priority, deadline and strategy."""
 
 from collections.abc import Iterable
 
@@ -23,11 +23,11 @@ from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at, word_for
 
 _UNWRITTEN = "…"
-"""Stands for the request while nothing is written, to check the rest."""
+"""Placeholder for an empty request, so that the other fields can be checked."""
 
 
 class RequestDialog(Dialog):
-    """Ask for a request; enter sends it as it stands."""
+    """Ask for a request; enter sends it."""
 
     DOES = "Send"
 
@@ -102,7 +102,7 @@ class RequestDialog(Dialog):
         return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode else line
 
     def _fit(self, view: ViewState) -> None:
-        """Offer what the supervisor that is chosen has."""
+        """Offer the options of the chosen supervisor."""
         state = view.state
         self._supervisor_id = self._picker("to").chosen or self._supervisor_id
         found = members.categories(state, self._supervisor_id)
@@ -135,10 +135,10 @@ class RequestDialog(Dialog):
         return self._command(request)
 
     def _command(self, request: str) -> Submit:
-        """Return the command that gives a request as everything else stands.
+        """Return the command for a request, with the other fields.
 
         Raises:
-            Mistyped: If something in it cannot be understood.
+            Mistyped: If part of the input is invalid.
         """
         priority = int(self._picker("priority").chosen or DEFAULT_PRIORITY)
         deadline, conversation = self._text("deadline"), self.query_one("#conversation-field")
@@ -154,7 +154,7 @@ class RequestDialog(Dialog):
         )
 
     def after(self, outcome: CommandReply) -> None:
-        """Once the run is there, give it the strategy that was chosen: a request itself names none."""
+        """Once the run exists, switch it to the chosen strategy: a request itself names none."""
         run_id = outcome.result.get("run_id")
         if not self._mode or self._supervisor_id is None or outcome.status == "refused":
             return

@@ -1,4 +1,4 @@
-"""Writing YAML: a new agent, or another spec for one at work; checked as it is typed, with what it would do below.
+"""Base of the YAML editors for specs: the text is checked as it is typed, and its effect shown below.
 
 Rule: nothing that is typed is imported. Code that is not trusted yet is named, and trusted by a second confirmation.
 What was written is kept until the engine has applied it: `Deck.drafts`.
@@ -52,7 +52,7 @@ class SpecEditor(Dialog):
         super().__init__()
         self._supervisor_id = supervisor_id
         self._asked: list[str] = []
-        """Code that was named and not trusted yet; the same text sent again trusts it."""
+        """Untrusted code that was named; sending the same text again trusts it."""
         self._draft = Draft(None)
         self._read: str | None = None
         self._unopened = ""
@@ -60,7 +60,7 @@ class SpecEditor(Dialog):
 
     @property
     def draft_key(self) -> str:
-        """Under which the text is kept."""
+        """Key of the draft."""
         raise NotImplementedError
 
     def text_to_begin(self) -> str:
@@ -76,7 +76,7 @@ class SpecEditor(Dialog):
         raise NotImplementedError
 
     def is_unchanged(self, spec: AgentSpec) -> bool:
-        """Tell whether a spec is what the agent has already."""
+        """Tell whether a spec equals that of the agent."""
         return False
 
     def own_references(self) -> list[str]:
@@ -113,7 +113,7 @@ class SpecEditor(Dialog):
         self._check()
 
     def notes(self) -> list[Cell]:
-        """Return what to know before something is written."""
+        """Return the notes shown before anything is typed."""
         return []
 
     @on(TextArea.Changed)
@@ -133,7 +133,7 @@ class SpecEditor(Dialog):
             self.deck.drafts[self.draft_key] = text
 
     def _check(self) -> None:
-        """Read the text as it stands now; nothing happens where it stands as it was read."""
+        """Check the text, if it has changed."""
         if not self.is_attached or self.area.text == self._read:
             return
         self._read = self.area.text
@@ -175,7 +175,7 @@ class SpecEditor(Dialog):
         )
 
     def action_send(self) -> None:
-        """Send what stands there."""
+        """Send the text."""
         self.confirm()
 
     def answer(self) -> Answer:
@@ -192,7 +192,7 @@ class SpecEditor(Dialog):
         return self.command_of(self._draft.spec)
 
     def _may_run(self) -> bool:
-        """Tell whether its code is trusted; name what is not, and trust that where it was named before."""
+        """Tell whether its code is trusted; name untrusted code, and trust it the second time."""
         new = self._new_references()
         missing = self.deck.untrusted(new)
         if not missing:
@@ -214,12 +214,12 @@ class SpecEditor(Dialog):
             self.area.move_cursor((line, len(self.area.document.get_line(line))))
 
     def action_begin_again(self) -> None:
-        """Put what it was before in place of the text; ctrl+z brings that back."""
+        """Restore the original text; ctrl+z undoes that."""
         self.area.put(self.text_to_begin())
 
     @on(Button.Pressed, "#editor")
     def action_editor(self) -> None:
-        """Open the text in the user's own editor, and take over what comes back."""
+        """Open the text in the user's editor, and take its result."""
         self._unopened = ""
         if self.deck.in_browser:
             self._unopened = f"not in a browser: {NO_PROGRAMS}"
@@ -255,7 +255,7 @@ class SpecEditor(Dialog):
         super().action_decline()
 
     def after(self, outcome: CommandReply) -> None:
-        """Forget the text once it was applied; else say that it is there."""
+        """Delete the draft once it was applied; else say that it is kept."""
         if outcome.status == "applied":
             self.deck.drafts.pop(self.draft_key, None)
         elif outcome.status == "refused":

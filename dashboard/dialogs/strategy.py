@@ -1,4 +1,4 @@
-"""Dialog that switches a strategy: the graph now and after, what stays done, what is planned anew."""
+"""Dialog that switches a strategy: the graph before and after, finished work that stays, and what is planned anew."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ _JOINED = ("parallel",)
 
 
 class StrategyDialog(Dialog):
-    """Choose another strategy; nothing that is done is done again."""
+    """Choose another strategy; finished work stays."""
 
     DOES = "Switch"
 
@@ -110,7 +110,7 @@ class StrategyDialog(Dialog):
         self._show(view, command)
 
     def _fit(self, mode: str) -> None:
-        """Show only what the strategy asks for."""
+        """Show only the settings of the strategy."""
         self.query_one("#lead").display = mode in _LED
         self.query_one("#join").display = mode in _JOINED
         synthesis = self.query_one("#join", Picker).chosen == "synthesis" or mode != "parallel"
@@ -119,10 +119,10 @@ class StrategyDialog(Dialog):
         self.query_one("#settings", Input).placeholder = switching.asks_for(mode) + ";  write key=value"
 
     def _command(self, mode: str) -> SwitchStrategy:
-        """Return what stands in the dialog.
+        """Return the command.
 
         Raises:
-            Mistyped: If the settings are none.
+            Mistyped: If the settings are invalid.
         """
         text = self.query_one("#settings", Input).value if switching.has_settings(mode) else ""
         settings = settings_of(words_of(text)) if text.strip() else None

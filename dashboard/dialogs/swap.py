@@ -25,7 +25,7 @@ _FILE, _MORE = "file:", "more:"
 
 
 class SpecDialog(Dialog):
-    """What becomes of the work of agents that get another spec, in each of three ways, and what is different in it."""
+    """Base of swaps: the differences of two specs, and the effect of each mode on work in progress."""
 
     def __init__(self, agent_ids: Sequence[str], mode: str | None) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class SpecDialog(Dialog):
 
     @property
     def mode(self) -> str:
-        """What becomes of attempts at work."""
+        """The effect on attempts at work."""
         return self.query_one(Radio).chosen or "drain"
 
     def agents(self) -> list[Agent]:
@@ -49,7 +49,7 @@ class SpecDialog(Dialog):
         return [agents[agent_id] for agent_id in self._agent_ids if agent_id in agents]
 
     def compare(self, state: State, new: AgentSpec | None, shell: str, *code: Cell) -> None:
-        """Show both specs, what becomes of the work, and the same for a shell; `new` is None before one is chosen."""
+        """Show both specs, the effect on work, and the same command line; `new` is None before one is chosen."""
         agents, ids = self.agents(), self._agent_ids
         self.query_one(Radio).offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._wanted)
         self._wanted = None
@@ -174,7 +174,7 @@ class SwapDialog(SpecDialog):
 
 
 class RollbackDialog(SpecDialog):
-    """Show what it was, and what going back does to its work."""
+    """Show the previous spec, and the effect of a rollback on its work."""
 
     DOES = "Roll back"
 

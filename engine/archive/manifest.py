@@ -1,4 +1,4 @@
-"""The first part of an archive: its format, and what the other parts must be."""
+"""The manifest of an archive: its format, and the limits of the other parts."""
 
 from collections.abc import Mapping
 
@@ -15,11 +15,11 @@ PARTS = (*REQUIRED, EVENTS)
 MOST_BYTES = 100_000_000
 """Size of an archive, and of all its parts together."""
 MOST_RATIO = 200
-"""How many times its packed size a part may have."""
+"""Highest compression ratio of a part."""
 
 
 class Manifest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What an archive says of itself."""
+    """The manifest: what the archive contains and where it comes from."""
 
     format: str = FORMAT
     version: int = VERSION
@@ -28,12 +28,12 @@ class Manifest(Struct, kw_only=True, forbid_unknown_fields=True):
     created_ms: int = 0
     """When, UTC milliseconds."""
     seq: int = 0
-    """The last event of the journal that it was made from."""
+    """The last event that is included."""
     at_ms: int = 0
     """When that event happened."""
     counts: dict[str, int] = field(default_factory=dict)
     bound: list[str] = field(default_factory=list)
-    """Callables that only the process that made them has; their agents have to be swapped."""
+    """Bound callables of the exporting process; their agents have to be swapped."""
     parts: dict[str, str] = field(default_factory=dict)
     """SHA-256 of every other part, 64 hex digits, by name."""
     state_sha256: str = ""
@@ -41,22 +41,22 @@ class Manifest(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 MOST = {"supervisors": 10_000, "agents": 10_000, "specs": 20_000, "runs": 50_000, "tasks": 100_000, "texts": 200_000}
-"""How much of each kind an archive may hold."""
+"""Limits of an archive, by kind."""
 MOST_AT_WORK = {
     "supervisors": 1_000, "agents": 1_000, "specs": 2_000, "runs": 5_000, "tasks of agents": 10_000, "timers": 2_000,
 }  # fmt: skip
 """How much of each kind an engine at work imports at once without delaying other messages."""
 LARGEST_AT_WORK = 1_000_000
-"""The most bytes of one text, or of one entity, that such a team takes in."""
+"""Largest text or entity that an engine at work imports, in bytes."""
 INTO_ITS_OWN = "import it into a file of its own: quarterdeck import FILE --db NEW.db"
 
 
 def too_many(counts: Mapping[str, int], *, at_work: bool) -> str | None:
-    """Return why an archive that holds so much is not taken in; None where it is.
+    """Return why an archive exceeds the limits; None if it does not.
 
     Args:
-        counts: How many of each kind it holds.
-        at_work: Whether it is for a database that holds a team.
+        counts: Number of entities by kind.
+        at_work: Whether the database contains a team.
     """
     for kind, count in counts.items():
         if count > MOST.get(kind, count):
@@ -67,6 +67,6 @@ def too_many(counts: Mapping[str, int], *, at_work: bool) -> str | None:
 
 
 def counts_of(state: State, texts: int) -> dict[str, int]:
-    """Return how much of each kind a state holds."""
+    """Return the number of entities by kind."""
     kinds = ("supervisors", "agents", "specs", "runs", "tasks", "finished")
     return {kind: len(getattr(state, kind)) for kind in kinds} | {"texts": texts}

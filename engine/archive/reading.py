@@ -1,4 +1,4 @@
-"""Reads an archive. Rule: nothing of it is used before all of it was checked, from the file to its meaning."""
+"""Reads an archive. Rule: everything is checked, from the file to its meaning, before anything is used."""
 
 import hashlib
 from collections import Counter
@@ -35,12 +35,12 @@ from engine.runtimes.values import json_value
 
 
 class Contents(Struct, tag=True):
-    """What an archive holds, for the decision whether to import it."""
+    """Summary of an archive, from which its import is decided."""
 
     counts: dict[str, int]
     tasks_of_agents: int
     last: dict[str, int]
-    """The highest number of an id in it, by its letter."""
+    """The highest number of its ids, by the letter of the kind."""
     references: list[str]
     bound: list[str]
     roots: list[str]
@@ -60,18 +60,18 @@ class Archive:
 
     @property
     def state(self) -> State:
-        """What the document decodes to, anew each time; its references to texts are unresolved."""
+        """The decoded document, a new object each time; references to texts are unresolved."""
         return decode_state(self.body)
 
 
 @paused()
 def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: bool = False) -> Archive:
-    """Read the archive at `path` and check all of it. Blocks, and takes memory: `importing` does it in a child.
+    """Read and check the archive at `path`; blocks, and needs much memory: `importing` runs it in a child process.
 
     Args:
         path: The file.
-        expected_sha256: Of the whole file, where it was looked at before.
-        at_work: Whether it is for a database that holds a team.
+        expected_sha256: Hash of the whole file, if it was inspected before.
+        at_work: Whether the database contains a team.
 
     Raises:
         ImportRefused: If it is not an archive, is damaged, or cannot be believed; one line, and nothing was written.
@@ -98,7 +98,7 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
 
 @paused()
 def read_state(value: Mapping[str, Any]) -> Archive:
-    """Check a state that came as one value, as `complete_state` makes it.
+    """Check a state in the form of `complete_state`.
 
     Raises:
         ImportRefused: If it is not one, or cannot be believed.
@@ -122,7 +122,7 @@ def complete_state(state: State, texts: list[JsonValue]) -> dict[str, JsonValue]
 
 @contextmanager
 def _believed(path: Path | None, told: str) -> Iterator[None]:
-    """Refuse what cannot be believed."""
+    """Turn failures of checks into refusals."""
     try:
         yield
     except (NotStrict, NotJson, Inadmissible, ValidationError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Commands: each has one outcome, and one that is applied has done what it asks for."""
+"""Commands: each has one outcome, and an applied one has had its effect."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def a_command_has_one_outcome(books: ShadowLedger, event: events.CommandApplied 
 def no_message_runs_into_a_defect(
     books: ShadowLedger, event: events.CommandRefused | events.SignalDropped
 ) -> str | None:
-    """No message makes the engine fail."""
+    """No message reveals a defect of the engine."""
     if isinstance(event, events.SignalDropped):
         return f"{event.signal}: {event.error}"
     return event.reason if event.code == "defect" else None
@@ -32,7 +32,7 @@ def no_message_runs_into_a_defect(
 
 @law(events.CommandApplied)
 def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.CommandApplied) -> str | None:
-    """A command that is applied has done what it asks for by then."""
+    """An applied command has had its effect."""
     command = books.sent.get(event.command_id)
     check = getattr(_Applied(books, event), f"_{event.command}", None)
     if command is None or check is None:
@@ -42,7 +42,7 @@ def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.
 
 
 class _Applied:
-    """Tells what an applied command has not done, by its type; commands without a method change nothing that lasts."""
+    """What an applied command has not done, by its type; types without a method change nothing that lasts."""
 
     def __init__(self, books: ShadowLedger, event: events.CommandApplied) -> None:
         self.work, self.team, self.state, self.failures = books.work, books.team, books.state, books.failures

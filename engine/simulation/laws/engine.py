@@ -1,4 +1,4 @@
-"""The engine itself: time, the journal and the state, snapshots, timers, and that a team comes to rest."""
+"""The engine itself: time, journal and state, snapshots, timers, and quiescence."""
 
 from typing import TYPE_CHECKING
 
@@ -101,7 +101,7 @@ def what_is_due_has_happened(world: "World") -> str | None:
 
 @law(When.AT_MOMENTS)
 def attempts_are_really_at_work(world: "World") -> str | None:
-    """Every attempt that the state has at work is really run by an agent."""
+    """Every attempt that is at work in the state is really run by a runtime."""
     for task in world.state.tasks.values():
         attempt = task.attempt
         if attempt is not None and attempt.agent_id is not None and (task.id, attempt.number) not in world.acting:
@@ -114,7 +114,7 @@ def attempts_are_really_at_work(world: "World") -> str | None:
 
 @law(When.AT_REST)
 def whatever_can_move_has_moved(world: "World") -> str | None:
-    """No deadlock: when nothing is at work and nothing is paused, nothing is left that could move."""
+    """No deadlock: when nothing is at work and nothing is paused, no waiting task could begin."""
     for task in world.state.tasks.values():
         if not (task.ended or task.blockers or task.open) and (why := _could_move(world.state, task)) is not None:
             return f"{task.id} ({task.kind}, {task.status}) is permanently blocked: {why}"
@@ -159,7 +159,7 @@ def no_timer_is_left(world: "World") -> str | None:
 
 @law(When.AT_REST)
 def every_command_has_an_outcome(world: "World") -> str | None:
-    """Every command that is on disk comes to an outcome, and its sender is told."""
+    """Every command on disk gets an outcome, and its sender is told."""
     for command_id in world.inbox_ids:
         if command_id not in world.books.commands:
             return f"{command_id} was acknowledged and never decided"

@@ -25,7 +25,7 @@ WORDS = {
 
 @law(events.TaskFailed, events.TaskSkipped, events.TaskFailedOver, events.RetryScheduled, events.Escalated)
 def a_failure_goes_down_its_chain(books: ShadowLedger, event: Any) -> str | None:
-    """A failed task is handled by the first policy of its chain that is not used up."""
+    """A failed task is handled by the first policy of its chain that is not exhausted."""
     task_id = event.subject if isinstance(event, events.Escalated) else event.task_id
     failure = books.failures.pending.get(task_id)
     if failure is None or (isinstance(event, events.Escalated) and event.kind != "failure"):
@@ -77,7 +77,7 @@ def _expected(
 
 
 _OF_MODELS = (Retry(retries=3),)
-"""Of agents that a model plays, where nothing is said; made once, because policies of a chain are told by identity."""
+"""Default chain of model agents; created once, because policies of a chain are compared by identity."""
 
 
 def chain_of(books: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
@@ -127,7 +127,7 @@ def is_at_hand(books: ShadowLedger, agent: AgentEntry) -> bool:
 
 
 def _surely_takes_over(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
-    """Tell whether a sibling of the agent of a task shares a specialty with it, and so must be able to take over."""
+    """Tell whether a sibling shares a specialty with the agent of a task, and so must be able to take over."""
     given = books.failures.of(job.id)
     first = books.team.agents.get(given.failed_on[0]) if given.failed_on else None
     asker = books.work.jobs.get(job.parent_id or "")
@@ -191,7 +191,7 @@ def _wrong_in_retry(
 
 @law(events.AttemptStarted)
 def a_failure_is_decided_before_the_next_attempt(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
-    """A task whose attempt failed does not begin again before a policy has decided so."""
+    """A task whose attempt failed begins again only once a policy has decided so."""
     is_pending = event.task_id in books.failures.pending
     return f"{event.task_id} begins again, and nothing has said so since its failure" if is_pending else None
 
@@ -219,7 +219,7 @@ def circuit_of(books: ShadowLedger, agent: AgentEntry) -> Circuit | None:
 
 @law(events.CircuitOpened)
 def a_circuit_opens_after_failures_in_a_row(books: ShadowLedger, event: events.CircuitOpened) -> str | None:
-    """A circuit opens when so many attempts failed in a row, or the one let through did; for longer each time."""
+    """A circuit opens after `failures` failed attempts in a row, or when its probe fails; for longer each time."""
     agent, circuit = books.team.agents[event.agent_id], books.failures.circuit(event.agent_id)
     policy = circuit_of(books, agent)
     if policy is None or circuit.stands == "open":
@@ -234,7 +234,7 @@ def a_circuit_opens_after_failures_in_a_row(books: ShadowLedger, event: events.C
 
 @law(events.CircuitHalfOpened)
 def a_circuit_cools_down(books: ShadowLedger, event: events.CircuitHalfOpened) -> str | None:
-    """A circuit that opened lets an attempt through once it has cooled down, and not before."""
+    """An open circuit lets a probe through once it has cooled down, and not before."""
     circuit = books.failures.circuit(event.agent_id)
     if circuit.stands != "open" or event.at_ms < circuit.due_ms:
         return f"the circuit of {event.agent_id}, {circuit.stands} until {circuit.due_ms}, half opens at {event.at_ms}"
@@ -293,7 +293,7 @@ def _within(books: ShadowLedger, supervisor_id: str, policy: Restart, now_ms: in
 
 @law(events.SupervisorFailed)
 def a_supervisor_fails_after_too_many_restarts(books: ShadowLedger, event: events.SupervisorFailed) -> str | None:
-    """A supervisor fails when it would have to restart its agents more often than allowed; its graphs go with it."""
+    """A supervisor fails when it would have to restart its agents more often than allowed; its graphs fail with it."""
     policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
     times = 0 if policy is None else _within(books, event.supervisor_id, policy, event.at_ms)
     if policy is None or times < policy.intensity:

@@ -1,4 +1,4 @@
-"""What outlives a run: insights of agents."""
+"""Memory: insights of agents, which outlive a run."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @law(When.SAMPLED, When.AT_THE_END)
 def agents_know_what_they_remembered(world: "World") -> str | None:
-    """An agent knows what it remembered, until it is removed or more important things took the place."""
+    """An agent keeps its insights until it is removed, or more important ones displace them."""
     books = world.books
     found, wanted = books.memory.of(books.state), books.memory.known
     for agent_id in {**wanted, **found}:
@@ -23,7 +23,7 @@ def agents_know_what_they_remembered(world: "World") -> str | None:
 
 @law(events.Remembered)
 def an_insight_is_kept_once(books: ShadowLedger, event: events.Remembered) -> str | None:
-    """What a step remembers is kept once, by the agent at work, under the id that the step has as its output."""
+    """An insight of a step is stored once, for the agent at work, under the id that the step returned."""
     job = books.work.jobs[event.task_id]
     if job.attempt is None or job.attempt.agent_id != event.agent_id:
         return f"{event.agent_id} remembers something in {event.task_id}, and is not at work there"

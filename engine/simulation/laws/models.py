@@ -1,4 +1,4 @@
-"""What models cost is what is counted. What a model sees first-hand is in `engine.simulation.model_watch`."""
+"""Usage of models. What a model sees itself is checked in `engine.simulation.model_watch`."""
 
 from decimal import Decimal
 from typing import Any
@@ -11,7 +11,7 @@ from engine.simulation.shadow_ledger import ShadowLedger
 
 @law(events.AttemptDone, events.AttemptFailed, events.AttemptCancelled, events.AttemptPreempted)
 def models_are_paid_for_exactly(books: ShadowLedger, event: Any) -> str | None:
-    """When an attempt ends, what its models have taken is counted: failed calls and cut off ones too, none twice."""
+    """An ended attempt counts the usage of each of its model calls once, failed and interrupted ones too."""
     key = (event.task_id, event.attempt)
     charged = books.models.charged.get(key)
     if charged is None or key in books.models.besides:

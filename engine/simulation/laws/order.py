@@ -67,7 +67,7 @@ def _rank(books: ShadowLedger, place: Place, ageing_s: float) -> int | None:
 
 @law(events.PreemptionAsked)
 def only_the_less_urgent_makes_way(books: ShadowLedger, event: events.PreemptionAsked) -> str | None:
-    """An attempt is asked to make way for an urgent task, the least urgent first, and not more often than allowed."""
+    """An urgent task preempts the least urgent attempt first, and no task is preempted more often than allowed."""
     victim, urgent = books.work.jobs[event.task_id], books.work.jobs[event.for_task_id]
     attempt = victim.attempt
     if attempt is None or attempt.agent_id != event.agent_id or attempt.number != event.attempt:
@@ -93,7 +93,7 @@ def only_the_less_urgent_makes_way(books: ShadowLedger, event: events.Preemption
 
 @law(events.PreemptionAsked)
 def slots_are_taken_in_turn(books: ShadowLedger, event: events.PreemptionAsked) -> str | None:
-    """Of the urgent tasks of a run that wait in a queue for a slot, the one that was ready first takes one first."""
+    """Of the urgent tasks of a run in one queue, the one that was ready first takes a slot first."""
     state, taking = books.state, books.turns.taking
     task = state.tasks[event.for_task_id]
     if not task.ready:
@@ -110,7 +110,7 @@ def _arrival(task: Task) -> tuple[int, int]:
 
 @law(events.AttemptPreempted)
 def who_makes_way_was_asked(books: ShadowLedger, event: events.AttemptPreempted) -> str | None:
-    """An attempt makes way for the task that asked for its slot."""
+    """An attempt is preempted only for the task that asked for its slot."""
     attempt = books.work.jobs[event.task_id].attempt
     if attempt is None or "preempt" not in attempt.asked:
         return f"{event.task_id} makes way, and nobody asked it to"

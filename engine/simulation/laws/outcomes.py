@@ -13,7 +13,7 @@ from engine.simulation.ledger.work import adopted_question
 from engine.simulation.shadow_ledger import ShadowLedger
 
 LIE = "an answer about an attempt that is not at work"
-"""What agents say about attempts that are not theirs; never to be taken."""
+"""A false report of an agent about another attempt; must be discarded."""
 
 
 @law(When.AFTER_BATCH)
@@ -36,7 +36,7 @@ def nothing_of_a_finished_run_is_open(books: ShadowLedger, event: events.RunFini
 
 @law(events.RunFinished)
 def a_finished_run_names_its_tasks(books: ShadowLedger, event: events.RunFinished) -> str | None:
-    """The end of a run says the titles of all its tasks, which the state forgets with it."""
+    """The event that ends a run carries the titles of all its tasks, because the state forgets them."""
     run = books.work.runs[event.run_id]
     wanted = {task_id: books.work.jobs[task_id].title for task_id in run.tasks} | {run.root_id: event.figures.title}
     return None if event.titles == wanted else f"{event.run_id} ends with titles {event.titles}; there are {wanted}"
@@ -57,7 +57,7 @@ def a_finished_run_names_its_tasks(books: ShadowLedger, event: events.RunFinishe
     events.ModelFailed,
 )
 def only_the_attempt_that_is_live_is_heard(books: ShadowLedger, event: Any) -> str | None:
-    """Only the attempt that is live is heard: one answer for each, from that attempt alone."""
+    """Only the live attempt of a task may report, and each attempt reports its end once."""
     attempt = books.work.jobs[event.task_id].attempt
     if attempt is not None and attempt.number == event.attempt:
         return None
@@ -67,13 +67,13 @@ def only_the_attempt_that_is_live_is_heard(books: ShadowLedger, event: Any) -> s
 
 @law(events.AttemptDone)
 def no_lie_is_taken(books: ShadowLedger, event: events.AttemptDone) -> str | None:
-    """An answer about an attempt that is not at work is not taken."""
+    """A report about an attempt that is not at work is discarded."""
     return f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == LIE else None
 
 
 @law(events.AttemptFailed)
 def nothing_fails_for_code_that_is_elsewhere(books: ShadowLedger, event: events.AttemptFailed) -> str | None:
-    """No attempt fails because the code of its agent is in a program that is not running."""
+    """No attempt fails because its agent's code is bound to a program that is not running."""
     return f"{event.task_id}: {event.error}" if event.error_type == BoundElsewhere.__name__ else None
 
 
@@ -90,7 +90,7 @@ def a_finished_task_is_not_started(books: ShadowLedger, event: events.AttemptSta
 
 @law(events.GroupPlanned, events.AttemptStarted)
 def what_comes_first_has_ended(books: ShadowLedger, event: events.AttemptStarted | events.GroupPlanned) -> str | None:
-    """A task begins when all that it comes after has ended and lets it go on, and nobody is asked about it."""
+    """A task begins only after its predecessors have ended and let it go on, and with no open question about it."""
     work = books.work
     job = work.jobs[event.task_id]
     run = work.runs[job.run_id]
@@ -135,7 +135,7 @@ def a_question_has_one_outcome(
 
 @law(events.AttemptResumed, events.CallAnswered)
 def answers_are_complete(books: ShadowLedger, event: events.AttemptResumed | events.CallAnswered) -> str | None:
-    """An attempt is told what a delegation brought when all of it has its outcome."""
+    """The answers of a delegation are delivered when all of its tasks have an outcome."""
     work = books.work
     job = work.jobs[event.task_id]
     keys = event.call_keys if isinstance(event, events.AttemptResumed) else [event.call_key]
@@ -148,7 +148,7 @@ def answers_are_complete(books: ShadowLedger, event: events.AttemptResumed | eve
 
 @law(events.AttemptResumed)
 def who_goes_on_was_answered(books: ShadowLedger, event: events.AttemptResumed) -> str | None:
-    """An attempt that is parked goes on once the last answer is there, a step of it needs a slot, or to migrate."""
+    """A parked attempt resumes when its last answer has come, when a step needs a slot, or to migrate."""
     job = books.work.jobs[event.task_id]
     attempt = job.attempt
     if attempt is None or not attempt.parked:
@@ -160,7 +160,7 @@ def who_goes_on_was_answered(books: ShadowLedger, event: events.AttemptResumed) 
 
 @law(events.GroupEnded)
 def a_graph_ends_as_its_nodes_did(books: ShadowLedger, event: events.GroupEnded) -> str | None:
-    """A graph ends when all its nodes have; it is done with the output of its outcome, and failed where it had to."""
+    """A graph ends when all its nodes have: done with the output of its outcome node, or failed by a required one."""
     work = books.work
     group = work.jobs[event.task_id]
     nodes = [work.jobs[one] for one in group.children]
@@ -184,7 +184,7 @@ def a_graph_ends_as_its_nodes_did(books: ShadowLedger, event: events.GroupEnded)
 
 @law(events.RunFinished)
 def a_run_ends_as_its_root_did(books: ShadowLedger, event: events.RunFinished) -> str | None:
-    """The status and the output of a run are those of the graph that stands for its whole request."""
+    """A run has the status and the output of its root task."""
     root = books.work.jobs[books.work.runs[event.run_id].root_id]
     if root.outcome is None or event.status is not RunStatus(root.outcome.value):
         return f"{event.run_id} is {event.status}, and its graph {root.outcome}"
@@ -303,7 +303,7 @@ def an_attempt_runs_the_code_of_its_generation(books: ShadowLedger, work: Work) 
 
 @law(When.ON_CALL)
 def a_tool_is_not_called_again_in_doubt(books: ShadowLedger, work: Work) -> str | None:
-    """A tool that must not be called twice is called again only where it is known that it did not happen."""
+    """A tool that is not idempotent is called again only if its earlier call is known not to have happened."""
     task_id, attempt = work.effect.task_id, work.effect.attempt
     mine = [one for one in books.events if getattr(one, "task_id", None) == task_id]
     began = next((one for one in reversed(mine) if isinstance(one, events.ToolStarted)), None)
@@ -325,7 +325,7 @@ def a_tool_is_not_called_again_in_doubt(books: ShadowLedger, work: Work) -> str 
 
 @law(events.AttemptDone)
 def a_join_has_what_it_joins(books: ShadowLedger, event: events.AttemptDone) -> str | None:
-    """A built-in join gives what the outputs that were done before it are together, and nothing else."""
+    """A built-in join returns the outputs of its finished predecessors, joined, and nothing else."""
     expected = books.joins.get((event.task_id, event.attempt))
     if expected is None or event.output == expected.value:
         return None

@@ -1,4 +1,4 @@
-"""Plans: whose a graph is, what a switch keeps, how many answers are enough, who tunes itself, where work waits."""
+"""Plans: participants of a graph, switches of strategy, quorums, tuning, and where work waits."""
 
 from engine.core import events
 from engine.core.candidate import Candidate
@@ -14,12 +14,12 @@ from engine.simulation.ledger.work import Job
 from engine.simulation.shadow_ledger import ShadowLedger
 
 WHOLE = ("sequential", "parallel")
-"""Strategies in which everybody who takes part has a node."""
+"""Strategies in which every participant has a node."""
 
 
 @law(events.GroupPlanned)
 def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupPlanned) -> str | None:
-    """A graph is for the members that take part; with discovery, for those that match the request."""
+    """A graph has nodes for the participants; with discovery, for those that match the request."""
     team, group = books.team, books.work.jobs[event.task_id]
     supervisor = books.state.supervisors.get(group.worker_id or "")
     if supervisor is None or event.mode not in WHOLE:
@@ -96,7 +96,7 @@ def a_chain_is_one_after_the_other(books: ShadowLedger, event: events.GroupPlann
 
 @law(events.StrategySwitched)
 def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitched) -> str | None:
-    """A switch of the strategy keeps all work that is done, and goes on with what is at work or stops it."""
+    """A switch of strategy keeps finished work, and continues or stops what is at work."""
     work = books.work
     for change in event.groups:
         if not (change.after or change.added):
@@ -112,7 +112,7 @@ def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitc
 
 @law(events.NeedMet)
 def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMet) -> str | None:
-    """A node that needs a number of answers goes on when that many are there, and not before."""
+    """A node with a quorum goes on when that many answers are there, and not before."""
     job = books.work.jobs[event.task_id]
     done = [one for one in event.answers if books.work.jobs[one].outcome is TaskStatus.DONE]
     if len(done) == job.need == len(event.answers):
@@ -122,7 +122,7 @@ def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMe
 
 @law(events.CoordinationTuned)
 def a_tuned_supervisor_wanted_it(books: ShadowLedger, event: events.CoordinationTuned) -> str | None:
-    """A supervisor changes how it coordinates where it was told to, for what it was told to look at."""
+    """A supervisor tunes only what its settings allow it to tune."""
     wanted = books.team.supervisors[event.supervisor_id].options.optimize
     if wanted is None:
         return f"{event.supervisor_id} is tuned ({event.kind}), and was not told to be"
@@ -136,7 +136,7 @@ def a_tuned_supervisor_wanted_it(books: ShadowLedger, event: events.Coordination
 
 @law(events.StrategySwitched)
 def tuning_leaves_open_runs_alone(books: ShadowLedger, event: events.StrategySwitched) -> str | None:
-    """A supervisor that is tuned goes on with the runs that are open as they are."""
+    """Tuning a supervisor leaves its open runs unchanged."""
     before = books.events[-1] if books.events else None
     is_tuned = isinstance(before, events.CoordinationTuned) and before.supervisor_id == event.supervisor_id
     return f"{event.supervisor_id} is tuned, and rewires open runs" if is_tuned and event.groups else None
@@ -144,7 +144,7 @@ def tuning_leaves_open_runs_alone(books: ShadowLedger, event: events.StrategySwi
 
 @law(When.AFTER_BATCH)
 def what_nobody_near_can_do_goes_elsewhere(books: ShadowLedger) -> str | None:
-    """No task waits for a capability among those who cannot do it now, while another of its tree has it and can."""
+    """No task waits for agents that are not able now while another agent of its tree has the capability and is able."""
     for job in books.work.jobs.values():
         kind, _, rest = (job.queue or "").partition(":")
         if kind != "able" or not books.work.is_ready(job):

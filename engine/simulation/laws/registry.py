@@ -1,4 +1,4 @@
-"""When each law is looked at: `@law(...)` names the moments."""
+"""Registry of laws: `@law(...)` says when each is checked."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -8,13 +8,13 @@ from typing import Any, TypeAlias, TypeVar
 from engine.core.events import Event
 
 SAMPLE = 25
-"""One batch in so many is looked at closely."""
+"""One batch in SAMPLE gets the expensive checks."""
 Law: TypeAlias = Callable[..., str | None]
 L = TypeVar("L", bound=Law)
 
 
 class When(Enum):
-    """Moments besides events, with what a law is given then."""
+    """Moments besides events, with the arguments of a law then."""
 
     ON_EVERY_EVENT = auto()
     """Before any event is folded: the books and the event, as at one class of events."""
@@ -29,7 +29,7 @@ class When(Enum):
     ON_CALL = auto()
     """When a tool is called that must not be called twice: the books and the `Work` of its attempt."""
     AT_MOMENTS = auto()
-    """Whenever an operator wakes, as the clock moves only when nothing else can happen: the world."""
+    """Whenever an operator wakes, because the clock moves only when nothing else can happen: the world."""
     AT_REST = auto()
     """When nothing is at work, no timer is set, nothing is paused, missing or full: the world."""
     AT_THE_END = auto()
@@ -37,11 +37,11 @@ class When(Enum):
 
 
 LAWS: dict[type[Event] | When, tuple[Law, ...]] = {}
-"""The laws of each moment, and those of each class of events, which are looked at before one is folded."""
+"""The laws of each moment, and of each class of events; the latter are checked before the event is folded."""
 
 
 def law(*moments: type[Event] | When) -> Callable[[L], L]:
-    """Make a function a law that is looked at in each of these moments."""
+    """Register a function as a law that is checked at each of these moments."""
 
     def registered(check: L) -> L:
         for moment in moments:

@@ -1,4 +1,4 @@
-"""Slots: nobody has too many, and none is free while something could use it."""
+"""Slots: limits are kept, and no slot stays free while something could use it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ def _no_process(books: ShadowLedger, above: SupervisorEntry) -> Iterator[str]:
 
 @law(events.AttemptStarted, events.AttemptResumed)
 def nobody_is_over_a_limit(books: ShadowLedger, event: events.AttemptStarted | events.AttemptResumed) -> str | None:
-    """No agent begins more attempts than it has slots, no supervisor more than it may, nobody without a process."""
+    """No attempt begins beyond the slots of its agent, its supervisors or the processes."""
     if event.agent_id is None:
         return None
     limit = next(full(books, books.team.agents[event.agent_id]), None)
@@ -71,7 +71,7 @@ def nobody_is_over_a_limit(books: ShadowLedger, event: events.AttemptStarted | e
 
 @law(events.Delegated, events.CallRejoined, events.AttemptParked)
 def no_slot_is_taken_from_a_step(books: ShadowLedger, event: Any) -> str | None:
-    """An attempt gives its slot back when no step of it runs."""
+    """An attempt gives its slot back only while none of its steps runs."""
     attempt = books.work.jobs[event.task_id].attempt
     if attempt is None or not (isinstance(event, events.AttemptParked) or event.parks):
         return None

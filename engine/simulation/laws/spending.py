@@ -49,7 +49,7 @@ def agents_count_their_attempts(books: ShadowLedger) -> str | None:
 
 @law(When.AFTER_BATCH)
 def hand_overs_are_measured(books: ShadowLedger) -> str | None:
-    """A supervisor knows how many graphs it handed through, and what they took besides the work below."""
+    """A supervisor counts the graphs that it handed through, and what they took besides the work below."""
     for supervisor in books.state.supervisors.values():
         wanted = books.work.hand_overs.get(supervisor.id, (0, 0))
         found = (supervisor.hand_overs, supervisor.hand_over_ms)
@@ -60,7 +60,7 @@ def hand_overs_are_measured(books: ShadowLedger) -> str | None:
 
 @law(events.AttemptStarted)
 def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
-    """No attempt begins when anybody who would pay for it has spent what may be spent."""
+    """No attempt begins when a budget that would pay for it is exhausted."""
     if event.agent_id is None:
         return None
     job = books.work.jobs[event.task_id]
@@ -73,7 +73,7 @@ def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptS
 
 @law(When.AFTER_BATCH)
 def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
-    """A subject that has spent a budget on what an attempt reported has nothing at work any more."""
+    """Nothing stays at work under a budget that reported usage has exhausted."""
     paid, books.spending.paid = books.spending.paid, []
     for task_id, agent_id in paid:
         job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
@@ -88,7 +88,7 @@ def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
 
 @law(events.BudgetExhausted)
 def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
-    """What is said of a spent budget is what was spent, and what may be."""
+    """The event of an exhausted budget carries the amount spent and the limit."""
     spender = _spender(books, event.subject)
     if spender is None or event.amount not in COUNTED:
         return None
