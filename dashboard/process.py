@@ -109,6 +109,7 @@ def start_engine(
     bound: bool = False,
     takeover: bool = False,
     without_code: bool = False,
+    accept_loss: int = 0,
     standby: bool = False,
 ) -> Detached:
     """Start an engine on a database in a session of its own.
@@ -119,6 +120,7 @@ def start_engine(
         bound: Let it end when this process does.
         takeover: End an engine that holds the database and hangs.
         without_code: Start it although agents call code of the program that made them; they wait.
+        accept_loss: How many acknowledged events may be missing in the database.
         standby: Let it stand by beside the engine at work; it is up once it does.
 
     Raises:
@@ -132,6 +134,7 @@ def start_engine(
     watched, lifeline = os.pipe() if bound else (None, None)
     command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
     command += ["--takeover"] * takeover + ["--without-code"] * without_code + ["--standby"] * standby
+    command += ["--accept-loss", str(accept_loss)] if accept_loss else []
     command += [] if watched is None else ["--while-fd", str(watched)]
     try:
         process = _spawned(command, log, folder, [end for end in (told, watched) if end is not None])

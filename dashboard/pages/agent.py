@@ -17,7 +17,7 @@ from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, hairline
-from dashboard.views.prompt import Message, folded_prompt, prompt_lines, prompt_of
+from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of
 from dashboard.views.step_table import LIVE, live_lines, step_lines, steps_among
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
@@ -30,6 +30,7 @@ STEPS = 400
 """Events of one task that are read."""
 LAST = 12
 """Last tasks that are listed."""
+_NO_PROMPT = [Line((Span("no model was told anything here", "muted"),))]
 
 
 class AgentScreen(PanelsScreen):
@@ -178,7 +179,8 @@ class AgentScreen(PanelsScreen):
         messages = prompt_of(view.state, task, upto, self.parts, self.texts, asked=asked)
         title = "PROMPT" if any(one.role == "system" for one in messages) or steps else "INPUT"
         if self.has_class("-prompt"):
-            pane.fill(title, prompt_lines(messages, pane.wide) or _no_prompt(messages), right="as sent · p folds")
+            lines = prompt_lines(messages, pane.wide) if messages else _NO_PROMPT
+            pane.fill(title, lines, right="as sent · p folds")
         else:
             pane.fill(title, folded_prompt(messages, pane.wide, pane.room), right="p unfolds")
 
@@ -254,10 +256,6 @@ def _fill(pane: Panel, parts: Sequence[agent_aside.Section]) -> None:
         lines += [*([BLANK] if place and pane.id == "aside" else []), *heading, *inner]
     title, right = kept[0][:2] if kept else ("", "")
     pane.fill(title, lines, right=right)
-
-
-def _no_prompt(messages: Sequence[Message]) -> list[Line]:
-    return [] if messages else [Line((Span("no model was told anything here", "muted"),))]
 
 
 PAGE = AgentScreen

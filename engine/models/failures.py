@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from engine.models.redaction import redacted
 
@@ -90,17 +89,14 @@ def _kind(error: BaseException) -> str:
 
 
 def _retry_after_s(error: BaseException, now_s: float) -> float | None:
-    for headers in (getattr(error, "litellm_response_headers", None), _headers_of_response(error)):
+    response = getattr(error, "response", None)
+    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
         if headers:
             lower = {str(name).lower(): str(value) for name, value in headers.items()}
             found = _seconds(lower, now_s)
             if found is not None:
                 return min(max(found, 0.0), LONGEST_WAIT_S)
     return None
-
-
-def _headers_of_response(error: BaseException) -> Mapping[str, Any] | None:
-    return getattr(getattr(error, "response", None), "headers", None)
 
 
 def _seconds(headers: Mapping[str, str], now_s: float) -> float | None:

@@ -4,7 +4,7 @@ litellm's price table is read in a child process, as requests are made (`engine.
 such a budget.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -23,7 +23,7 @@ def unpriced(file: TeamFile) -> list[Problem]:
     """Return a fault for each model under a cost budget that has no known price; blocks."""
     uses = list(_paid_for(file.team))
     names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}
-    known = priced(names) if names else set()
+    known = anyio.run(_priced, sorted(names)) if names else set()
     found = []
     for loc, name, model in uses:
         if model.base_url is not None or model.model not in known:
@@ -35,12 +35,8 @@ def unpriced(file: TeamFile) -> list[Problem]:
     return found
 
 
-def priced(models: Iterable[str]) -> set[str]:
-    """Return those of some models for which litellm knows a price; blocks."""
-    return anyio.run(_priced, sorted(models))
-
-
 async def _priced(models: list[str]) -> set[str]:
+    """Return the models for which litellm knows a price."""
     async with anyio.create_task_group() as group:
         service, found = ModelService(group.start_soon, _refuse), set()
         try:

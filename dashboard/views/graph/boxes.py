@@ -93,12 +93,9 @@ def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
     now = (
         [Span(cut_path(node.now, inner), "" if node.is_awake else "muted")] if node.now not in ("", node.figure) else []
     )
-    drawn = [] if node.shares is None else [Span(spark(node.shares(2 * inner), inner, most=1.0), _spark_tone(node))]
+    tone = "busy-before" if node.is_awake else "idle"
+    drawn = [] if node.shares is None else [Span(spark(node.shares(2 * inner), inner, most=1.0), tone)]
     return [name, now, far, drawn] if now else [name, far, [], drawn]
-
-
-def _spark_tone(node: Node) -> str:
-    return "busy-before" if node.is_awake else "idle"
 
 
 def _far(node: Node, room: int, tall: int) -> list[Span]:

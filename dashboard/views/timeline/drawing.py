@@ -143,7 +143,7 @@ def _row(
 ) -> Line:
     if row.members or row.depth == 0:
         cells = _line_of_supervisor(lanes, row, found)
-        right, tone = _busy_of(seen, row), "strong"
+        right, tone = f"{seen.busy_of.get(row.id, 0)} of {len(row.members)} ", "strong"
     else:
         cells = _line_of_agent(lanes, seen, row, found)
         agent = seen.state.agents.get(row.id)
@@ -217,10 +217,6 @@ def _mark(lanes: Lanes, row: Row, found: Axis, cells: list[_Cell]) -> None:
             x = found.column_of(mark.at)
             if x is not None and _RARE.find(mark.sign) >= _RARE.find(cells[x].text):
                 cells[x] = _Cell(mark.sign, _SIGN_TONES[mark.sign])
-
-
-def _busy_of(seen: Seen, row: Row) -> str:
-    return f"{seen.busy_of.get(row.id, 0)} of {len(row.members)} "
 
 
 def _figures(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> str:

@@ -13,7 +13,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CoordinationTuned, Event, StrategySwitched
 from engine.core.followups import Tune
-from engine.core.options import Balance, SupervisorOptions
+from engine.core.options import SupervisorOptions
 from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage
 from engine.core.queries.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.targets import at, find_supervisor, member_name
@@ -170,11 +170,8 @@ def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: Deci
         # `new`: open runs keep the old strategy, with whose figures the new one is compared.
         command = SwitchStrategy(supervisor=at(supervisor.id), mode=mode, scope="new")
         return switch_strategy(state, command, ctx).events
-    return change_supervisor(state, _balanced(supervisor, balance), ctx).events
-
-
-def _balanced(supervisor: Supervisor, balance: Balance | None) -> ChangeSupervisor:
-    return ChangeSupervisor(supervisor=at(supervisor.id), options=SupervisorOptions(balance=balance or "round_robin"))
+    options = SupervisorOptions(balance=balance or "round_robin")
+    return change_supervisor(state, ChangeSupervisor(supervisor=at(supervisor.id), options=options), ctx).events
 
 
 ON_COMMAND: OnCommand = {

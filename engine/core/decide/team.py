@@ -202,7 +202,8 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
     removed = [word for word in spec.specialties if _has(remove, word)]
     if not added and not removed:
         raise Refused(f"{agent.name} has these specialties already; nothing to change")
-    new = with_specialties(spec, [*(word for word in spec.specialties if word not in removed), *added])
+    kept = [word for word in spec.specialties if word not in removed]
+    new = changed(spec, specialties=(*kept, *added))
     event = CapabilitiesChanged(
         agent_id=agent.id,
         spec=new,
@@ -216,11 +217,6 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
         summary=f"{agent.name}: {said}",
         result={"agent_id": agent.id, "specialties": list(new.specialties)},
     )
-
-
-def with_specialties(spec: AgentSpec, specialties: Sequence[str]) -> AgentSpec:
-    """Return a copy of `spec` with other specialties."""
-    return changed(spec, specialties=tuple(specialties))
 
 
 def _cleaned(words: Sequence[str]) -> list[str]:
