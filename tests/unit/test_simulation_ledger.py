@@ -109,8 +109,8 @@ def test_a_task_that_strategies_free_and_bind_again_while_its_run_is_paused_wait
 def test_what_a_task_delegates_goes_to_another_agent_of_the_root_below_which_it_was_given() -> None:
     world = team_world(agent("ada"))
     failover = (Failover(),)
-    others = [agent("lead"), agent("bob", "sum", on_failure=failover), agent("cyd", "sum", on_failure=failover)]
-    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="south", members=others)))
+    bob, cyd = (agent(name, "sum", on_failure=failover) for name in ("bob", "cyd"))
+    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="south", members=[agent("lead"), bob, cyd])))
     applied(world, Pause(target="ada"))
     submitted(world, supervisor="chief")
     (task,) = (one for one in world.state.tasks.values() if one.worker_id == member(world, "ada").id)
