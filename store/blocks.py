@@ -31,12 +31,12 @@ _STORED = "SELECT kind, count FROM blocks WHERE block = ?"
 _LAST_SEQ = "SELECT ifnull(max(seq), 0) FROM journal"
 
 
-def blocks_in(connection: sqlite3.Connection, first: int, last: int | None) -> list[BlockSummary]:
-    """Return the summaries of blocks `first` to `last`, inclusive; None means up to the newest event."""
+def blocks_in(connection: sqlite3.Connection, first: int) -> list[BlockSummary]:
+    """Return the summaries of the blocks from `first` up to the newest event."""
     (last_seq,) = connection.execute(_LAST_SEQ).fetchone()
     full = last_seq // BLOCK  # blocks before this one are complete and never change
-    rows = connection.execute(_FULL, (first, full if last is None else min(full, last + 1))).fetchall()
-    if first <= full and (last is None or last >= full):
+    rows = connection.execute(_FULL, (first, full)).fetchall()
+    if first <= full:
         rows += connection.execute(_OPEN, {"block": full, "after": full * BLOCK, "last": last_seq}).fetchall()
     return [
         BlockSummary(

@@ -110,13 +110,13 @@ class Reader:
         """The `limit` records nearest before `seq`, and after `after_seq`, that meet every condition; newest last."""
         return self._page(after_seq + 1, seq - 1, limit, conditions, newest_first=True)[::-1]
 
-    def blocks(self, first: int = 0, last: int | None = None) -> list[BlockSummary]:
-        """What happened when: the summary of each block from `first` to `last`, or to the newest event.
+    def blocks(self, first: int = 0) -> list[BlockSummary]:
+        """What happened when: the summary of each block from `first` to the newest event.
 
         Blocks in which nothing is, before the first event that is still there, are left out. 5 ms for a million events.
         """
         with translated(self.path):
-            return blocks_in(self._connection, first, last)
+            return blocks_in(self._connection, first)
 
     def spans(self, first_seq: int, last_seq: int, *, step_ms: int) -> list[Span]:
         """What happened between two events, both included, summed up anew by every `step_ms` of the clock."""
