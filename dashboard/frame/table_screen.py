@@ -214,9 +214,13 @@ class TableScreen(Frame):
         return [*facts, Cell(f"sorted: {self.sorting.said}", "muted")] if self.sorting.order else facts
 
     def action_sort(self, by: int) -> None:
-        """Sort in the next way, or in the one before; where rows are sorted by their cells, by the next column."""
-        titles = ["", *(column.title for column in self.table.rows.columns)]
-        self.sort(self.sorting.stepped(self.ORDERS or titles, by))
+        """Sort in the next way, or in the one before; where rows are sorted by their cells, by the next column.
+
+        Columns that there is no room for are passed over: nobody would see what the rows are sorted by.
+        """
+        titles = ["", *self.table.titles]
+        orders = [one for one in self.ORDERS if title_of(one, self.HEADS) in titles]
+        self.sort(self.sorting.stepped(orders or titles, by))
 
     def on_table_headed(self, event: Table.Headed) -> None:
         """Sort by the column, then the other way round, then again as it was."""

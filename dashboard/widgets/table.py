@@ -257,6 +257,11 @@ class Table(Toned, ScrollView, can_focus=True):
             self._strips.clear()
         return self._rooms
 
+    @property
+    def titles(self) -> list[str]:
+        """The headings of the columns that there is room for."""
+        return [self.rows.columns[index].title for index, _ in self._fitted(self.size.width - 2)]
+
     def notify_style_update(self) -> None:
         self._strips.clear()
         super().notify_style_update()

@@ -8,7 +8,9 @@ from dashboard.dialogs import HelpScreen
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.agent import AgentScreen
+from dashboard.screens.agents import AgentsScreen
 from dashboard.views.rows import Listing
+from dashboard.views.sorting import title_of
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
@@ -294,3 +296,18 @@ async def test_a_click_on_a_key_does_what_it_does_on_this_screen(tmp_path: Path)
         earlier = hand.app.view.state.seq
         await click(hand, "#keys", ". event")
         assert earlier < seq == hand.app.view.state.seq
+
+
+async def test_sorting_by_key_goes_by_the_columns_that_there_is_room_for(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(60, 24)) as hand:
+        await hand.press("0")
+        screen, titles = hand.app.screen, hand.table.titles
+        assert isinstance(screen, AgentsScreen)
+        assert len(titles) < len(hand.table.rows.columns)
+        seen = set()
+        for _ in screen.ORDERS:
+            await hand.press("greater_than_sign")
+            seen.add(title_of(screen.sorting.order, screen.HEADS))
+
+        assert seen <= {"", *titles}
+        assert len(seen) > 1

@@ -151,7 +151,7 @@ async def test_what_waits_for_a_process_is_not_at_work_and_the_most_urgent_gets_
     assert [None if one is None else one.words for one in waits] == [
         None,
         "next in until's queue",
-        "waits for a process of this computer: 1 of 1 in use",
+        "waits for a process slot: 1 of 1 in use",
     ]
     assert begun == [run_ids[0], run_ids[2], run_ids[1]]
 

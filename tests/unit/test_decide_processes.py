@@ -45,7 +45,7 @@ def test_what_waits_says_for_which_process() -> None:
 
     wait = Waits(world.state).why(world.state.tasks["t3"])
     assert wait is not None
-    assert (wait.why, wait.words, wait.ids) == ("process", "waits for a process of chief: 1 of 1 in use", ("s1",))
+    assert (wait.why, wait.words, wait.ids) == ("process", "waits for a process slot of chief: 1 of 1 in use", ("s1",))
 
 
 def test_where_nothing_is_set_the_engine_says_how_many_its_computer_bears() -> None:
@@ -56,7 +56,7 @@ def test_where_nothing_is_set_the_engine_says_how_many_its_computer_bears() -> N
     wait = Waits(world.state).why(world.state.tasks["t4"])
     assert at_work(world) == ["ada", "bob"]
     assert wait is not None
-    assert wait.words == "waits for a process of this computer: 2 of 2 in use"
+    assert wait.words == "waits for a process slot: 2 of 2 in use"
 
 
 def test_a_process_that_is_free_again_goes_to_the_most_urgent_task_whoever_has_it() -> None:

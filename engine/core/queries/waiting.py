@@ -38,7 +38,7 @@ Why: TypeAlias = Literal[
 ]
 """What kind of thing is waited for: an engine; a look at what may have happened twice; a person; the end of a back-off;
 the end of a pause; other runs; other tasks; delegations; a slot to go on; somebody able; an agent that works again; a
-circuit that closes; a budget; a slot of the supervisor; one of the team; a process of this computer; its turn;
+circuit that closes; a budget; a slot of the supervisor; one of the team; a process slot; its turn;
 a moment."""
 WAITS_FOR: dict[ParkedFor, str] = {
     "call": "what it delegated",
@@ -217,10 +217,10 @@ def _no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
     limit = full_of_processes(state, schedule, state.supervisors[able[0].supervisor_id])
     assert limit is not None
     whose, used, most = limit
-    of = "of this computer" if whose is None else f"of {whose.name}"
+    of = "" if whose is None else f" of {whose.name}"
     return Wait(
         why="process",
-        words=f"waits for a process {of}: {used} of {most} in use",
+        words=f"waits for a process slot{of}: {used} of {most} in use",
         ids=() if whose is None else (whose.id,),
     )
 
