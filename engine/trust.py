@@ -58,6 +58,10 @@ class UntrustedFile(TrustError):
         self.changed = list(changed)
 
 
+ELSEWHERE = "make its folder writable, or set XDG_DATA_HOME to another one"
+"""What to do about a list that cannot be written."""
+
+
 class UnusableTrustList(TrustError):
     """The list of trusted files cannot be read or written.
 
@@ -65,8 +69,8 @@ class UnusableTrustList(TrustError):
         path: The list.
     """
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"the list of trusted files {path} {why}; correct or delete it, then trust files again")
+    def __init__(self, path: Path, why: str, remedy: str = "correct or delete it, then trust files again") -> None:
+        super().__init__(f"the list of trusted files {path} {why}; {remedy}")
         self.path = path
 
 
@@ -186,7 +190,7 @@ class TrustList:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            raise UnusableTrustList(self.path, f"cannot be written ({error.strerror})") from error
+            raise UnusableTrustList(self.path, f"cannot be written ({error.strerror})", ELSEWHERE) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             entries = self._read()
@@ -207,7 +211,7 @@ class TrustList:
                 os.fsync(file.fileno())
             temporary.replace(self.path)
         except OSError as error:
-            raise UnusableTrustList(self.path, f"cannot be written ({error.strerror})") from error
+            raise UnusableTrustList(self.path, f"cannot be written ({error.strerror})", ELSEWHERE) from error
         finally:
             temporary.unlink(missing_ok=True)
 

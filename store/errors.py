@@ -184,7 +184,7 @@ class NoPermission(PathError):
 class ReadOnlyFolder(PathError):
     """The folder can be read and not written."""
 
-    says = "the folder {path} cannot be written: copy the file to one that can, and open that"
+    says = "the folder {path} cannot be written: choose another path, or copy the file into another folder"
 
 
 class NetworkFileSystem(StoreError):

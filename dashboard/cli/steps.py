@@ -17,6 +17,7 @@ from dashboard.views.steps import compact
 from engine.core.errors import Refused
 from engine.core.records import JsonValue
 from engine.core.values import preview
+from engine.folding import folded
 from engine.steps import Step, steps_of
 from store import NameTaken, Reader
 
@@ -89,7 +90,8 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     what = f"{counted(done.runs, 'open run')} with {counted(done.tasks, 'task')}, paused"
     emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at seq {done.at_seq:,}: {what}")
     if done.runs:
-        say(f"go on: quarterdeck engine --db {done.path}, then: quarterdeck resume RUN --db {done.path}")
+        run = next(iter(folded(done.path).runs)) if done.runs == 1 else "RUN"
+        say(f"go on: quarterdeck engine --db {done.path}, then: quarterdeck resume {run} --db {done.path}")
     return DONE
 
 

@@ -252,3 +252,11 @@ def test_an_address_is_used_where_the_user_of_the_engine_allows_it(
 @pytest.mark.parametrize(("reference", "is_its_code"), [("net:survey", True), ("net:http://a", False)])
 def test_a_module_may_have_the_name_of_a_kind_of_reference(reference: str, is_its_code: bool) -> None:
     assert is_imported(reference) == is_its_code
+
+
+def test_a_list_that_cannot_be_written_says_where_else_it_could_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    trusted = TrustList(tmp_path / "file" / "trust.json")
+
+    with pytest.raises(UnusableTrustList, match="XDG_DATA_HOME"):
+        trusted.allow(Path("/a/team.yaml"), "one", references=REFERENCES, at_ms=1, files=FILES)
