@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from tests.runtime.test_jsonl_agents import steps
 from tests.runtime.test_process_agents import cancelled, shown
 from tests.runtime.test_watched import gone
 
-pytest.importorskip("acp", reason="the extra is not installed")
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    # Not `importorskip`: that costs a second in every worker, of which one needs it.
+    pytest.mark.skipif(find_spec("acp") is None, reason="the extra is not installed"),
+]
 
 PROGRAM = Path(__file__).with_name("acp_agent.py")
 
