@@ -34,9 +34,9 @@ class Spoken:
     said: tuple[str, ...] = ()
     """Every word, options included, as it was typed."""
 
-    def rest_as_line(self, place: int) -> str:
-        """Return the rest of the line after the first `place` words."""
-        return " ".join(self.said[place:] if len(self.words) >= place else self.said)
+    def rest_as_line(self) -> str:
+        """Return the line after its first argument."""
+        return " ".join(self.said[1:] if self.words else self.said)
 
     def word(self, place: int = 0) -> str | None:
         """Return an argument; None where it was not given."""

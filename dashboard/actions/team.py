@@ -36,7 +36,7 @@ def _move(on: Acting, said: Spoken) -> None:
 def _capability(on: Acting, said: Spoken) -> None:
     agent_id = on.asked_agent(said.word())
     if agent_id is not None:
-        on.ask(dialogs.LineDialog(CAPABILITY, agent_id, said.rest_as_line(1)))
+        on.ask(dialogs.LineDialog(CAPABILITY, agent_id, said.rest_as_line()))
 
 
 def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
@@ -69,7 +69,7 @@ def _signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _set(on: Acting, said: Spoken) -> None:
     supervisor_id, _ = on.asked_supervisor(said.word())
     if supervisor_id is not None:
-        on.ask(dialogs.LineDialog(SETTING, supervisor_id, said.rest_as_line(1)))
+        on.ask(dialogs.LineDialog(SETTING, supervisor_id, said.rest_as_line()))
 
 
 def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cell]:

@@ -112,7 +112,7 @@ STEER = Line(title="Say to {}", placeholder="a message", about=_heard_by, meant=
 def _steer(at: Acting, said: Spoken) -> None:
     target = at.asked(said.word())
     if target is not None:
-        at.ask(dialogs.LineDialog(STEER, target.id, said.rest_as_line(1)))
+        at.ask(dialogs.LineDialog(STEER, target.id, said.rest_as_line()))
 
 
 def _abort(at: Acting, said: Spoken) -> None:

@@ -10,13 +10,13 @@ from dashboard.feed import Feed
 from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, NotInThisVersion
 from engine.archive.reading import complete_state
 from engine.core.codec import encode_state
-from engine.core.legality import assert_legal
 from engine.core.records import changed
 from engine.core.transfer.document import text_refs
 from engine.core.transfer.exporting import make_document
 from engine.folding import folded, folded_at
 from engine.supervisor.offline import text_in
 from store import NameTaken, Reader, StoreError, verify
+from tests.legal import assert_legal
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

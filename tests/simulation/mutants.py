@@ -21,7 +21,6 @@ from engine.archive.reading import read_state
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Submit
 from engine.core.fold import fold
-from engine.core.legality import assert_legal
 from engine.core.records import names
 from engine.core.state import Agent, Escalation, Insight, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
 from engine.core.transfer.document import read_document
@@ -31,6 +30,7 @@ from engine.simulation.plan import Plan
 from engine.simulation.report import plan_of
 from engine.texts import walk
 from tests.exports import Document, as_value, plain
+from tests.legal import assert_legal
 from tests.simulation.test_archive_laws import imported, let_go_on, waits_for_nobody
 
 KINDS: dict[str, type] = {

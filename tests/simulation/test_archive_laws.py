@@ -10,7 +10,6 @@ from engine.archive.cutting import Part, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Answer, Pause, Resume, Submit
-from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.queries.tree import below_of
 from engine.core.records import names
@@ -39,6 +38,7 @@ from engine.texts import walk
 from tests.chance import release, worlds
 from tests.depth import examples
 from tests.exports import exported, plain, ready
+from tests.legal import assert_legal
 from tests.world import World, agent, team_world
 
 some = settings(max_examples=examples(4), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -14,13 +14,13 @@ from engine.core.decision_context import DecisionContext
 from engine.core.effects.table import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fold import FOLD, fold
-from engine.core.legality import assert_legal
 from engine.core.queries.tree import above_of
 from engine.core.records import fields
 from engine.core.shared import EMPTY
 from engine.core.state import State, Task
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
 from tests.depth import examples
+from tests.legal import assert_legal
 from tests.world import World
 
 some = settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

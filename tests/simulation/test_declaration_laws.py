@@ -18,7 +18,6 @@ from engine.core.decision_context import DecisionContext
 from engine.core.declared import described
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused
-from engine.core.legality import assert_legal
 from engine.core.queries.targets import at
 from engine.core.records import changed
 from engine.core.spec import AgentSpec
@@ -26,6 +25,7 @@ from engine.core.state import State
 from engine.simulation.operators import considered
 from engine.simulation.teams import drawn_options, drawn_spec, drawn_team, load_command
 from tests.depth import examples
+from tests.legal import assert_legal
 from tests.world import World
 
 OPERATORS = (

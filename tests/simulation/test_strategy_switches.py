@@ -12,11 +12,11 @@ from engine.core.decide.strategy import switched
 from engine.core.errors import Refused
 from engine.core.events import StrategySwitched
 from engine.core.fold import fold
-from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.records import changed
 from engine.core.state import RunStatus, State, TaskStatus
 from engine.core.strategies import BUILT_IN
+from tests.legal import assert_legal
 from tests.story import ended, found, only, submitted
 from tests.world import World, agent, team_world
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.values import Usage
+from tests.legal import assert_legal
 from tests.story import attempt, submitted
 from tests.world import agent, team_world
 

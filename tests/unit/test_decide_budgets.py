@@ -7,7 +7,6 @@ import pytest
 
 from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import StopAttempt
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.limits.budget import budgets_of, deadline_of
 from engine.core.options import SupervisorOptions
@@ -15,6 +14,7 @@ from engine.core.signals import ThreadCameBack
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from engine.core.values import Usage
+from tests.legal import assert_legal
 from tests.story import (
     applied,
     attempt,

@@ -6,11 +6,11 @@ import pytest
 
 from engine.core.commands import Cancel, RetryWork, SetDeadline, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
+from tests.legal import assert_legal
 from tests.story import applied, attempt, ended, kinds, only, refused, submitted, task_of, works
 from tests.world import World, agent, team_world
 

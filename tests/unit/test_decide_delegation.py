@@ -13,13 +13,13 @@ from engine.core.commands import (
 )
 from engine.core.decide.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.scheduler import Schedule
 from engine.core.spec import Retry, Skip
 from engine.core.state import AgentStatus, RunStatus
 from engine.core.values import Usage
+from tests.legal import assert_legal
 from tests.story import (
     Key,
     applied,

@@ -2,10 +2,10 @@
 
 from engine.core.commands import Answer, Cancel, Pause, RemoveMember, SwapAgent
 from engine.core.effects import StopAttempt
-from engine.core.legality import assert_legal
 from engine.core.queries.preview import swap_preview
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded, DelegationAsked, Signal, StepFinished
 from engine.core.state import AgentStatus, RunStatus
+from tests.legal import assert_legal
 from tests.story import Key, applied, attempt, attempts, ended, kinds, member, only, refused, start_of, submitted
 from tests.world import World, agent, team_world
 

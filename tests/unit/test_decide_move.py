@@ -14,11 +14,11 @@ from engine.core.commands import (
     SupervisorSpec,
 )
 from engine.core.events import MemberMoved, QueueMade, TaskRequeued
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.scheduler import Schedule
 from engine.core.state import RunStatus, Supervisor
+from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, member, only, refused, submitted, works
 from tests.world import World, agent, team_world
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from engine.core.commands import Cancel, Resume, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import CheckAgent, RestartAgents, StopAttempt
-from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Restart, Retry
 from engine.core.state import RunStatus
+from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, kinds, member, only, refused, submitted, works
 from tests.world import World, agent, team_world
 

@@ -12,11 +12,11 @@ from engine.core.commands import (
     SwapAgent,
     SwapAgents,
 )
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.signals import AgentUnusable, AttemptErred
 from engine.core.state import AgentStatus
 from engine.core.values import Usage
+from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, kinds, member, only, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
 

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 from engine.core.commands import Answer, ChangeSupervisor
 from engine.core.events import Event
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.signals import BudgetShort
 from engine.core.values import Usage
+from tests.legal import assert_legal
 from tests.story import applied, attempt, kinds, submitted, task_of
 from tests.world import World, agent, team_world
 

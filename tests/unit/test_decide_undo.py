@@ -22,9 +22,9 @@ from engine.core.commands import (
     Undo,
 )
 from engine.core.events import CommandApplied
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from tests.legal import assert_legal
 from tests.story import applied, member, refused
 from tests.world import World, agent, team_world
 

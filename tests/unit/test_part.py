@@ -7,13 +7,13 @@ import pytest
 from engine.archive.reading import complete_state, read_state
 from engine.core.commands import Move, ReplaceTeam, SupervisorSpec
 from engine.core.errors import Refused
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.signals import EngineBegan
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, State
 from tests.exports import exported, ready
+from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, submitted, works
 from tests.world import World, agent, team_world
 

@@ -16,13 +16,13 @@ from engine.core.commands import (
     SwapAgent,
     SwitchStrategy,
 )
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.queries.waiting import Waits
 from engine.core.signals import AgentUnusable, AgentUsable
 from engine.core.spec import Circuit
 from engine.core.values import Usage
+from tests.legal import assert_legal
 from tests.story import Key, applied, attempt, attempts, member, submitted, works
 from tests.world import World, agent, team_world
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from engine.core.commands import RemoveMember
-from engine.core.legality import assert_legal
 from engine.core.recall import Recalled, best
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import INSIGHTS, PARTS
+from tests.legal import assert_legal
 from tests.story import attempt, done, member, submitted
 from tests.world import World, agent, team_world
 

@@ -7,7 +7,6 @@ import pytest
 
 from engine.core.commands import AddSupervisor, Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
 from engine.core.events import Event
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Failover
 from engine.core.records import changed
@@ -17,6 +16,7 @@ from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.shadow_ledger import ShadowLedger
+from tests.legal import assert_legal
 from tests.story import applied, attempt, done, found, member, only, submitted
 from tests.world import World, agent, team_world
 

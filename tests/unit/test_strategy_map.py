@@ -16,7 +16,6 @@ from engine.core.commands import (
     SupervisorSpec,
 )
 from engine.core.events import ItemReturned
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.queries.queues import is_shared
@@ -25,6 +24,7 @@ from engine.core.signals import AgentUnusable, TextRead
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import RunStatus
 from engine.core.values import TextRef, Usage
+from tests.legal import assert_legal
 from tests.story import (
     applied,
     asked,

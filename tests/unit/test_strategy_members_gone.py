@@ -6,11 +6,11 @@ import pytest
 
 from engine.core.commands import Move, RemoveMember, SupervisorSpec
 from engine.core.events import GroupGrown
-from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.records import changed
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus
+from tests.legal import assert_legal
 from tests.story import applied, done, ended, found, submitted, works
 from tests.world import World, agent, load, team_world
 

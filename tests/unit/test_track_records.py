@@ -5,7 +5,6 @@ from decimal import Decimal
 from dashboard.views.digest import digest
 from dashboard.views.pages import agent_page
 from engine.core.commands import ChangeSupervisor
-from engine.core.legality import assert_legal
 from engine.core.options import Balance, SupervisorOptions
 from engine.core.queries.track_record import category_told, mean_of, track_record_of
 from engine.core.queries.workers import workers_of
@@ -14,6 +13,7 @@ from engine.core.state import CATEGORIES, TrackRecord
 from engine.core.values import Usage
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.prompt import system_text
+from tests.legal import assert_legal
 from tests.story import applied, attempt, done, member, submitted
 from tests.world import World, agent, team_world
 

@@ -19,7 +19,6 @@ from engine.core.commands import COMMANDS, AddAgent, AddSupervisor, ChangeSuperv
 from engine.core.errors import BadValue
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.fold import fold
-from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import Optimize, Preempt, SupervisorOptions
 from engine.core.records import changed, names
@@ -30,6 +29,7 @@ from engine.core.validation.records import check_arguments, checked
 from engine.simulation.drawing import often_drawn
 from engine.teamfile import TeamFileError, parse_team
 from tests.depth import examples
+from tests.legal import assert_legal
 from tests.story import applied
 from tests.world import World, load, team_world
 

@@ -34,14 +34,3 @@ def faults_of(state: State, laws: Iterable[Callable[[State], Iterator[str]]] = L
     for law in laws:
         for fault in law(state):
             yield f"{law.__name__}: {fault}"
-
-
-def assert_legal(state: State) -> None:
-    """Check every law.
-
-    Raises:
-        AssertionError: If one does not hold; with all that is wrong.
-    """
-    faults = list(faults_of(state))
-    if faults:
-        raise AssertionError("; ".join(faults))
