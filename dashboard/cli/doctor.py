@@ -87,7 +87,7 @@ def _programs() -> Iterator[Finding]:
 
 
 def sqlite_finding(found: tuple[int, int, int]) -> Finding:
-    """Say whether a version of SQLite has the fault that the design works around."""
+    """Report whether a version of SQLite has the fault of its write-ahead log that the store avoids."""
     said = ".".join(map(str, found))
     first, last = WAL_FAULT
     if found < (3, 38, 0):
@@ -144,7 +144,7 @@ def _worktrees() -> Iterator[Finding]:
 
 
 def _tool_servers() -> Iterator[Finding]:
-    """Look whether the servers of tools work that a trusted team file of this folder names."""
+    """Check the tool servers that a trusted team file of this folder names."""
     path = Path("team.yaml")
     try:
         file = read_team(path) if path.is_file() else None

@@ -1,4 +1,4 @@
-"""`simulate`: let a team live through hours of requests, crashes and operators in seconds, and say how it did."""
+"""`simulate`: simulate hours of requests, crashes and operators of a team in seconds, and report the result."""
 
 import sys
 import time

@@ -113,7 +113,7 @@ class Readiness:
         self._preloading.follow(loadable(self.state))
 
     def close(self) -> None:
-        """Forget everything."""
+        """Close the file, and forget its state."""
         if self._reader is not None:
             self._reader.close()
         self._reader, self.state = None, State()

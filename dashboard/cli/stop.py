@@ -66,9 +66,9 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
 
 @contextmanager
 def standing_by(db: Path, folder: Path) -> Iterator[None]:
-    """Have a fresh process stand by for the block, such as one that loads other code and then has the engine hand over.
+    """Run a fresh standby for the block, to which the engine can hand over, such as to load changed code.
 
-    An engine that has imported code keeps it for as long as it lasts. Where nothing was handed over, it goes on.
+    A process cannot unload code that it has imported. Without a hand-over the standby ends and the engine goes on.
     """
     standby = start_engine(db, folder=folder, standby=True)
     try:

@@ -48,11 +48,11 @@ def seconds(said: str, what: str) -> float:
     """Return a length of time in seconds.
 
     Args:
-        said: What stands on the command line.
-        what: What it is of, for the message.
+        said: The text of the argument.
+        what: Its meaning, for the message.
 
     Raises:
-        Failure: If it is none.
+        Failure: If it is not a length of time.
     """
     found = _LENGTH.fullmatch(said.strip())
     if found is None:

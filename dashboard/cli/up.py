@@ -249,7 +249,7 @@ def confirmed(
 ) -> LoadTeam:  # fmt: skip
     """Return the command with the operator's choices; a person is asked, a script merge_options with options.
 
-    Members that are no longer in the file and of which nothing says what becomes of them are exit 2.
+    Exit 2 if members are missing in the file and no option says whether to keep them.
     """
     if prune and keep:
         fail("usage", "--prune and --keep say the opposite", "give one of them")
