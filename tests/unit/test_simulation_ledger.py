@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import AddSupervisor, Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
+from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
 from engine.core.events import Event
 from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Failover
 from engine.core.records import changed
 from engine.core.signals import AgentUnusable
+from engine.core.values import Usage
 from engine.simulation.laws.failures import a_failure_goes_down_its_chain
+from engine.simulation.laws.models import models_are_paid_for_exactly
 from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.team import TeamLedger
@@ -137,6 +139,23 @@ def test_a_task_of_an_archive_has_heard_what_its_steps_say() -> None:
 
     (job,) = (one for one in books.jobs.values() if one.attempt is not None)
     assert job.heard == ["look closer", "hurry"]
+
+
+def test_what_a_model_took_in_an_attempt_that_was_lost_with_its_engine_need_not_be_counted() -> None:
+    world = team_world(agent("ada"))
+    run_id = submitted(world)
+    key = attempt(world, "ada")
+    applied(world, Cancel(target=run_id))
+    before = len(world.journal)
+    world.crash()
+    books = told(world.journal[:before])
+    books.models.charged[key] = Usage(tokens_in=495)
+    began, event = world.journal[before], only(world.journal, "attempt_cancelled")
+    assert "its models took (495" in str(models_are_paid_for_exactly(books, event))
+
+    books.take(began)
+
+    assert models_are_paid_for_exactly(books, event) is None
 
 
 def judged(world: World, plan: Any) -> str | None:

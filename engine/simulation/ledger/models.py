@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from engine.core.events import EngineStarted
 from engine.core.values import NO_USAGE, Usage
 from engine.simulation.ledger import Ledger
 
@@ -15,10 +16,13 @@ class ModelLedger(Ledger):
         self.charged: dict[tuple[str, int], Usage] = {}
         """What the models have taken; told by them."""
         self.besides: set[tuple[str, int]] = set()
-        """Attempts in which other code than that of a model has spent something: before a swap, or after."""
+        """Attempts that may count less: other code than that of a model has spent something, before a swap or after, or
+        they were at work when their engine was killed."""
 
     def take(self, event: Any) -> None:
         """Add what an event says."""
+        if isinstance(event, EngineStarted):
+            self.besides.update(self.charged)
         usage, attempt = getattr(event, "usage", None), getattr(event, "attempt", None)
         if usage is not None and attempt is not None and event.task_id:
             key = (event.task_id, attempt)
