@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.core.strict_json import NotStrict, strict_json
 from engine.models.records import Call, Finish, Message, ModelAnswer, ToolSchema
+from engine.runtimes.values import clean
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
@@ -64,6 +65,28 @@ def told(tools: Iterable[ToolSchema]) -> list[dict[str, Any]]:
     ]
 
 
+class _Text:
+    """Joins pieces of a text: a piece may end in half of a character, and what stays half of one is replaced."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._half = ""
+
+    def add(self, part: str) -> str:
+        """Add a piece; return what is complete by now."""
+        part = self._half + part
+        self._half = part[-1] if "\ud800" <= part[-1:] <= "\udbff" else ""
+        whole = clean(part[: len(part) - len(self._half)])
+        self._parts.append(whole)
+        return whole
+
+    def __str__(self) -> str:
+        return "".join(self._parts) + clean(self._half)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+
 class _OpenCall:
     def __init__(self) -> None:
         self.id = ""
@@ -79,8 +102,8 @@ class Assembly:
         self.usage: Any = None
         """Usage as litellm reports it, which is in one of the last chunks."""
         self.finish: str | None = None
-        self._text: list[str] = []
-        self._thoughts: list[str] = []
+        self._text = _Text()
+        self._thoughts = _Text()
         self._blocks: list[dict[str, Any]] = []
         self._calls: dict[int, _OpenCall] = {}
         self._refused = False
@@ -93,17 +116,15 @@ class Assembly:
             self.finish = choice.finish_reason or self.finish
             delta = choice.delta
             thought = getattr(delta, "reasoning_content", None)
-            if thought:
-                self._thoughts.append(thought)
-                yield True, thought
+            if thought and (whole := self._thoughts.add(thought)):
+                yield True, whole
             for block in getattr(delta, "thinking_blocks", None) or ():
                 self._take_block(dict(block))
             refusal = getattr(delta, "refusal", None)
             self._refused = self._refused or bool(refusal)
             text = delta.content or refusal
-            if text:
-                self._text.append(text)
-                yield False, text
+            if text and (whole := self._text.add(text)):
+                yield False, whole
             for part in delta.tool_calls or ():
                 self._take_call(part)
 
@@ -128,37 +149,41 @@ class Assembly:
     @property
     def text(self) -> str:
         """The text so far."""
-        return "".join(self._text)
+        return str(self._text)
 
     @property
     def characters(self) -> int:
         """Length so far of the text, the thoughts and the calls."""
-        parts = [*self._text, *self._thoughts]
-        return sum(map(len, parts)) + sum(len(part) for call in self._calls.values() for part in call.arguments)
+        calls = sum(len(part) for call in self._calls.values() for part in call.arguments)
+        return len(self._text) + len(self._thoughts) + calls
 
     def answer(self, provider: str) -> ModelAnswer:
         """Return the whole answer; the caller adds its usage."""
         calls = tuple(_whole(call, place) for place, call in sorted(self._calls.items()))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if self.text.strip() else "empty")
-        signed = [block for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]
-        thinking: Any = signed or "".join(self._thoughts) or None
+        signed = [_clean(block) for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]
+        thinking: Any = signed or str(self._thoughts) or None
         return ModelAnswer(
             text=self.text,
             calls=calls,
             thinking=thinking,
             finish="refusal" if self._refused else finish,
-            model=self.model,
+            model=clean(self.model),
             provider=provider,
         )
 
 
+def _clean(block: dict[str, Any]) -> dict[str, Any]:
+    return {key: clean(value) if isinstance(value, str) else value for key, value in block.items()}
+
+
 def _whole(call: _OpenCall, place: int) -> Call:
-    text = "".join(call.arguments)
-    call_id = call.id or f"call_{place}"
+    text = clean("".join(call.arguments))
+    call_id, name = clean(call.id) or f"call_{place}", clean(call.name)
     try:
         arguments = strict_json(text.encode()) if text.strip() else {}
-    except (NotStrict, UnicodeEncodeError):
+    except NotStrict:
         arguments = None
     if isinstance(arguments, dict):
-        return Call(id=call_id, name=call.name, arguments=arguments)
-    return Call(id=call_id, name=call.name, invalid=text)
+        return Call(id=call_id, name=name, arguments=arguments)
+    return Call(id=call_id, name=name, invalid=text)

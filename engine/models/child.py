@@ -8,6 +8,7 @@ holds the variables it needs and nothing else.
 import os
 import threading
 import time
+import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any, BinaryIO, cast
@@ -63,9 +64,13 @@ class Server:
 
     async def _answer(self, message: messages.Ask | messages.Look, scope: anyio.CancelScope) -> None:
         with scope:
-            said = self._look(message) if isinstance(message, messages.Look) else await self._ask(message)
-            self._write_pieces()
-            self._write(said)
+            try:
+                said = self._look(message) if isinstance(message, messages.Look) else await self._ask(message)
+                self._write_pieces()
+                self._write(said)
+            except Exception as error:  # One answer that cannot be understood must not end the others.
+                text = failure_of(error, self._secrets, now_s=time.time()).text
+                self._write(messages.Failed(id=message.id, text=text, error_type="server", retryable=True))
         del self._scopes[message.id]
 
     def _look(self, message: messages.Look) -> messages.FromChild:
@@ -166,7 +171,12 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     server = Server(output, Litellm())
-    anyio.run(server.run, requests)
+    try:
+        anyio.run(server.run, requests)
+    except BaseException:  # Whatever it was: the thread that reads would keep alive a process that answers nothing.
+        traceback.print_exc()
+    finally:
+        os._exit(1)
 
 
 if __name__ == "__main__":

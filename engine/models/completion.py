@@ -24,6 +24,8 @@ from engine.models.records import ModelAnswer, ModelRequest
 
 CLOSING_S = 2.0
 """Timeout for closing a connection."""
+MOST_TOKENS = 1_000_000_000
+"""Of one request; more is no count."""
 NO_KEY = "none"
 """Sent instead of a missing key: without a key litellm searches the environment for one."""
 
@@ -149,9 +151,9 @@ class Litellm:
 
     def usage(self, request: ModelRequest, counted: Any) -> tuple[Usage, bool]:
         """Return what litellm has counted and what that costs, and whether a price is known."""
-        given, answered = int(counted.prompt_tokens or 0), int(counted.completion_tokens or 0)
+        given, answered = _count(counted.prompt_tokens), _count(counted.completion_tokens)
         details = getattr(counted, "prompt_tokens_details", None)
-        cached = min(int(getattr(details, "cached_tokens", None) or 0), given)
+        cached = min(_count(getattr(details, "cached_tokens", None)), given)
         price = self._price(request)
         usage = usage_at(price, tokens_in=given, tokens_out=answered, tokens_cached=cached or None)
         return usage, price is not None
@@ -166,6 +168,11 @@ class Litellm:
             return request.model.price
         model = cast(str, request.model.model)
         return _price(self._row(model, *self._named(model)))
+
+
+def _count(told: object) -> int:
+    """Return how many tokens a provider says it has counted; what cannot be a number of tokens is 0."""
+    return told if isinstance(told, int) and 0 < told <= MOST_TOKENS else 0
 
 
 def _allowed(params: Mapping[str, Any], names: set[str], provider: str) -> dict[str, Any]:

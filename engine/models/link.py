@@ -32,6 +32,13 @@ LATE_S = 60.0
 """Added to the timeout of a request, because the child takes seconds to start."""
 
 
+class _Id(msgspec.Struct):
+    id: int
+
+
+_ids = msgspec.json.Decoder(_Id)
+
+
 class CallFailed(Exception):
     """A request failed; `said` holds the reason."""
 
@@ -148,7 +155,8 @@ class Link:
         try:
             said = messages.from_child.decode(one)
         except msgspec.DecodeError:
-            return  # Not a message of the protocol.
+            self._fail_garbled(one)
+            return
         if isinstance(said, messages.Pieces):
             for id, thought, text in said.items:
                 if (pending := self._pending.get(id)) is not None:
@@ -161,6 +169,16 @@ class Link:
             pending.answer.fail(CallFailed(said))
         else:
             pending.answer.put(said)
+
+    def _fail_garbled(self, one: bytes) -> None:
+        """Fail the request whose answer cannot be read; what is no message at all is passed over."""
+        try:
+            id = _ids.decode(one).id
+        except msgspec.DecodeError:
+            return
+        if (pending := self._pending.pop(id, None)) is not None:
+            why = "the answer of the process that talks to providers cannot be read"
+            pending.answer.fail(CallFailed(messages.Failed(id=id, text=why, error_type="server", retryable=True)))
 
     def _fail_all(self, why: str) -> None:
         pending, self._pending = self._pending, {}

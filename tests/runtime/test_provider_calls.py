@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
@@ -14,6 +16,7 @@ from msgspec import structs
 
 from engine.core.model_spec import ModelSpec, Price
 from engine.errors import Unusable
+from engine.models.child_messages import Look, line
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema
 from engine.models.service import ModelService
 from tests.model_server import ModelServer, Say, model_server
@@ -254,6 +257,42 @@ async def test_a_dead_process_fails_what_is_under_way_and_the_next_request_start
     assert (await ask(models, request(server))).text == "hello there"
     assert len(before) == 1
     assert children().isdisjoint(before)
+
+
+async def test_halves_of_characters_are_put_together_and_one_without_the_other_is_replaced(
+    models: ModelService, server: ModelServer
+) -> None:
+    server.say(Say("a\ud83d\ude00b\ud83dc\ude00", thinking="\udc00", piece=2, calls=[("d\ud800", '{"a": "\ud800"}')]))
+    chunks: list[Chunk] = []
+
+    answer = await ask(models, request(server), chunks)
+
+    assert answer.text == "a\U0001f600b\ufffdc\ufffd"
+    assert "".join(chunk.text for chunk in chunks if chunk.kind == "text") == answer.text
+    assert answer.thinking == "\ufffd"
+    assert answer.calls == (Call(id="call_0", name="d\ufffd", arguments={"a": "\ufffd"}),)
+    assert (await ask(models, request(server))).text == "hello there"
+
+
+async def test_counts_that_cannot_be_are_none(models: ModelService, server: ModelServer) -> None:
+    server.say(Say("odd", tokens=(-5, 10**30), cached=-1))
+
+    answer = await ask(models, request(server, price=PRICE))
+
+    assert (answer.text, answer.usage.tokens_in, answer.usage.tokens_out) == ("odd", 0, 0)
+
+
+def test_a_process_that_can_tell_nobody_ends() -> None:
+    command = [sys.executable, "-P", "-m", "engine.models.child"]
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdin.write(line(Look(id=1, model="openai/tested")))
+        process.stdin.flush()
+
+        assert process.wait(PATIENCE_S) == 1
 
 
 async def test_the_same_piece_a_hundred_times_is_no_error(models: ModelService, server: ModelServer) -> None:
