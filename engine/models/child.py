@@ -20,6 +20,7 @@ from anyio.from_thread import BlockingPortal
 from engine.core.values import NO_USAGE, Usage
 from engine.models import child_messages as messages
 from engine.models.assembly import Assembly
+from engine.models.awake import Awake
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
 
@@ -45,12 +46,14 @@ class Server:
         self._scopes: dict[int, anyio.CancelScope] = {}
         self._pieces: list[tuple[int, bool, str]] = []
         self._came = anyio.Event()
+        self._awake = Awake()
         self._secrets = [value for name, value in os.environ.items() if name not in messages.PLAIN]
 
     async def run(self, requests: BinaryIO) -> None:
         """Read requests in a thread, which sees the end of the engine even while the loop is blocked."""
         async with BlockingPortal() as portal, anyio.create_task_group() as group:
             threading.Thread(target=_read, args=(requests, portal, lambda one: self._take(one, group))).start()
+            group.start_soon(self._awake.run)
             await self._flush()
 
     def _take(self, one: bytes, group: TaskGroup) -> None:
@@ -82,7 +85,7 @@ class Server:
     async def _ask(self, ask: messages.Ask) -> messages.FromChild:
         assembly = Assembly()
         try:
-            with anyio.move_on_after(ask.request.model.timeout_s) as scope:
+            with self._awake.at_most(ask.request.model.timeout_s) as scope:
                 async for piece in self._in_time(ask):
                     for thought, text in assembly.take(piece):
                         self._show(ask.id, thought=thought, text=text)
@@ -98,7 +101,7 @@ class Server:
         idle_s = ask.request.model.idle_s
         async with aclosing(cast(Any, self._litellm.stream(ask))) as pieces:
             while True:
-                with anyio.move_on_after(idle_s) as scope:
+                with self._awake.at_most(idle_s) as scope:
                     try:
                         piece = await anext(pieces)
                     except StopAsyncIteration:

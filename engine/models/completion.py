@@ -24,6 +24,8 @@ from engine.models.records import ModelAnswer, ModelRequest
 
 CLOSING_S = 2.0
 """Timeout for closing a connection."""
+LATER_S = 10.0
+"""How long after ours litellm's own timeout comes: ours leaves out the time that we stood still."""
 MOST_TOKENS = 1_000_000_000
 """Of one request; more is no count."""
 NO_KEY = "none"
@@ -120,7 +122,7 @@ class Litellm:
             "model": model,
             "messages": sent(request.messages, self.provider(request), with_tools=bool(request.tools)),
             "stream": True,
-            "timeout": spec.timeout_s,
+            "timeout": spec.timeout_s + LATER_S,
             "num_retries": 0,
             "max_retries": 0,
         }

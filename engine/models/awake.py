@@ -1,0 +1,69 @@
+"""Limits on time, counted only while this process runs.
+
+A first request imports hundreds of modules, and a computer may be busy or suspended: time in which the loop stood still
+says nothing about a provider, which may not even have been asked yet.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import anyio
+
+TICK_S = 0.05
+COUNTED_S = 0.25
+"""The most that counts between two ticks; the rest is time in which the loop stood still."""
+
+
+@dataclass(eq=False)
+class _Limit:
+    scope: anyio.CancelScope
+    until_s: float
+
+
+class Awake:
+    """Cancels what takes too long.
+
+    Args:
+        now_s: The clock, in seconds.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
+        self._seen_s = now_s()
+        self._awake_s = 0.0
+        self._limits: set[_Limit] = set()
+        self._some = anyio.Event()
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[anyio.CancelScope]:
+        """Open a scope that is cancelled when it has taken so many seconds."""
+        if not self._limits:
+            self._seen_s = self._now_s()
+            self._some.set()
+        with anyio.CancelScope() as scope:
+            limit = _Limit(scope, self._awake_s + seconds)
+            self._limits.add(limit)
+            try:
+                yield scope
+            finally:
+                self._limits.discard(limit)
+
+    async def run(self) -> None:
+        """Count for ever; rests while there is no limit."""
+        while True:
+            await self._some.wait()
+            while self._limits:
+                await anyio.sleep(TICK_S)
+                self.tick()
+            self._some = anyio.Event()
+
+    def tick(self) -> None:
+        """Count the time since the last tick, and cancel what has taken too long."""
+        now_s = self._now_s()
+        self._awake_s += min(now_s - self._seen_s, COUNTED_S)
+        self._seen_s = now_s
+        for limit in self._limits:
+            if self._awake_s >= limit.until_s:
+                limit.scope.cancel()
