@@ -6,6 +6,7 @@ from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
 from dashboard.widgets.board import Board
+from dashboard.widgets.lines import Lines
 
 
 class BoardScreen(Frame):
@@ -19,8 +20,9 @@ class BoardScreen(Frame):
         """The pane."""
         return self.query_one("#body", Board)
 
-    def on_board_resized(self) -> None:
-        self.again()
+    def on_lines_resized(self, event: Lines.Resized) -> None:
+        if event.lines is self.board:
+            self.again()
 
     def again(self) -> None:
         """Draw at once, also where the next drawing is not due yet."""

@@ -137,7 +137,6 @@ class TableScreen(Frame):
             given = below.styles.inline.height  # that of the style sheet is a share
             if given is None or given.value != wanted:
                 below.styles.height = wanted
-                self.call_after_refresh(lambda: self._show_below(self.deck.view))
 
     def looked_up(self, key: str, look: Callable[[], T]) -> T | None:
         """Return what a thread has found about a row; None while it is looking, once for each row under the cursor.
@@ -177,6 +176,11 @@ class TableScreen(Frame):
     def open_row(self, key: str) -> None:
         """Open what a row stands for. Textual calls handlers of every base class, so screens override this."""
         self.deck.open(self.OPENS, key)
+
+    def on_lines_resized(self, event: Lines.Resized) -> None:
+        # Not by `call_after_refresh` in `_fill`: that has the screen painted before the frame around it is drawn.
+        if event.lines.id == "below" and self.is_there:
+            self._show_below(self.deck.view)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         if event.lines.id == "below":

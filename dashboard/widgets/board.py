@@ -11,7 +11,7 @@ from dashboard.widgets.spots import Spot
 
 
 class Board(Lines, can_focus=True):
-    """Show lines; post `Pressed` with the cell that was clicked, `Resized` when its size has changed."""
+    """Show lines; post `Pressed` with the cell that was clicked."""
 
     class Pressed(Message):
         """A cell was clicked."""
@@ -29,9 +29,6 @@ class Board(Lines, can_focus=True):
             super().__init__()
             self.by = by
 
-    class Resized(Message):
-        """The pane was resized."""
-
     places: Sequence[tuple[int, int]] = ()
     """Where a jump can go to; without any, to lines that have a key."""
 
@@ -43,10 +40,6 @@ class Board(Lines, can_focus=True):
     def _jump(self, x: int, y: int) -> None:
         self.focus()
         self.post_message(self.Pressed(x, y, again=False))
-
-    def on_resize(self) -> None:
-        super().on_resize()
-        self.post_message(self.Resized())
 
     def on_click(self, event: events.Click) -> None:
         event.stop()

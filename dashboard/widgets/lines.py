@@ -46,6 +46,13 @@ class Lines(Toned, Widget):
             self.done = done
             """Whether the button was released."""
 
+    class Resized(Message):
+        """It has another size, for which what it shows can be made anew."""
+
+        def __init__(self, lines: "Lines") -> None:
+            super().__init__()
+            self.lines = lines
+
     grip: Literal["", "left", "top"] = ""
     """The edge at which its hairline can be dragged."""
     _dragging = False
@@ -79,6 +86,7 @@ class Lines(Toned, Widget):
     def on_resize(self) -> None:
         self._strips.clear()
         self.refresh()
+        self.post_message(self.Resized(self))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         return self.shown([self.render_line(y) for y in crop.line_range], crop)
