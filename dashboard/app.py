@@ -27,6 +27,7 @@ from dashboard.frame.table_screen import TableScreen
 from dashboard.guide import Guide
 from dashboard.habits import Habits
 from dashboard.navigation import visit
+from dashboard.pace import FLUSH_S, STEP_S, Pace
 from dashboard.palette import Everything, Palette
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
@@ -41,18 +42,11 @@ from dashboard.views.tips import DISMISS
 from dashboard.widgets.typing import EnterPassed, KeyPassed, TextLine
 from engine.strategies_plugins import installed_strategies
 
-FLUSH_S = 0.1
-"""How often arrived events are folded, in seconds; after a silence they are shown at once."""
-LOOK_S = 0.2
-"""Shortest time between two redraws under load, in seconds: a redraw costs as much as folding 500 events."""
 WARM_S = 1.0
 INTERRUPT_S = 3.0
 """A second ctrl+c within this time quits."""
 COLLECT_S = 60.0
 """How often a full garbage collection runs, in seconds; it takes about 50 ms, and automatic ones are off."""
-SLICE_S, CATCHING_UP_S = 0.015, 0.05
-"""Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
-FAR_BEHIND = 5_000
 SAID_MS, HEARD_MS = 6_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 _HERE = Path(__file__).resolve().parent
@@ -114,7 +108,7 @@ class QuarterdeckApp(Touring):
         self._news = News()
         self._drawn: tuple[object, ...] = ()
         self._stale = False
-        self._looked_s = 0.0
+        self._pace = Pace()
         self._frames: dict[str, Frame] = {}
         self._behind_enter: list[events.Key] | None = None
         """Keys that came behind `enter` while its row, or line of a pane, was being opened; None without one."""
@@ -135,7 +129,7 @@ class QuarterdeckApp(Touring):
             self.say(self.settings.problem, "warn")
         self.feed.start()
         self.push_screen(self._frame(HOME))
-        self.set_interval(FLUSH_S, self.flush)
+        self.set_interval(FLUSH_S, self._tick)
         self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
         self.set_interval(COLLECT_S, self.collect)
 
@@ -152,12 +146,18 @@ class QuarterdeckApp(Touring):
         if self._driver is not None and not self.is_headless and not self.in_browser:
             self._driver.write(text)
 
+    async def _tick(self) -> None:
+        """Flush so that a key which comes in between is answered first."""
+        changed = await self._pace.fold(self.feed)
+        self._stale |= changed and not self.in_past
+        if not self._pace.key_is_first:
+            self.flush()
+
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
         if not self.screen_stack:  # it closes
             return
-        behind = self.feed.behind > FAR_BEHIND
-        changed = self.feed.advance(CATCHING_UP_S if behind else SLICE_S)
+        changed = self.feed.advance(STEP_S)
         now_ms = self._clock()
         moved, in_past = self.advance_past(now_ms), self.in_past
         self.sum_up(now_ms)
@@ -174,7 +174,8 @@ class QuarterdeckApp(Touring):
         self._stale |= moved if in_past else changed or feed.live != self.view.live
         drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at())
         if drawn != self._drawn or (self._stale and self._may_look):
-            self._drawn, self._stale, self._looked_s = drawn, False, time.monotonic()
+            self._drawn, self._stale = drawn, False
+            self._pace.looked()
             self.view = self._look()
             if not in_past:
                 self._terminal.look(self._team_name(), len(self.view.counts.needs_person))
@@ -186,7 +187,7 @@ class QuarterdeckApp(Touring):
     @property
     def _may_look(self) -> bool:
         """Whether something may move between two seconds: where little moves, all of it does so with the second."""
-        return self.animation_level != "none" and time.monotonic() - self._looked_s >= LOOK_S
+        return self.animation_level != "none" and self._pace.may_look
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Give these keys to the time bar only in the past, and not in an input field."""
@@ -206,8 +207,10 @@ class QuarterdeckApp(Touring):
             self._guide.dismiss(self._clock())
 
     async def on_event(self, event: events.Event) -> None:
-        if self._guide is not None and isinstance(event, events.Key | events.MouseDown):
-            self._guide.touched(self._clock())
+        if isinstance(event, events.Key | events.MouseDown):
+            self._pace.pressed()
+            if self._guide is not None:
+                self._guide.touched(self._clock())
         if self.screen_stack or not isinstance(event, events.InputEvent):  # a key that comes while it closes is late
             await super().on_event(event)
 

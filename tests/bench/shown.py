@@ -10,7 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from dashboard.app import LOOK_S, QuarterdeckApp
+from dashboard.app import QuarterdeckApp
+from dashboard.pace import LOOK_S
 from dashboard.places import places
 from engine.folding import folded
 from engine.garbage import collect_rarely
