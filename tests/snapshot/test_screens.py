@@ -122,10 +122,15 @@ async def settled(pilot: Pilot[int]) -> None:
     with anyio.fail_after(PATIENCE_S):
         while pilot.app.playback.busy:
             await pilot.pause()
-    screen = pilot.app.screen
-    line = screen.focused
+    line = pilot.app.screen.focused
     if isinstance(line, Input | TextArea):  # of one without the focus the cursor would stay hidden when it gets it
+        with anyio.fail_after(PATIENCE_S):
+            while not line.has_focus:
+                await pilot.pause()
         line.cursor_blink = False  # how long a key took must not decide whether the cursor is in the picture
+        if isinstance(line, TextArea):
+            line.notify_style_update()  # forgets a line that was drawn before the focus came, or between two blinks
+        line.refresh()
 
 
 def pressing(*keys: str) -> Callable[[Pilot[int]], object]:
