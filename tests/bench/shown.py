@@ -41,6 +41,10 @@ class Measured(QuarterdeckApp):
         if not self._driven or self.in_past:
             super().flush()
 
+    async def _tick(self) -> None:
+        if not self._driven or self.in_past:
+            await super()._tick()
+
     def on_mount(self) -> None:
         self.run_worker(self._visit(), group="visit")
 
