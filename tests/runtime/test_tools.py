@@ -61,6 +61,16 @@ async def hangs(place: str) -> str:
     return place
 
 
+async def leaves() -> str:
+    """End the program, as it thinks."""
+    raise SystemExit("usage: leaves")
+
+
+def leaves_a_thread() -> str:
+    """The same, in a thread."""
+    raise KeyboardInterrupt
+
+
 @tool(at_once=2, idempotent=True)
 async def crowded(number: int) -> int:
     """Count who is here."""
@@ -132,6 +142,26 @@ async def test_a_model_is_told_what_a_tool_raises_and_which_argument_is_wrong(en
         }
         began = await running.journal("tool_started")
         assert len(began) == 1  # the wrong argument was found before anything began
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("leaves", "SystemExit: usage: leaves"), ("leaves_a_thread", "KeyboardInterrupt")]
+)
+async def test_a_tool_that_would_end_the_program_has_raised_and_is_not_in_doubt(
+    engine: Engines, name: str, says: str
+) -> None:
+    async def work(task: Any, ctx: Any) -> str:
+        try:
+            await ctx.tool(name)
+        except ToolError as error:
+            return f"heard: {error}"
+        return "went on"
+
+    async with played(engine, name) as running:
+        assert await running.ask({"tool": name, "arguments": {}}) == {"error": says}
+    async with engine(AgentSpec(name="ada", run=work, tools=(leaves, leaves_a_thread))) as running:
+        assert await running.ask() == f"heard: {says}"
+        assert len(await running.journal("tool_failed")) == 1
 
 
 async def test_a_tool_that_takes_too_long_ends_with_an_error_and_the_run_goes_on(engine: Engines) -> None:

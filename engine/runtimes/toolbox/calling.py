@@ -63,15 +63,30 @@ async def performed(work: Work, tool: Callee, call: Callable[[], Any], *, key: s
         ToolTimeout: If it exceeds its timeout.
         NotJson: If its result cannot be represented in JSON.
         AttemptInterrupted: If the attempt is asked to stop before the call begins.
-        Exception: Any error that the tool raises.
+        ToolError: If it raises what is no `Exception`, such as `SystemExit`.
+        Exception: Any other error that the tool raises.
     """
     async with tool.gate.passed(work):
         if not tool.options.idempotent:
             await work.tool_began(tool.name, key)
         elif takes_key(call):
             call = partial(call, **{KEY: f"{work.effect.task_id}:{key}"})
-        with work.step_limit(f"tool:{tool.name}"), _limited(tool):
+        with work.step_limit(f"tool:{tool.name}"), _limited(tool), _raised():
             return output_of(await called(work, call))
+
+
+@contextmanager
+def _raised() -> Iterator[None]:
+    """Turn what a tool raises and Python keeps for its own end, as `sys.exit` does, into an error like any other.
+
+    Only a call that was cut off has no known end, and is a question to a person.
+    """
+    try:
+        yield
+    except (Exception, AttemptInterrupted, GeneratorExit, anyio.get_cancelled_exc_class()):
+        raise
+    except BaseException as error:
+        raise ToolError(with_class(error)) from error
 
 
 async def approved(
