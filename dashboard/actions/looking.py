@@ -11,7 +11,12 @@ def _open(at: Acting, said: Spoken, kind: str) -> None:
     name = said.word()
     target = at.asked(name) if name else None
     key = target.id if target is not None else at.looked_at(whole=kind == "describe") if not name else ""
-    if key:
+    if kind == "describe" and key.isdigit():  # an event, whose page says all of it
+        if getattr(at, "subject_id", "") == key:
+            at.warn("this is all that is known of the event; y shows its JSON")
+        else:
+            at.deck.open("event", key)
+    elif key:
         at.deck.open(kind, key)
     elif not name:
         at.warn(at.no_target())

@@ -115,6 +115,12 @@ class StateScreen(TableScreen):
         elif key.isdigit():
             self.deck.goto_seq(int(key))
 
+    def looked_at(self, *, whole: bool = False) -> str:
+        return ""
+
+    def no_target(self) -> str:
+        return "these rows are moments and files, not agents or tasks; enter goes to one, = compares it"
+
     def action_compare(self) -> None:
         """Show what differs from the row under the cursor to the moment that is shown, or from that to the newest."""
         key, shown = self.table.selected, str(self.state.seq)

@@ -75,6 +75,12 @@ class TeamsScreen(TableScreen):
         if self.is_there:
             self.look(self.deck.view)
 
+    def looked_at(self, *, whole: bool = False) -> str:
+        return ""
+
+    def no_target(self) -> str:
+        return "these rows are databases, not agents or tasks; enter switches to one"
+
     def open_row(self, key: str) -> None:
         one = next((one for one in self._found if one.path == key), None)
         if one is not None and one.error is not None:

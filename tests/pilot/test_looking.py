@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.pages.describe import DescribeScreen
+from dashboard.pages.event import EventScreen
 from dashboard.pages.raw import RawScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.places import places
@@ -70,6 +71,31 @@ async def test_every_place_takes_the_three_keys(tmp_path: Path, place: str) -> N
             await hand.press(key)
             await hand.press("escape")
         assert hand.app.return_code is None
+
+
+@pytest.mark.parametrize("place", ["events", "audit"])
+async def test_an_event_is_described_by_its_own_page(tmp_path: Path, place: str) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.action_go(place)
+        await hand.press()
+        await until(hand.pilot, lambda: hand.table.selected)
+        await hand.press("d")
+        assert isinstance(hand.app.screen, EventScreen)
+        depth = len(hand.app.screen_stack)
+        await hand.press("d")
+        assert len(hand.app.screen_stack) == depth
+
+
+@pytest.mark.parametrize(("place", "rows"), [("state", "moments and files"), ("teams", "databases")])
+async def test_what_is_no_object_of_the_team_is_not_described_as_one(tmp_path: Path, place: str, rows: str) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.action_go(place)
+        await hand.press()
+        await until(hand.pilot, lambda: hand.table.selected)
+        for key in ("d", "y"):
+            await hand.press(key)
+            assert hand.place == place
+            assert f"these rows are {rows}" in hand.said
 
 
 async def test_every_object_of_a_team_is_json_that_keeps_its_fields() -> None:
