@@ -126,10 +126,15 @@ def in_order_of(listing: Listing, keys: Sequence[str]) -> Listing:
     return Listing(listing.columns, ordered, listing.make, listing.empty, listing.total)
 
 
+NARROWEST = 8
+"""Columns of a growing column that gives way in a narrow window."""
+
+
 def fitted(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[int, int]]:
     """Return the columns that fit into `width` characters: their places in `columns` and their widths.
 
-    Those with the highest `drop` fall away first; what is left over goes to those that grow.
+    Those with the highest `drop` fall away first; what is left over goes to those that grow. Where not even those fit
+    that never fall away, those that grow most give way: a cell that the edge of the window cuts has no sign of it.
     """
     shown = list(range(len(columns)))
     while len(shown) > 1 and _needed(columns, shown, gap) > width:
@@ -138,6 +143,10 @@ def fitted(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[
             break
         shown.remove(victim)
     rooms = {index: columns[index].width for index in shown}
+    over = _needed(columns, shown, gap) - width
+    while over > 0 and (giving := [index for index in shown if columns[index].grow and rooms[index] > NARROWEST]):
+        rooms[max(giving, key=lambda index: (columns[index].grow, rooms[index]))] -= 1
+        over -= 1
     spare, growing = width - _needed(columns, shown, gap), [index for index in shown if columns[index].grow]
     while spare > 0 and growing:  # what one cannot take goes to the others
         parts = sum(columns[index].grow for index in growing)

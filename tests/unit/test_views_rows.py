@@ -10,7 +10,7 @@ from dashboard.views.amounts import count, counted, duration, median, percent, r
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
 from dashboard.views.lines import Line, Span, cut_name, pointed
 from dashboard.views.names import REMEMBERED, Names
-from dashboard.views.rows import GAP, Column, fitted
+from dashboard.views.rows import GAP, NARROWEST, Column, fitted
 from dashboard.views.switching import Node, drawn
 from engine.core.commands import Submit
 from engine.core.events import EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
@@ -34,10 +34,14 @@ def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: l
     firm = [column for column in given_columns if column.drop == 0] or [
         min(given_columns, key=lambda column: column.drop)
     ]
-    least = sum(column.width for column in firm) + GAP * (len(firm) - 1)
-    assert used <= max(width, least)
+    least = sum(min(column.width, NARROWEST) if column.grow else column.width for column in firm)
+    assert used <= max(width, least + GAP * (len(firm) - 1))
     assert [index for index, _ in shown] == sorted(index for index, _ in shown)
-    assert all(room >= given_columns[index].width for index, room in shown)
+    given_way = [index for index, room in shown if room < given_columns[index].width]
+    assert all(given_columns[index].grow for index in given_way)
+    assert not given_way or {index for index, _ in shown} <= {
+        place for place, column in enumerate(given_columns) if column in firm
+    }
 
 
 def test_what_a_column_cannot_take_goes_to_the_others() -> None:
