@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from engine.core.commands import Answer, ChangeSupervisor
-from engine.core.events import Event
+from engine.core.events import BudgetExhausted, Event
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.signals import BudgetShort
@@ -83,3 +83,16 @@ def test_a_person_who_says_continue_grants_as_much_as_the_call_needs() -> None:
     assert world.state.ledgers[world.state.roots[0].id].granted == {"tokens": 3}
     assert world.state.roots[0].exhausted is None
     assert_legal(world.state)
+
+
+def test_a_person_who_ends_it_is_told_again_what_the_call_needed() -> None:
+    world = world_with(Limits(tokens=1_000, then="ask"))
+    short(world, 2_500)
+    question = next(iter(world.state.escalations.values()))
+
+    applied(world, Answer(escalation=question.id, answer="fail"))
+
+    *_, event = (one for one in world.journal if isinstance(one, BudgetExhausted))
+    assert event.then == "fail"
+    assert event.needs == 2_500
+    assert "about 2,500 needed" in event.error

@@ -74,9 +74,13 @@ def _is_out(subject: Subject) -> bool:
 
 def _has_too_little(state: State, budget: Budget, subject: Subject) -> bool:
     """Return whether a budget is spent, or too small for the call of a model that did not fit before."""
+    return budget.spent >= budget.limit or budget.spent + _needs(state, subject, budget) > budget.limit
+
+
+def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
+    """Return the estimate for the call of a model that did not fit before; 0 without one."""
     ledger = state.ledgers.get(subject.id)
-    needs = None if ledger is None else ledger.needs.get(budget.name)
-    return budget.spent >= budget.limit or (needs is not None and budget.spent + needs > budget.limit)
+    return _NOTHING if ledger is None else ledger.needs.get(budget.name, _NOTHING)
 
 
 def too_little(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
@@ -205,8 +209,7 @@ def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[
     # takes to have something left.
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
     once = budget.limit / times
-    needs = Decimal(0) if ledger is None else ledger.needs.get(budget.name, Decimal(0))
-    granted = max(times, int((budget.spent + needs) // once))
+    granted = max(times, int((budget.spent + _needs(state, subject, budget)) // once))
     return [extended(subject, budget, granted, once * (1 + granted))]
 
 
@@ -291,6 +294,8 @@ def exhausted_as(
 ) -> BudgetExhausted:
     """Return the event that ends a budget as `then` says."""
     ids = ids_of(subject)
+    if budget.spent < budget.limit:
+        needs = needs or _needs(state, subject, budget)
     ended, stopping = _spenders(state, subject)
     if then == "ask":
         # While a person is asked, waiting tasks are only held back, and built-in joins and checks spend nothing.
