@@ -1,15 +1,19 @@
 """A budget with less left than the next call of a model takes ends as if it were spent, until the call fits."""
 
 from decimal import Decimal
+from typing import Literal
+
+import pytest
 
 from engine.core.commands import Answer, ChangeSupervisor
 from engine.core.events import BudgetExhausted, Event
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.signals import BudgetShort
+from engine.core.state import RunStatus
 from engine.core.values import Usage
 from tests.legal import assert_legal
-from tests.story import applied, attempt, kinds, submitted, task_of
+from tests.story import applied, attempt, ended, kinds, submitted, task_of
 from tests.world import World, agent, team_world
 
 
@@ -92,7 +96,31 @@ def test_a_person_who_ends_it_is_told_again_what_the_call_needed() -> None:
 
     applied(world, Answer(escalation=question.id, answer="fail"))
 
-    *_, event = (one for one in world.journal if isinstance(one, BudgetExhausted))
+    *_, event = exhausted(world)
     assert event.then == "fail"
     assert event.needs == 2_500
     assert "about 2,500 needed" in event.error
+
+
+@pytest.mark.parametrize("then", ["stop", "fail"])
+def test_an_attempt_that_was_let_finish_stops_when_its_next_call_does_not_fit(then: Literal["stop", "fail"]) -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    run_id = submitted(world, limits=Limits(attempts=1, tokens=1_000, then=then))
+    ada = attempt(world, "ada")
+    world.record(ada, "one", usage=Usage(tokens_in=900))
+    assert [(one.amount, one.stopping) for one in exhausted(world)] == [
+        ("attempts", [ada[0]] if then == "fail" else [])
+    ]
+
+    world.say(BudgetShort(task_id=ada[0], attempt=1, subject=run_id, amount="tokens", needs=Decimal(500)))
+
+    assert [one.amount for one in exhausted(world)] == ["attempts"] if then == "fail" else ["attempts", "tokens"]
+    assert ada in world.stopping
+    world.settle()
+    assert ended(world).status is RunStatus.FAILED
+    assert_legal(world.state)
+
+
+def exhausted(world: World) -> list[BudgetExhausted]:
+    """The budgets that have ended so far."""
+    return [one for one in world.journal if isinstance(one, BudgetExhausted)]

@@ -86,12 +86,23 @@ def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
 def too_little(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that is too small for the next call of a model."""
     subject = subject_with(state, signal.subject)
-    if subject is None or is_over(state, subject) or _is_out(subject):
+    if subject is None:
         return []
     budget = next((one for one in budgets(state, subject) if one.name == signal.amount), None)
     if budget is None or budget.spent + signal.needs <= budget.limit:
         return []
+    if is_over(state, subject) or _is_out(subject):
+        return _late(state, subject, budget, signal)
     return exhausted(state, subject, budget, ctx, needs=signal.needs)
+
+
+def _late(state: State, subject: Subject, budget: Budget, signal: BudgetShort) -> list[Event]:
+    """Stop an attempt that a spent budget of attempts let finish: it cannot, and would ask for ever."""
+    attempt = state.tasks[signal.task_id].attempt
+    has_ended = isinstance(subject, Task) and subject.ended
+    if attempt is None or attempt.stopping is not None or subject.held or has_ended:
+        return []
+    return [exhausted_as(state, subject, budget, "stop" if budget.then == "ask" else budget.then, needs=signal.needs)]
 
 
 def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
