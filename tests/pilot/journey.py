@@ -11,6 +11,7 @@ from textual.widgets import Input, TextArea
 from dashboard.actions import ACTIONS
 from dashboard.app import QuarterdeckApp
 from dashboard.frame.frame import Frame
+from dashboard.frame.once_screen import OnceScreen
 from dashboard.frame.table_screen import TableScreen
 from dashboard.places import HOME, pages, places
 from tests.patience import PATIENCE_S
@@ -64,7 +65,12 @@ class Journey:
         await self.until(self._is_drawn)
 
     def _is_drawn(self) -> bool:
-        lines = self.app.screen._compositor.render_strips()
+        screen = self.app.screen
+        if (
+            isinstance(screen, OnceScreen) and screen._cells[0].text == screen.WAITING
+        ):  # it began to read only once it was mounted
+            return False
+        lines = screen._compositor.render_strips()
         return any(segment.text.strip() for line in lines for segment in line)
 
     def _do(self, deed: Callable[[], object]) -> None:
