@@ -1,6 +1,9 @@
 """Programs that work in a git worktree of their own, which is never removed with work that is nowhere else."""
 
+import os
+import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,7 @@ import pytest
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.spec import AgentSpec
-from engine.runtimes.programs.worktree import all_left
+from engine.runtimes.programs.worktree import added, all_left, removed
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engines
 from tests.runtime.test_jsonl_agents import speaker, steps
@@ -156,6 +159,33 @@ async def test_many_at_once_each_have_their_own(engine: Engines, repository: Pat
         output = str(await running.ask())
 
     assert len({line for line in output.split("\n") if "worktrees" in line}) == 8
+    assert branches(repository) == ["main"]
+
+
+async def test_git_is_asked_one_thing_at_a_time_where_worktrees_come_and_go(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "tool" / "git"
+    tool.parent.mkdir()
+    tool.write_text(
+        f"""#!/bin/sh
+mkdir {tmp_path}/busy 2>/dev/null || touch {tmp_path}/two_at_once
+{shutil.which("git")} "$@"
+status=$?
+rmdir {tmp_path}/busy 2>/dev/null
+exit $status
+"""
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+
+    def come_and_go(number: int) -> object:
+        return removed(added(repository, f"t{number}-1"))
+
+    with ThreadPoolExecutor(6) as threads:
+        assert [*threads.map(come_and_go, range(6))] == [None] * 6
+
+    assert not (tmp_path / "two_at_once").exists()
     assert branches(repository) == ["main"]
 
 

@@ -1,12 +1,15 @@
 """A git worktree for an attempt: a branch and a folder of its own, removed only where nothing of it would be lost.
 
 Rule: what is not committed, and what no other branch holds, is never deleted. Hooks of the repository are not run.
-All of this blocks.
+One at a time is made or removed in a repository: git fails where it reads the entry of a worktree or of a branch that
+is being removed. All of this blocks.
 """
 
+import fcntl
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -97,6 +100,11 @@ def added(top: Path, name: str) -> Worktree:
     except NoHome as error:
         raise GitFailed(str(error)) from error
     folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        return _added(top, name, folder)
+
+
+def _added(top: Path, name: str, folder: Path) -> Worktree:
     for number in range(1, MOST_TRIES):
         unique = name if number == 1 else f"{name}-{number}"
         path, branch = folder / unique, f"{PREFIX}{unique}"
@@ -124,14 +132,23 @@ def removed(worktree: Worktree) -> Left | None:
     Raises:
         GitFailed: If git cannot say what is in it, or does not remove it; then it is still there.
     """
-    left = work_in(worktree)
-    if left.commits or left.files:
-        return left
-    head = _git(worktree.top, "rev-parse", f"refs/heads/{worktree.branch}")
-    _git(worktree.top, "worktree", "remove", str(worktree.path))  # without --force: git looks for itself, too
-    # Only as it was when it was looked at.
-    _git(worktree.top, "update-ref", "-d", f"refs/heads/{worktree.branch}", head)
-    return None
+    with _alone(worktree.path.parent):
+        left = work_in(worktree)
+        if left.commits or left.files:
+            return left
+        head = _git(worktree.top, "rev-parse", f"refs/heads/{worktree.branch}")
+        _git(worktree.top, "worktree", "remove", str(worktree.path))  # without --force: git looks for itself, too
+        # Only as it was when it was looked at.
+        _git(worktree.top, "update-ref", "-d", f"refs/heads/{worktree.branch}", head)
+        return None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no thread or process makes or removes a worktree in the folder of a repository."""
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def work_in(worktree: Worktree) -> Left:
