@@ -39,7 +39,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
-from dashboard.widgets.typing import EnterPassed, KeyPassed, TextLine
+from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
 from engine.strategies_plugins import installed_strategies
 
 WARM_S = 1.0
@@ -283,6 +283,12 @@ class QuarterdeckApp(Touring):
             # A widget tells its screen that a row was chosen by a message, which keys behind `enter` overtake.
             self._behind_enter = []
             self.call_later(self._enter_passes, line)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pass what was pasted where nothing is typed to the input line or area that has just opened."""
+        line = self.focused
+        if isinstance(line, InOrder):
+            line.post_message(events.Paste(event.text))
 
     def _enter_passes(self, chosen_in: Widget) -> None:
         """Let a message follow what `enter`, which has been acted on now, made a widget tell its screen."""

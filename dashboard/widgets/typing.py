@@ -74,6 +74,10 @@ class InOrder(_Base):
         event.stop()
         event.prevent_default()
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Keep from the app, which passes on what was pasted elsewhere, what was pasted here."""
+        event.stop()
+
     async def take(self, event: events.Key) -> bool:
         """Act on a key that went to where the focus was before; False where it means nothing here."""
         if self._under_way > self._is_behind:

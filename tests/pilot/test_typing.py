@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from textual.app import App, ComposeResult
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.keys import _character_to_key
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 from wcwidth import wcswidth
 
 from dashboard.clean import MARKS
@@ -127,6 +128,40 @@ async def test_letters_keep_their_order_while_the_line_for_them_opens(tmp_path: 
             await until(hand.pilot, lambda: len(hand.app.screen.query_one(Prompt).text) == len(text))
             assert hand.app.screen.query_one(Prompt).text == text, among
             await hand.press("escape")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", [TextLine, TextBox, YamlArea])
+async def test_what_is_pasted_where_one_types_is_in_it_once(
+    tmp_path: Path, kind: type[TextLine | TextBox | YamlArea]
+) -> None:
+    async with opened(tmp_path) as hand:
+        widget = kind("", id="typed")
+        await hand.app.screen.mount(widget)
+        widget.focus()
+        await until(hand.pilot, lambda: hand.app.focused is widget)
+
+        hand.app.post_message(Paste("scout"))
+        hand.app.post_message(Key("exclamation_mark", "!"))
+
+        await until(hand.pilot, lambda: "!" in held(widget))
+        assert held(widget) == "scout!"
+
+
+def held(widget: Widget) -> str:
+    return widget.value if isinstance(widget, Input) else widget.text if isinstance(widget, TextArea) else ""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("between", range(8))
+async def test_what_is_pasted_while_the_line_for_it_opens_is_in_it(tmp_path: Path, between: int) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.post_message(Key("slash", "/"))
+        for _ in range(between):
+            await asyncio.sleep(0)
+        hand.app.post_message(Paste("scout"))
+
+        await until(hand.pilot, lambda: hand.app.screen.query_one(Prompt).text == "scout")
 
 
 @pytest.mark.anyio
