@@ -133,6 +133,11 @@ class QuarterdeckApp(Touring):
         self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
         self.set_interval(COLLECT_S, self.collect)
 
+    def watch_app_focus(self, is_in_front: bool) -> None:
+        """Focus the screen that opened while the terminal was not in front: Textual focuses only what it left."""
+        if is_in_front and self.screen_stack and self.screen.focused is None:
+            self.screen.focus_next()
+
     def collect(self) -> None:
         """Collect reference cycles, such as nodes of old styles: half a megabyte each time a screen is shown again."""
         gc.collect()

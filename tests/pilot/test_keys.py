@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from dashboard.dialogs import HelpScreen
 from dashboard.dialogs.swap import SwapDialog
@@ -52,6 +53,25 @@ async def test_the_cursor_moves_by_keys_and_by_mouse_and_stays_on_its_row(tmp_pa
         await hand.press("escape")
         assert hand.chosen == "scout"
         assert len(hand.table.rows.keys) == 11
+
+
+@pytest.mark.parametrize("returns", [[events.AppFocus()], []], ids=["the terminal says so", "a key says so"])
+async def test_a_screen_that_opened_while_the_terminal_was_not_in_front_takes_keys_afterwards(
+    tmp_path: Path, returns: list[events.AppFocus]
+) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.post_message(events.AppBlur())
+        await hand.press()
+        hand.app.action_go("tasks")
+        await hand.press()
+        before = hand.table.selected
+
+        for event in returns:
+            hand.app.post_message(event)
+            await hand.press()
+        await hand.press("down", "down")
+
+        assert hand.table.selected not in (None, before)
 
 
 async def test_enter_opens_an_agent_and_escape_goes_back(tmp_path: Path) -> None:
