@@ -128,6 +128,23 @@ def test_what_a_task_delegates_goes_to_another_agent_of_the_root_below_which_it_
     assert "failed on it" in str(a_failure_goes_down_its_chain(books, changed(event, to_id=member(world, "ada").id)))
 
 
+def test_a_planned_task_that_was_given_below_another_root_goes_back_to_agents_of_who_planned_it() -> None:
+    world = team_world(agent("ada", "sum"), agent("eve", "sum"), participants=["ada"])
+    south = [agent("bob", "sum", on_failure=(Failover(),)), agent("cyd", "sum")]
+    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="south", members=south)))
+    applied(world, Pause(target="ada"))
+    submitted(world, supervisor="chief")
+    (task,) = (one for one in world.state.tasks.values() if one.kind == "agent")
+    applied(world, Reassign(task=task.id, agent="bob"))
+
+    world.fail(attempt(world, "bob"))
+
+    event = only(world.journal, "task_failed_over")
+    books = told(world.journal[: world.journal.index(event)])
+    assert a_failure_goes_down_its_chain(books, event) is None
+    assert "failed on it" in str(a_failure_goes_down_its_chain(books, changed(event, to_id=member(world, "cyd").id)))
+
+
 def test_a_task_of_an_archive_has_heard_what_its_steps_say() -> None:
     world = team_world(agent("ada"))
     submitted(world)

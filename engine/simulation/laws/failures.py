@@ -108,15 +108,21 @@ def _is_worth_it(policy: Retry, failure: events.AttemptFailed) -> bool:
 def _could_take_over(books: ShadowLedger, job: Job) -> list[AgentEntry]:
     """Return the available agents in the tree of who delegated or planned a task that have not failed on it."""
     failed_on = books.failures.of(job.id).failed_on
-    asker = books.work.jobs.get(job.parent_id or "")
-    by = None if asker is None or asker.kind != "agent" else books.team.agents.get(asker.agent_id or "")
-    # Not of the run: a task that was given to an agent below another root delegates there.
-    *_, root = books.team.up(job.supervisor_id if by is None else by.supervisor_id)
+    *_, root = books.team.up(_home_of(books, job))
     return [
         agent
         for agent in books.team.under(root.id)
         if agent.id not in failed_on and agent.id != job.agent_id and is_at_hand(books, agent)
     ]
+
+
+def _home_of(books: ShadowLedger, job: Job) -> str:
+    """Return the supervisor of the agent that delegated a task, or the one that planned it, wherever it is now."""
+    asker = books.work.jobs.get(job.parent_id or "")
+    if asker is not None and asker.kind != "agent":
+        return asker.worker_id or ""
+    by = None if asker is None else books.team.agents.get(asker.agent_id or "")
+    return books.team.home_of(job.queue) if by is None else by.supervisor_id
 
 
 def is_at_hand(books: ShadowLedger, agent: AgentEntry) -> bool:
