@@ -131,7 +131,7 @@ def test_what_a_task_delegates_goes_to_another_agent_of_the_root_below_which_it_
 def test_a_planned_task_that_was_given_below_another_root_goes_back_to_agents_of_who_planned_it() -> None:
     world = team_world(agent("ada", "sum"), agent("eve", "sum"), participants=["ada"])
     south = [agent("bob", "sum", on_failure=(Failover(),)), agent("cyd", "sum")]
-    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="south", members=south)))
+    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="south", members=[*south])))
     applied(world, Pause(target="ada"))
     submitted(world, supervisor="chief")
     (task,) = (one for one in world.state.tasks.values() if one.kind == "agent")
