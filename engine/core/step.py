@@ -47,7 +47,8 @@ def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[l
     since = state.seq
     urgent: _UrgentQueues | None = None
     last: list[Event] = []
-    schedule = Schedule.of(state)
+    # A state without one, such as a snapshot, gets it where it is asked: its first events would make it twice.
+    schedule = Schedule.of(state) if state.schedule is not None else None
     while True:
         decided = decide(state, now, ctx)
         # These follow-ups come from the schedule, not from an event: one that leaves the schedule as it was would be
@@ -71,7 +72,7 @@ def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[l
             now = followups.popleft() if type(followups[0]) is not FinishRun else _take_followup(followups)
         elif is_changed:
             now, is_changed = PlaceAgain(), False
-        elif schedule.next_queue(state) is not None:
+        elif (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
             now = Dispatch()
         elif schedule.urgent and (task_id := (urgent := urgent or _UrgentQueues(since)).next(state, schedule)):
             now = TakeSlot(task_id=task_id)

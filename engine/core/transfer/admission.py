@@ -16,7 +16,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
-from engine.core.records import fields
+from engine.core.records import fields, names
 from engine.core.signals import EngineBegan
 from engine.core.spec import spec_hash
 from engine.core.state import SUMMARIES, RunStatus, State, TrackRecord
@@ -103,7 +103,7 @@ def _values(tables: Mapping[str, Table]) -> Iterator[str]:
     """Report values that nest too deeply for some JSON parsers."""
     for kind, table in tables.items():
         for name in open_fields(table.kind):
-            for value in filter(None, table.columns[name]):
+            for value in filter(None, table.column(name)):
                 if type(value) is not str and _is_deep(value, MOST_LEVELS):
                     yield f"{kind} hold a value that is nested too deeply"
 
@@ -130,8 +130,9 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
         yield from _unbounded(State, name, (getattr(state, name),))
     for table in tables.values():
         for name in _numbers_in(table.kind):
-            yield from _unbounded(table.kind, name, table.columns[name])
-    usages = [state.usage, *(usage for table in tables.values() for usage in table.columns.get("usage", ()) if usage)]
+            yield from _unbounded(table.kind, name, table.column(name))
+    paying = (table for table in tables.values() if "usage" in names(table.kind))
+    usages = [state.usage, *(usage for table in paying for usage in table.column("usage") if usage)]
     records = [record for agent in state.agents.values() for record in agent.track_record.values()]
     for name in _numbers_in(TrackRecord):
         yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])

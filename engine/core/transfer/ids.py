@@ -200,15 +200,15 @@ def wrong_ids(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield faults of ids: entities under a wrong key, ids of objects that do not exist."""
     known = {letter: {} for letter in MINTED} | {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
     for kind, named in FIELDS.items():
-        there, columns = getattr(state, kind), tables[kind].columns
+        there, table = getattr(state, kind), tables[kind]
         if isinstance(there, dict):
-            for key, own in zip(there, columns["key" if kind == "queues" else "id"], strict=True):
+            for key, own in zip(there, table.column("key" if kind == "queues" else "id"), strict=True):
                 if key != own:
                     yield f"{key[:80]!a} is the id of another entity"
         for name, ids in named.items():
             is_new = name == "id" and kind in LETTERS.values()
             try:
-                found = set(ids.found(columns[name]))
+                found = set(ids.found(table.column(name)))
                 for one in found.difference(*(() if is_new else known[letter] for letter in ids.of)):
                     if not (is_new or ids.gone) or one[:1] not in ids.of or not ID.fullmatch(one):
                         yield f"{name} of one of its {kind} names {one[:80]!a}, which is not there"

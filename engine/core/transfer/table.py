@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, get_args
 
 import msgspec
-from msgspec.structs import astuple
 
-from engine.core.records import fields, names
+from engine.core.records import fields
 from engine.core.state import State
 
 
@@ -19,21 +19,21 @@ class Table:
     kind: Any
     """Their class."""
     entities: list[Any]
-    columns: dict[str, tuple[Any, ...]]
-    """The values of each field, in the order of the entities."""
 
     @staticmethod
     def of(state: State, kind_name: str) -> "Table":
         """Return the table of a field of the state that maps ids to entities, or lists them."""
-        there, kind = getattr(state, kind_name), _class_of(kind_name)
-        entities = list(there.values()) if isinstance(there, dict) else list(there)
-        columns = zip(*map(astuple, entities), strict=True) if entities else [()] * len(names(kind))
-        return Table(kind, entities, dict(zip(names(kind), columns, strict=True)))
+        there = getattr(state, kind_name)
+        return Table(_class_of(kind_name), [*(there.values() if isinstance(there, dict) else there)])
+
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a field, in the order of the entities."""
+        return [*map(attrgetter(name), self.entities)]
 
     def others_than_default(self, derived: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yield the given fields that differ from their default, with the entities that do."""
         for name in derived:
-            usual, column = default_of(self.kind, name), self.columns[name]
+            usual, column = default_of(self.kind, name), self.column(name)
             if column.count(usual) < len(column):
                 yield name, [one for one, value in zip(self.entities, column, strict=True) if value != usual]
 
