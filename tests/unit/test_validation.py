@@ -2,6 +2,7 @@
 
 import json
 import math
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -411,3 +412,34 @@ def is_refused(kind: str, body: dict[str, Any]) -> bool:
     except ValueError:
         return True
     return False
+
+
+@pytest.mark.parametrize("cls", CASES)
+def test_a_subclass_of_a_record_is_refused_because_no_journal_could_bring_it_back(cls: type) -> None:
+    case = CASES[cls]
+    subclass = types.new_class(f"My{cls.__name__}", (cls,))
+
+    with pytest.raises(BadValue, match=rf"must be .*{cls.__name__}\(…\).*, not My{cls.__name__}"):
+        checked(case.command(subclass(**case.base)), "a command")
+
+
+def test_a_failure_policy_of_ones_own_class_is_refused() -> None:
+    class Never(Retry):
+        pass
+
+    with pytest.raises(BadValue, match=r"on_failure\[0\] must be Retry\(…\)"):
+        AgentSpec(name="ada", on_failure=[Never(1)])
+
+
+def test_a_field_that_a_record_does_not_have_is_answered_with_the_nearest_one() -> None:
+    spelled: dict[str, Any] = {"specialities": ["x"]}
+
+    with pytest.raises(TypeError, match="no option 'specialities'; did you mean specialties"):
+        AgentSpec(name="ada", **spelled)
+
+
+def test_a_value_without_the_name_of_its_field_is_answered_with_the_class() -> None:
+    unnamed: Any = Pool
+
+    with pytest.raises(TypeError, match="Pool: "):
+        unnamed(1, 2)

@@ -5,19 +5,43 @@ all that it contains, wherever it came from: `checked`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints
 
-from msgspec import Struct
+from msgspec import Struct, StructMeta
 
 from engine.core.errors import BadValue
-from engine.core.records import fields
+from engine.core.records import fields, names
 from engine.core.validation.rules import Check, Wrong, rule_for, shown
 
 T = TypeVar("T")
 
 
-class Written(Struct, forbid_unknown_fields=True):
+class _NamesFields(StructMeta):
+    """Says which fields there are when a record is built with others."""
+
+    if not TYPE_CHECKING:  # checkers know the fields from the annotations
+
+        def __call__(cls, *args: object, **named: object) -> object:
+            """Build a record.
+
+            Raises:
+                TypeError: If it has no field of a name, or a value came without one.
+            """
+            try:
+                return super().__call__(*args, **named)
+            except TypeError as error:
+                known = names(cls)
+                unknown = next((name for name in named if name not in known), None)
+                if unknown is None:
+                    raise TypeError(f"{cls.__name__}: {error}") from error
+                near = get_close_matches(unknown, known, n=2)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+                raise TypeError(f"{cls.__name__} has no option {unknown!r}; {hint}") from None
+
+
+class Written(Struct, metaclass=_NamesFields, forbid_unknown_fields=True):
     """Base class of records that people and programs write; validates its fields when it is built.
 
     Raises:

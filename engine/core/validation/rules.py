@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args, get_origin
 
+from msgspec import Struct
+
 from engine.core.records import JsonValue
 
 Check: TypeAlias = Callable[[Any], Any]
@@ -285,9 +287,11 @@ def _instance(cls: type, wanted: str | None = None) -> Rule:
     wanted = wanted or f"{cls.__name__}(…)"
     if getattr(cls, "_is_protocol", False):
         return Rule(wanted, _as_it_is)
+    is_record = issubclass(cls, Struct)
 
     def check(value: Any) -> Any:
-        if not isinstance(value, cls):
+        # A journal holds the fields of a record, not its class: a subclass could not be read back.
+        if not isinstance(value, cls) or (is_record and type(value) is not cls):
             raise Wrong(wanted, value)
         return value
 
