@@ -144,6 +144,8 @@ class Context:
         """
         work = self._work
         work.raise_if_stopping()
+        if not isinstance(items, Iterable) or isinstance(items, str | Mapping):
+            raise TypeError(f"ctx.map: items must be a list, not {items!r:.60}")
         target, values = _text("map", "target", target), [json_value(item) for item in items]
         if not values:
             return []

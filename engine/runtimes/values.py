@@ -116,8 +116,11 @@ def usage_of(amounts: Amounts) -> Usage:
     """Return what was spent.
 
     Raises:
-        ValueError: If an amount is below 0, or not one that can be.
+        ValueError: If an amount is unknown, below 0, or not one that can be.
     """
+    unknown = [name for name in amounts if name not in Amounts.__annotations__]
+    if unknown:
+        raise ValueError(f"there is no amount {unknown[0]!r}; there are {', '.join(Amounts.__annotations__)}")
     given, answered, cached = amounts.get("tokens_in"), amounts.get("tokens_out"), amounts.get("tokens_cached")
     for name, tokens in (("tokens_in", given), ("tokens_out", answered), ("tokens_cached", cached)):
         if tokens is not None and not (isinstance(tokens, int) and 0 <= tokens < MOST):

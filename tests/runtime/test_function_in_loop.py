@@ -370,6 +370,9 @@ async def test_cancelling_the_run_of_a_waiting_parent_ends_it_and_keeps_what_it_
     [
         (lambda ctx: ctx.delegate(5, "x"), "ctx.delegate: target must be a text, not 5"),
         (lambda ctx: ctx.map(None, ["x"]), "ctx.map: target must be a text, not None"),
+        (lambda ctx: ctx.map("work", "abc"), "ctx.map: items must be a list, not 'abc'"),
+        (lambda ctx: ctx.map("work", {"a": 1}), "ctx.map: items must be a list, not {'a': 1}"),
+        (lambda ctx: ctx.map("work", 5), "ctx.map: items must be a list, not 5"),
         (lambda ctx: ctx.step(5, shout, "x"), "ctx.step: name must be a text, not 5"),
         (lambda ctx: ctx.sleep(float("inf")), "ctx.sleep: seconds must be a number, at most 315,360,000, not inf"),
         (lambda ctx: ctx.sleep(float("nan")), "ctx.sleep: seconds must be a number, at most 315,360,000, not nan"),

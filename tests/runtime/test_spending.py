@@ -72,6 +72,7 @@ async def test_a_thread_says_what_it_spends_and_so_does_an_attempt_that_fails(en
         {"tokens_out": 1.5},
         {"tokens_in": 5, "tokens_cached": 6},
         {"tokens_cached": 1},
+        {"tokens": 3},
     ],
 )
 async def test_what_cannot_be_spent_is_refused(engine: Engines, said: dict[str, Any]) -> None:
