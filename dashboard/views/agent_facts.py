@@ -1,6 +1,7 @@
 """The first lines of the page of an agent: what it is, what it is at, what it has used, and what is wrong. Pure."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from dashboard.views.activity import Activity
 from dashboard.views.amounts import count, counted, duration, elapsed, is_known, median, money, percent, size
@@ -137,7 +138,7 @@ def _of_model(state: State, agent: Agent, task: Task | None, steps: Sequence[Ent
     if limit and usage.cost_usd is not None:
         cost += [
             Span(" "),
-            *meter(float(usage.cost_usd / limit), _METER, tone="accent"),
+            *meter(float(usage.cost_usd / Decimal(limit)), _METER, tone="accent"),
             Span(f" of ${limit}", "muted"),
         ]
     return [*out, cost]

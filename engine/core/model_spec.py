@@ -6,7 +6,7 @@ See docs/reference/team-file.md.
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import field
 
@@ -22,7 +22,10 @@ Variable: TypeAlias = Annotated[
 Address: TypeAlias = Annotated[
     str, Within(pattern=r"^https?://[^\s]+$", max_length=500), Says("an address that begins with http:// or https://")
 ]
-PerMillion: TypeAlias = Annotated[Decimal, Within(ge=0, le=10**6)]
+if TYPE_CHECKING:  # what a program may give; records hold decimals
+    PerMillion: TypeAlias = Decimal | float | str
+else:
+    PerMillion = Annotated[Decimal, Within(ge=0, le=10**6)]
 """US dollars for a million tokens."""
 PerMinute: TypeAlias = Annotated[int, Within(ge=1, le=10**9)]
 LongestWait: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]

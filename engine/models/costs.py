@@ -42,6 +42,7 @@ def usage_at(price: Price | None, *, tokens_in: int, tokens_out: int, tokens_cac
 
 def cost_of(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int) -> Decimal:
     """Return the cost of tokens in US dollars; `tokens_cached` is a part of `tokens_in`."""
-    cached_usd = price.in_usd if price.cached_usd is None else price.cached_usd
-    read = price.in_usd * (tokens_in - tokens_cached) + cached_usd * tokens_cached
-    return (read + price.out_usd * tokens_out) / _MILLION
+    in_usd, out_usd = Decimal(price.in_usd), Decimal(price.out_usd)
+    cached_usd = in_usd if price.cached_usd is None else Decimal(price.cached_usd)
+    read = in_usd * (tokens_in - tokens_cached) + cached_usd * tokens_cached
+    return (read + out_usd * tokens_out) / _MILLION

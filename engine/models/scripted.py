@@ -14,7 +14,6 @@ always gets the same answers, also after a restart. Where none is left it repeat
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -23,6 +22,7 @@ from engine.core.model_spec import ModelSpec, Price
 from engine.core.records import JsonValue
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
+from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps
 from engine.scripts import Expression, Part, filled
 
@@ -174,6 +174,4 @@ def _usage(request: ModelRequest, reply: Reply, text: str) -> Usage:
     characters = sum(len(message.text) for message in request.messages)
     tokens_in = characters // 4 + 1 if reply.tokens_in is None else reply.tokens_in
     tokens_out = len(text) // 4 + 1 if reply.tokens_out is None else reply.tokens_out
-    price = request.model.price or Price()
-    cost = (price.in_usd * tokens_in + price.out_usd * tokens_out) / Decimal(1_000_000)
-    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
+    return usage_at(request.model.price or Price(), tokens_in=tokens_in, tokens_out=tokens_out)

@@ -33,7 +33,7 @@ OTHER = agent("ada", "sum", timeout_s=9)
 
 def team() -> World:
     """A team of two levels, with a run at work, whose limits are set."""
-    options = SupervisorOptions(limits=Limits(cost_usd="2"))  # type: ignore[arg-type]
+    options = SupervisorOptions(limits=Limits(cost_usd="2"))
     world = team_world(
         agent("ada", "sum", "count"), agent("bob", "dig"), SupervisorSpec(name="books", members=[agent("eve", "read")]),
         options=options, participants=["ada"],

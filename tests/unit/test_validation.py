@@ -270,7 +270,7 @@ def test_what_is_given_shares_nothing_with_what_the_engine_keeps() -> None:
 
 
 def test_numbers_come_back_in_the_one_shape_that_they_have_in_records() -> None:
-    spec = AgentSpec(name="ada", timeout_s=3, weight=2, limits=Limits(cost_usd=0.5))  # type: ignore[arg-type]
+    spec = AgentSpec(name="ada", timeout_s=3, weight=2, limits=Limits(cost_usd=0.5))
 
     assert (type(spec.timeout_s), type(spec.weight)) == (float, float)
     assert spec.limits is not None

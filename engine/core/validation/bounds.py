@@ -6,7 +6,7 @@ Python, the inbox and the YAML reader all check by these annotations.
 
 import re
 from decimal import Decimal
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from engine.core.validation.rules import Says, Within
 
@@ -46,7 +46,10 @@ Members: TypeAlias = Annotated[int, Within(ge=1, le=100_000)]
 Matches: TypeAlias = Annotated[int, Within(ge=1, le=100)]
 Attempts: TypeAlias = Annotated[int, Within(ge=1, le=10**9)]
 Tokens: TypeAlias = Annotated[int, Within(ge=1, le=10**12)]
-Dollars: TypeAlias = Annotated[Decimal, Within(ge=Decimal("0.000001"), le=10**9)]
+if TYPE_CHECKING:  # what a program may give; records hold decimals
+    Dollars: TypeAlias = Decimal | float | str
+else:
+    Dollars = Annotated[Decimal, Within(ge=Decimal("0.000001"), le=10**9)]
 Rows: TypeAlias = Annotated[int, Within(ge=0, le=10**12)]
 Depth: TypeAlias = Annotated[int, Within(ge=1, le=64)]
 Remark: TypeAlias = Annotated[str, Within(min_length=1, max_length=10_000)]
