@@ -26,6 +26,7 @@ from engine.errors import CommandRefusedError, HostStopped, NotEmpty, Unusable
 from engine.host.host import Host
 from engine.host.journal_writer import folded
 from engine.host.pending_commands import Applied
+from engine.strategies_plugins import installed_strategies
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
@@ -64,6 +65,7 @@ class LocalEngine(EngineLink):
         on_conflict: commands.Winner = "declared",
         clock: Clock | None = None,
     ) -> None:
+        installed_strategies()  # the team may name one before an engine runs
         self.callables = Callables()
         for one in joining:
             self.callables.take_over(one)

@@ -1,5 +1,8 @@
 """A strategy of somebody's own, found by the entry point of an installed package."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
@@ -11,29 +14,14 @@ from engine.core.strategies import STRATEGIES
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Nodes
 from engine.strategies_plugins import GROUP, load_strategies
+from tests.patience import PATIENCE_S
 from tests.story import applied, done, ended, submitted, works
 from tests.world import agent, team_world
 
-RELAY = '''
-"""Hand on from the last to the first:  c ─▶ b ─▶ a."""
-from engine.core.strategies.layout import Layout
-from engine.core.strategies.wiring import Growth
-
-
-class Relay:
-    name = "relay"
-    about = "from the last member to the first"
-
-    def check(self, settings, members):
-        pass
-
-    def wire(self, nodes):
-        layout = Layout(nodes)
-        last = layout.chain(list(nodes.cast)[::-1])
-        return layout.finished(last[-1] if last else None)
-
-    def grow(self, nodes, verdict):
-        return Growth()
+PAGE = Path(__file__).resolve().parents[2] / "docs/semantics/strategies.md"
+RELAY = PAGE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+"""The example of the page."""
+OTHERS = """
 
 
 class Tangle(Relay):
@@ -49,13 +37,13 @@ class Nameless(Relay):
 
 class Sequential(Relay):
     name = "sequential"
-'''
+"""
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of packages in which one with strategies is installed."""
-    (tmp_path / "relay_strategies.py").write_text(RELAY)
+    (tmp_path / "relay_strategies.py").write_text(RELAY + OTHERS, encoding="utf-8")
     info = tmp_path / "relay_strategies-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: relay-strategies\nVersion: 1.0\n")
@@ -66,7 +54,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         "nameless = relay_strategies:Nameless\n"
         "same = relay_strategies:Sequential\n"
         "gone = relay_strategies_that_are_not_there:X\n"
-        "half = relay_strategies:GROUP\n"
+        "half = relay_strategies:Sequence\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     before = dict(STRATEGIES)
@@ -125,3 +113,29 @@ def test_what_it_wires_can_be_drawn(installed: Path) -> None:
     nodes = Nodes(done=["t1"], unstarted=["t2", "t3"], members=members, cast=list(members.values()))
 
     validate("relay", STRATEGIES["relay"].wire(nodes), nodes)
+
+
+PROGRAM = """
+import asyncio
+from quarterdeck import AgentSpec, DynamicSupervisor
+
+
+async def work(text): return text
+
+
+team = DynamicSupervisor(
+    name="desk", coordination_mode="relay", agent_specs=[AgentSpec(name=name, run=work) for name in ("ada", "bob")]
+)
+print(asyncio.run(team.arun("go")).status, team.coordination_mode)
+"""
+
+
+def test_a_program_names_it_like_one_that_is_built_in(installed: Path) -> None:
+    path = os.pathsep.join([str(installed), str(Path(__file__).resolve().parents[2])])
+
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+        timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+    assert (ran.stdout, ran.stderr) == ("done relay\n", "")
