@@ -239,13 +239,15 @@ class NotEmpty(EngineError):
 
 
 class AlreadyStarted(EngineError):
-    """A supervisor that has an engine or a store of its own, or is part of another, was to join another."""
+    """A supervisor was to join another and is too far for that, or was to be kept running twice."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"supervisor {name!r} has worked, runs, is part of another, or has a store, so it cannot join another;"
+    def __init__(self, name: str, *, is_kept: bool = False) -> None:
+        joins = (
+            "has worked, runs, is part of another, or has a store, so it cannot join another;"
             " join it before its first request and without store="
         )
+        kept = "is kept running by another 'async with' already; call it as it is"
+        super().__init__(f"supervisor {name!r} {kept if is_kept else joins}")
 
 
 class WrongLoop(EngineError, RuntimeError):

@@ -15,7 +15,7 @@ from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, Within
 from engine.host.pending_commands import Applied
 from engine.registry import SpecifiedAgent
-from engine.supervisor.node import Node, check_names, checks_arguments, spec_of
+from engine.supervisor.node import Node, check_names, checks_arguments, refusals, spec_of
 
 Settings: TypeAlias = Mapping[str, Any]
 Trial: TypeAlias = Annotated[tuple[int, int], Within(min_length=2, max_length=2), Says("two whole numbers")]
@@ -233,7 +233,8 @@ class Changes(Node):
 
     @coordination_mode.setter
     def coordination_mode(self, mode: str) -> None:
-        strategy_named(mode)
+        with refusals():
+            strategy_named(mode)
         self._engine.post(lambda: commands.SwitchStrategy(supervisor=self._target, mode=mode))
 
     @checks_arguments

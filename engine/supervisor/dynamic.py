@@ -211,10 +211,11 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         Raises:
             StoreError: If the files of the team cannot be opened, such as `StoreBusy`.
             Unusable: If an agent of the program cannot work.
+            AlreadyStarted: If another `async with` keeps it running.
             CommandRefusedError: If a supervisor names a missing member.
         """
         if self._kept is not None:
-            raise AlreadyStarted(self.name)
+            raise AlreadyStarted(self.name, is_kept=True)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._engine.running())
             self._engine.check_complete()

@@ -236,6 +236,21 @@ async def test_the_coordination_mode_is_switched_by_assignment() -> None:
         assert str(await team.arun("x")) == "## a\n\nx a\n\n## b\n\nx b"
 
 
+async def test_an_unknown_mode_is_refused_by_assignment_as_by_a_call() -> None:
+    team = DynamicSupervisor("team", agent_specs=[says("a")])
+
+    with pytest.raises(CommandRefusedError, match="no coordination strategy 'paralel'"):
+        team.coordination_mode = "paralel"
+
+
+async def test_a_team_that_is_kept_running_says_so_when_it_is_entered_again() -> None:
+    async with DynamicSupervisor("team", agent_specs=[says("a")]) as team:
+        with pytest.raises(AlreadyStarted, match="kept running by another 'async with'"):
+            await team.__aenter__()
+
+        assert str(await team.arun("x")) == "x a"
+
+
 async def test_coordination_is_reconfigured_with_a_named_aggregator() -> None:
     async def join(task: Task, ctx: Context) -> str:
         return " + ".join(str(one.output) for one in task.inputs)
