@@ -160,7 +160,7 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UnusableTeamFile(path, f"is not text in UTF-8 (line {line})") from None
+        raise UnusableTeamFile(path, f"is not text in UTF-8 (line {line}); save it as UTF-8") from None
     if "\0" in text:
         raise UnusableTeamFile(path, "is not text")
     return text

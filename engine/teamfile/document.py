@@ -129,6 +129,8 @@ def read_document(text: str, path: Path) -> Document:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark is not None else 1
         said = error.problem or error.context or "not YAML"
+        if mark is not None and text[mark.index : mark.index + 1] == "\t":
+            said = "a tab cannot indent a line; use spaces"
         raise TeamFileError(path, [Problem(line, "", f"not valid YAML: {printable(said)}")]) from error
     except yaml.YAMLError as error:
         said = str(error).split("\n", 1)[0]

@@ -23,7 +23,16 @@ from engine.teamfile.policies import (
     RestartBlock,
     RetryPolicy,
 )
-from engine.teamfile.schema import LATER, AgentBlock, SupervisorBlock, TeamBlock, TeamDocument
+from engine.teamfile.schema import (
+    LATER,
+    AgentBlock,
+    McpBlock,
+    ModelBlock,
+    PriceBlock,
+    SupervisorBlock,
+    TeamBlock,
+    TeamDocument,
+)
 
 _WRONG_TYPE = {
     "string_type": "text",
@@ -37,10 +46,11 @@ _WRONG_TYPE = {
     "model_attributes_type": "a block of keys",
 }
 
+_VARIABLE = "{0,199}"
 _SHAPES = {
     "https?": "write an address that begins with http:// or https://",
     ":": "write module:function, such as crew:survey",
-    "{0,199}": "write the name of an environment variable",
+    _VARIABLE: "write the name of an environment variable",
     "x00": "leave out characters with the number 0",
     "{0,63}": "use a letter, then up to 63 letters, digits, '_' or '-'",
 }
@@ -51,6 +61,9 @@ _BLOCKS: dict[str, type[BaseModel]] = {
     "agents": AgentBlock,
     "registry": AgentBlock,
     "teams": TeamBlock,
+    "models": ModelBlock,
+    "price": PriceBlock,
+    "mcp": McpBlock,
     "on_failure": RetryPolicy,
     **BLOCKS,
     "limits": LimitsBlock,
@@ -164,6 +177,8 @@ def _text(error: ErrorDetails, loc: Loc, known: list[str] | None = None) -> str:
     if kind == "string_pattern_mismatch":
         pattern = str(bounds.get("pattern"))
         shape = next((words for part, words in _SHAPES.items() if part in pattern), _SHAPES["{0,63}"])
+        if _VARIABLE in pattern:  # what stands there in error is often the key itself; messages end up in logs
+            return f"is not allowed; {shape}, not a key"
         return f"{value_shown(given)} is not allowed; {shape}"
     if kind in ("too_long", "string_too_long"):
         return f"is too long; at most {bounds['max_length']:,} {'entries' if kind == 'too_long' else 'characters'}"

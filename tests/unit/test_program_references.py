@@ -111,7 +111,7 @@ def test_a_program_that_nobody_allowed_is_not_executed(tmp_path: Path) -> None:
         ("{name: a, type: process, options: {argv: [cat], input: file}}", "options.input: must be stdin or argument"),
         (
             "{name: a, type: process, options: {argv: [cat], env: [A-B]}}",
-            "options.env[1]: the text 'A-B' is not allowed; write the name of an environment variable",
+            "options.env[1]: is not allowed; write the name of an environment variable, not a key",
         ),
         ("{name: a, type: process, run: 'crew:f', options: {argv: [cat]}}", "run: is not for a program"),
         (

@@ -397,9 +397,9 @@ def odd(tmp_path: Path) -> Iterator[dict[str, Path]]:
         ("folder", "is a folder"),
         ("pipe", "is not a regular file"),
         ("socket", "is not a regular file"),
-        ("binary", "is not text in UTF-8 (line 1)"),
+        ("binary", "is not text in UTF-8 (line 1); save it as UTF-8"),
         ("large", "is larger than 1,000,000 bytes; a team file is a page or two"),
-        ("latin", "is not text in UTF-8 (line 3)"),
+        ("latin", "is not text in UTF-8 (line 3); save it as UTF-8"),
     ],
 )
 def test_what_cannot_be_a_team_file_is_refused_in_one_line_and_never_waited_for(

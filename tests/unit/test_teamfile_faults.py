@@ -99,3 +99,34 @@ def test_what_a_script_of_a_model_cannot_say_is_told_with_its_place() -> None:
         ("replies[3].match", "not a regular expression"),
         ("replies[4].calls[x].args", "is not a key here; did you mean arguments?"),
     ]
+
+
+def test_a_key_that_a_model_does_not_know_is_answered_with_those_of_a_model() -> None:
+    text = (
+        "version: 1\nsupervisor: {name: chief}\n"
+        "models: {fast: {model: a/b, key: x, price: {in: 1}}}\nmcp: {files: {arg: [x]}}\n"
+    )
+
+    with pytest.raises(TeamFileError) as caught:
+        parse_team(text, PATH)
+
+    assert {one.field: one.text.split("; ")[1] for one in caught.value.problems} == {
+        "models.fast.key": "did you mean key_env?",
+        "models.fast.price.in": "there are in_usd, out_usd, cached_usd",
+        "mcp.files.arg": "did you mean argv?",
+    }
+
+
+def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
+    text = "version: 1\nsupervisor: {name: chief}\nmodels: {fast: {model: a/b, key_env: sk-proj-s3cret}}\n"
+
+    with pytest.raises(TeamFileError) as caught:
+        parse_team(text, PATH)
+
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["version: 1\nagents:\n\t- {name: a}\n", "version: 1\rsupervisor:\r\tname: chief\r"])
+def test_a_tab_is_named_as_what_is_wrong(text: str) -> None:
+    with pytest.raises(TeamFileError, match=r"team\.yaml:3: not valid YAML: a tab cannot indent a line; use spaces"):
+        parse_team(text, PATH)
