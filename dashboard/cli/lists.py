@@ -17,7 +17,7 @@ from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.items import Item, agent_item, name_of, run_item, supervisor_item, task_item
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
-from dashboard.views.amounts import clock, duration, median, money, percent
+from dashboard.views.amounts import clock, counted, duration, median, money, percent
 from dashboard.views.digest import Digest, digest
 from dashboard.views.filters import Filter
 from dashboard.views.glyphs import RUN, of_task
@@ -31,7 +31,7 @@ from engine.core.queries.track_record import mean_of
 from engine.core.queries.tree import levels, warning_of
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Task
 from engine.folding import events_of, folded_from, pages
-from store import EngineInfo, Reader
+from store import EngineInfo, Reader, find_loss
 
 _AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "TASKS", "TIME EACH", "USD EACH", "COST"})
 
@@ -70,6 +70,7 @@ def ps(ctx: click.Context, wanted: Filter) -> None:
     """Show the engine, and each supervisor with its current work."""
     with _looking(ctx) as look:
         state, engine, standbys = look.state, look.engine, look.reader.standbys()
+    loss = None if engine and engine.alive else find_loss(look.db)
     counts = digest(state, working=look.working)
     found = wanted.of(state.supervisors.values(), lambda one: OfSupervisor(state, one))
     checked(wanted)
@@ -99,8 +100,9 @@ def ps(ctx: click.Context, wanted: Filter) -> None:
         none = "no supervisor passes the filter" if wanted else "no team here yet; start one with: quarterdeck up TEAM"
         table = Table(columns, rows, empty=none)
         beside = f"; {waiting_said(standbys)}" if standbys else ""
+        lost = f"; {counted(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
         deep = warning_of(state, len(levels(state)))
-        top = [str(look.db), f"{_engine_line(engine)}, seq {state.seq:,}{beside}", ""]
+        top = [str(look.db), f"{_engine_line(engine)}, seq {state.seq:,}{beside}{lost}", ""]
         return [*top, *table.lines(), *([deep] if deep is not None else [])]
 
     emit(ctx, look.body("ps", items, engine=engine_item, standbys=waiting), shown)

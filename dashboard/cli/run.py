@@ -95,12 +95,12 @@ def run(
         told = f"queued for team {team_in(db)}; it is taken up by: quarterdeck engine --db {db}"
         emit(ctx, outcome_body(db, CommandReply(command_id=command_id, status="pending")), told)
         return DONE
-    if detach and not alive:
-        hint = f"start one: quarterdeck engine --db {db}; or leave it for the next one: --queue"
-        fail("no_engine", "no engine is at work", hint, NO_ENGINE)
     if alive:
         return _submitted(ctx, db, command, output, detach=detach, bound=False, follow=follow)
     state = folded(db)
+    if detach:
+        hint = f"start one: quarterdeck engine --db {db}; or leave it for the next one: --queue"
+        fail("no_engine", "no engine is at work", hint, NO_ENGINE)
     if not state.supervisors:
         fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
     say(f"no engine is at work on {db}; one is started for this run")

@@ -187,6 +187,15 @@ def test_doctor_names_what_is_missing_by_the_answers_in_the_inbox_alone(torn_tea
     assert f"quarterdeck engine --accept-loss {loss.rows} --db {torn_team}" in line
 
 
+def test_ps_says_that_what_it_shows_is_not_all_that_was_acknowledged(torn_team: Path, shell: Run) -> None:
+    loss = find_loss(torn_team)
+    assert loss is not None
+
+    _, out, _ = shell("ps")
+
+    assert f"seq {loss.end_seq}; {loss.rows} acknowledged events missing, see quarterdeck doctor" in out.splitlines()[1]
+
+
 def test_an_engine_refuses_in_one_line_and_begins_once_the_loss_is_accepted(
     torn_team: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,6 +22,7 @@ COMMANDS = [
     "engine --team team.yaml --trust",
     "engine",
     "run go",
+    "run go --detach",
     "import crew.zip",
     "demo . --detach",
 ]
