@@ -4,16 +4,20 @@ Of a file that is not open they are made in the thread that reads it, and kept i
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from dashboard.views.amounts import count, counted, is_known, money
 from dashboard.views.glyphs import Mark, of_agent, of_run, of_task
-from dashboard.views.lines import Line, Span, cut, padded
+from dashboard.views.lines import BLANK, Line, Span, cut, padded
+from dashboard.views.network import mode_glyph
 from dashboard.views.plots import meter
 from dashboard.views.rows import GAP
-from engine.core.state import State
+from engine.core.queries.tree import agents_in
+from engine.core.state import State, Supervisor
 
+MEMBERS = 60
+"""Members that are listed below all that is counted."""
 RUNS = 12
 """Open runs that are listed; the newest first."""
 _LABEL, _METER, _TITLE, _TEAMS = 13, 12, 28, 60
@@ -43,7 +47,26 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
         lines.append(_told("cost", money(state.usage)))
     asked = len(state.escalations)
     lines.append(_told("questions", count(asked), "attention" if asked else ""))
-    return [*lines, _told("specs", f"{count(len(state.registry))} registered")]
+    lines.append(_told("specs", f"{count(len(state.registry))} registered"))
+    members = (line for root in state.roots for line in _members(state, root, 0, working))
+    more = len(state.supervisors) + len(state.agents) - MEMBERS
+    left = [Line((Span(f"   … {counted(more, 'more member')}", "faint"),))] if more > 0 else []
+    return [*lines, BLANK, Line((Span("members", "muted"),)), *islice(members, MEMBERS), *left]
+
+
+def _members(state: State, supervisor: Supervisor, depth: int, working: bool) -> Iterator[Line]:
+    """Yield a supervisor and its members, its agents first, each with what it is at."""
+    yield _member(f"{'  ' * depth}{mode_glyph(supervisor.mode)} ", supervisor.name, "strong", supervisor.mode, "muted")
+    for agent in agents_in(state, supervisor):
+        mark = of_agent(agent, working=working)
+        at_work = next((state.tasks[one].title for one in (*agent.running, *agent.parked)), "")
+        yield _member(f"{'  ' * depth}  {mark.glyph} ", agent.name, mark.tone, agent.error or at_work or mark.word, "")
+    for below in (state.supervisors[one] for one in supervisor.members if one in state.supervisors):
+        yield from _members(state, below, depth + 1, working)
+
+
+def _member(lead: str, name: str, tone: str, at: str, at_tone: str) -> Line:
+    return Line((Span(f"   {padded(lead + name, _TITLE)}", tone), Span(" " * GAP), Span(cut(at, _TEAMS), at_tone)))
 
 
 def _by_state(label: str, marks: Iterable[Mark]) -> Line:

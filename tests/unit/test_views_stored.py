@@ -1,8 +1,13 @@
 """The rows of the State screen."""
 
+from dashboard.views.holdings import MEMBERS, holdings
+from dashboard.views.lines import Line
 from dashboard.views.stored import NEWEST, Beside, Stored, stored, stored_facts
+from engine.core.commands import SupervisorSpec
 from engine.core.state import State
 from store.records import SnapshotInfo
+from tests.story import submitted
+from tests.world import agent, team_world
 
 NOW_MS = 1_763_720_671_000
 FOUND = Stored(
@@ -36,3 +41,25 @@ def test_the_facts_fit_and_a_long_path_is_cut_in_front() -> None:
     text = "".join(span.text for span in lines[0].spans)
     assert text.endswith("team.db  84 kB")
     assert len(text) <= 40
+
+
+def told(lines: list[Line]) -> list[str]:
+    return ["".join(span.text for span in line.spans) for line in lines]
+
+
+def test_members_are_listed_as_a_tree_with_what_each_is_at() -> None:
+    world = team_world(SupervisorSpec(name="yard", members=[agent("bob")]), agent("ada"), participants=["ada"])
+    submitted(world)
+    lines = told(holdings(world.state, working=True))
+
+    chief, ada, yard, bob = (one.split() for one in lines[lines.index("members") + 1 :])
+    assert (chief[1], ada[:2], yard[1], bob) == ("chief", ["●", "ada"], "yard", ["○", "bob", "idle"])
+    assert any("‖ ada" in one for one in told(holdings(world.state)))
+
+
+def test_of_many_members_the_first_are_listed_and_the_others_counted() -> None:
+    world = team_world(*(agent(f"a{number}") for number in range(MEMBERS + 10)), max_agents=100)
+    lines = told(holdings(world.state))
+
+    assert len(lines[lines.index("members") + 1 :]) == MEMBERS + 1
+    assert lines[-1].strip() == "… 11 more members"
