@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from rich.cells import cell_len
+
 from dashboard.views.amounts import count, duration, median, percent
 from dashboard.views.digest import Digest
 from dashboard.views.filters import filter_typed
@@ -11,8 +13,9 @@ from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.state import Agent, AgentStatus, State
 
-COLUMNS = (
-    Column("AGENT", 20),
+NAME_LEAST, NAME_MOST = 12, 20
+"""Of a name, in cells."""
+_COLUMNS = (
     Column("UNDER", 10, drop=4),
     Column("GEN", 4, drop=6),
     Column("STATE", 11),
@@ -24,8 +27,6 @@ COLUMNS = (
     Column("OK", 5, right=True, drop=5),
     Column("P50", 10, right=True, drop=2),
 )
-WITH_USAGE = (*COLUMNS, *USED)
-"""Where models are paid for."""
 _URGENT_FIRST = [
     AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
 ]  # fmt: skip
@@ -69,7 +70,9 @@ def agents(
         return _cells(state, agent, counts, live, now_ms) + (used(agent.usage) if metered else ())
 
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
-    columns = WITH_USAGE if metered else COLUMNS
+    widest = max((cell_len(agent.name) for agent in state.agents.values()), default=0)
+    name = Column("AGENT", max(NAME_LEAST, min(widest, NAME_MOST)))  # what names do not need is for NOW
+    columns = (name, *_COLUMNS, *(USED if metered else ()))
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 
