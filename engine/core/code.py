@@ -12,7 +12,7 @@ from engine.core import commands
 from engine.core.commands import Command
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
-from engine.core.records import JsonValue
+from engine.core.records import Json
 from engine.core.spec import BOUND, AgentSpec
 
 EXEC = "exec:"
@@ -34,7 +34,7 @@ def is_imported(reference: str) -> bool:
     return not reference.startswith((EXEC, *ADDRESSES))
 
 
-def program_of(agent_type: str | None, options: Mapping[str, JsonValue]) -> list[str]:
+def program_of(agent_type: str | None, options: Mapping[str, Json]) -> list[str]:
     """Return the reference to the program of an agent, if it runs one; malformed options give none."""
     argv, env, cwd = options.get("argv"), options.get("env") or [], options.get("cwd") or "."
     if agent_type not in PROGRAM_TYPES or not isinstance(argv, list) or not isinstance(env, list):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from msgspec import field
 
 from engine.core.errors import BadValue
-from engine.core.records import JsonValue
+from engine.core.records import Json
 from engine.core.validation.bounds import DAY_S, Label, Text
 from engine.core.validation.records import Written
 from engine.core.validation.rules import Says, Within
@@ -66,7 +66,7 @@ class ModelSpec(Written, kw_only=True):
     """Time limit of a request, in seconds."""
     idle_s: LongestWait = 60.0
     """Time limit for a pause within an answer, in seconds."""
-    replies: Annotated[Sequence[JsonValue], Within(max_length=1_000)] = ()
+    replies: Annotated[Sequence[Json], Within(max_length=1_000)] = ()
     """Scripted answers in place of a model, in order (`engine.models.scripted`)."""
 
     def __post_init__(self) -> None:

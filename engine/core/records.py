@@ -7,9 +7,9 @@ people write (specs, options, policies) subclasses `Struct` itself: it checks it
 See docs/reference/journal.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast, dataclass_transform, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -19,9 +19,13 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     from pydantic import JsonValue as JsonValue
+
+    Json: TypeAlias = Mapping[str, "Json"] | Sequence["Json"] | str | int | float | None
 else:
     JsonValue = Annotated[Any, "JSON"]
     """Any value of JSON: a decoder finds nothing else, and `validation.rules` holds what programs give to it."""
+    Json = JsonValue
+    """The same as an argument: checkers take a `list[str]` too, which is no list of any values."""
 
 
 class Entity(Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):

@@ -15,7 +15,7 @@ from engine.core.errors import BadValue, Refused
 from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Chain, Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.policies.records import Circuit, Restart
-from engine.core.records import JsonValue, changed, fact
+from engine.core.records import Json, JsonValue, changed, fact
 from engine.core.validation.bounds import (
     Attempts,
     Label,
@@ -100,7 +100,7 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     on_failure: Chain = ()
     run_in: RunIn | None = None
     """Where a function runs; by default `loop` for `async def` and `thread` for plain `def`."""
-    options: Mapping[str, JsonValue] = field(default_factory=dict)
+    options: Mapping[str, Json] = field(default_factory=dict)
     step_timeout_s: Seconds | None = None
     """Time limit of one step of an attempt, in seconds."""
     pool: Pool | None = None

@@ -17,7 +17,7 @@ from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.policies.failure_policies import Chain
-from engine.core.records import JsonValue, changed
+from engine.core.records import Json, JsonValue, changed
 from engine.core.spec import AgentSpec, DiscoveryConfig, lead_spec
 from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments
@@ -101,7 +101,7 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         agent_registry: AgentRegistry | None = None,
         coordination_mode: str | None = None,
         coordination_strategies: Mapping[str, str] | None = None,
-        coordination_settings: Mapping[str, JsonValue] | None = None,
+        coordination_settings: Mapping[str, Json] | None = None,
         auto_discover: bool = False,
         discovery: DiscoveryConfig | None = None,
         participants: Sequence[str] | None = None,

@@ -7,10 +7,11 @@ from pathlib import Path
 import anyio.to_thread
 
 from engine.core.errors import Refused
-from engine.core.records import JsonValue
+from engine.core.records import Json, JsonValue
 from engine.errors import NotInThisVersion
 from engine.forking import ChangedStep, Fork, fork, step_named
 from engine.replaying import Replay, replay
+from engine.runtimes.values import json_value
 from engine.steps import STEPS, Step, steps_in
 from engine.supervisor.node import Node, checks_arguments, refusals
 from store import Reader
@@ -27,7 +28,7 @@ class History(Node):
     @checks_arguments
     async def fork(
         self, path: str | os.PathLike[str], at_seq: int | None = None, *, step: tuple[str, str] | None = None,
-        output: JsonValue = None,
+        output: Json = None,
     ) -> Fork:  # fmt: skip
         """Create a database that continues from a past state of this team, with its runs paused.
 
@@ -44,7 +45,7 @@ class History(Node):
             NotInThisVersion: If this team is in memory.
         """
         db = _in_file(self._engine.database, "fork")
-        make = partial(_forked, db, Path(path), at_seq, step, output)
+        make = partial(_forked, db, Path(path), at_seq, step, json_value(output))
         with refusals():
             return await anyio.to_thread.run_sync(make)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Undo
-from engine.core.records import JsonValue
+from engine.core.records import Json
 from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
 from engine.host.pending_commands import Applied
@@ -35,7 +35,7 @@ class People(Node):
                 return self.questions[0]
 
     async def answer(
-        self, question: str, answer: str, output: JsonValue = None, *, also: Sequence[str] = (), alike: bool = False
+        self, question: str, answer: str, output: Json = None, *, also: Sequence[str] = (), alike: bool = False
     ) -> Applied:
         """Answer an open question.
 
