@@ -15,7 +15,7 @@ from anyio.lowlevel import EventLoopToken
 
 from engine.core.events.attempt import StepKind
 from engine.core.recall import Recalled
-from engine.core.records import JsonValue
+from engine.core.records import Json, JsonValue
 from engine.core.signals import StepFinished
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import DelegationFailed, EngineError
@@ -24,7 +24,7 @@ from engine.runtimes.task import Task
 from engine.runtimes.toolbox.calling import ToolError, called
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
-from engine.runtimes.values import Amounts, clean, json_value, one_line, shown_input, usage_of
+from engine.runtimes.values import Amounts, clean, json_value, one_line, own, shown_input, usage_of
 from engine.runtimes.work import DelegationResult, Work, of_attempt
 
 
@@ -67,7 +67,7 @@ class Context:
             self._work.saw_stopping = True
         return self._work.stopping
 
-    async def step(self, name: str, function: Callable[..., Any], *args: JsonValue) -> Any:
+    async def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
         """Run a step once: its output is journaled, and returned from there when the task runs again.
 
         Args:
@@ -84,7 +84,7 @@ class Context:
         name = _text("step", "name", name)
         return await self._step(name, lambda _: self._called(name, partial(function, *args)), list(args))
 
-    async def tool(self, name: str, /, *args: JsonValue, **named: JsonValue) -> Any:
+    async def tool(self, name: str, /, *args: Json, **named: Json) -> Any:
         """Call a tool of the agent's spec, as a step.
 
         Args:
@@ -108,7 +108,7 @@ class Context:
         tool = self._tool(name)
         return await self._step(f"tool:{name}", lambda key: self._shown(tool, given, key=key), given, what="tool")
 
-    async def delegate(self, target: str, value: JsonValue) -> Any:
+    async def delegate(self, target: str, value: Json) -> Any:
         """Delegate a task to another member, and wait for its output without a slot.
 
         Args:
@@ -130,7 +130,7 @@ class Context:
             raise DelegationFailed(target, answer.error, answer.task_id)
         return answer.output
 
-    async def map(self, target: str, items: Iterable[JsonValue], *, return_failures: bool = False) -> list[Any]:
+    async def map(self, target: str, items: Iterable[Json], *, return_failures: bool = False) -> list[Any]:
         """Delegate one task for each of `items`, and wait for all outputs, in the order of the items.
 
         Args:
@@ -293,7 +293,7 @@ class Context:
                     usage=work.take_spent(),
                 )
             )
-            return output
+            return own(output)
 
 
 class BlockingContext:
@@ -320,19 +320,19 @@ class BlockingContext:
         """True once the attempt is asked to stop."""
         return self._context.cancelled
 
-    def step(self, name: str, function: Callable[..., Any], *args: JsonValue) -> Any:
+    def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
         """As `Context.step`."""
         return self._wait(self._context.step, name, function, *args)
 
-    def tool(self, name: str, /, *args: JsonValue, **named: JsonValue) -> Any:
+    def tool(self, name: str, /, *args: Json, **named: Json) -> Any:
         """As `Context.tool`."""
         return self._wait(partial(self._context.tool, name, *args, **named))
 
-    def delegate(self, target: str, value: JsonValue) -> Any:
+    def delegate(self, target: str, value: Json) -> Any:
         """As `Context.delegate`."""
         return self._wait(self._context.delegate, target, value)
 
-    def map(self, target: str, items: Iterable[JsonValue], *, return_failures: bool = False) -> list[Any]:
+    def map(self, target: str, items: Iterable[Json], *, return_failures: bool = False) -> list[Any]:
         """As `Context.map`."""
         found: list[Any] = self._wait(partial(self._context.map, target, items, return_failures=return_failures))
         return found

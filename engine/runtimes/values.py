@@ -8,6 +8,8 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, TypedDict
 
+import msgspec
+
 from engine.core.excerpts import shown
 from engine.core.records import JsonValue
 from engine.core.values import Usage
@@ -40,6 +42,11 @@ def json_value(value: object) -> JsonValue:
     if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS:
         return value
     return _Copy().of(value, "", 0)
+
+
+def own(value: JsonValue) -> JsonValue:
+    """Return a JSON value for code of the user: it may change lists and objects of it, and changes no other value."""
+    return msgspec.to_builtins(value) if isinstance(value, list | dict) else value
 
 
 class _Copy:

@@ -33,7 +33,7 @@ from engine.runtimes.people import PeopleLine
 from engine.runtimes.remembering import Remembering
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
 from engine.runtimes.time_limits import TimeLimit
-from engine.runtimes.values import one_line
+from engine.runtimes.values import json_value, one_line, own
 
 T = TypeVar("T")
 
@@ -96,6 +96,9 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     async def value(self) -> JsonValue:
         """Return the argument of `f(text)`: the task's own input unchanged, or a text that includes earlier results."""
+        return own(await self._value())
+
+    async def _value(self) -> JsonValue:
         effect = self.effect
         if effect.takes == "request" or not effect.inputs:
             return await self._services.text(effect.input)
@@ -109,20 +112,20 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         return Task(
             id=effect.task_id,
             title=effect.title,
-            text=as_text(await self.value()),
-            value=await self._services.text(effect.input),
-            request=await self._services.text(effect.request),
+            text=as_text(await self._value()),
+            value=own(await self._services.text(effect.input)),
+            _request=await self._services.text(effect.request),
             inputs=await self._inputs(),
             folder=self.folder,
             attempt=effect.attempt,
-            options=dict(self.spec.options),
+            options={key: json_value(one) for key, one in self.spec.options.items()},
             conversation=await self.conversation(),
         )
 
     async def _inputs(self) -> list[TaskInput]:
         text = self._services.text
         return [
-            TaskInput(agent=one.agent, title=one.title, output=await text(one.output)) for one in self.effect.inputs
+            TaskInput(agent=one.agent, title=one.title, _output=await text(one.output)) for one in self.effect.inputs
         ]
 
     def key(self, name: str, value: JsonValue) -> str:
@@ -148,7 +151,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     async def recorded(self, key: str) -> JsonValue:
         """Return the output of a finished step."""
-        return await self._services.text(self.effect.steps[key])
+        return own(await self._services.text(self.effect.steps[key]))
 
     async def record(self, step: signals.StepFinished) -> None:
         """Journal a finished step; returns once it is on disk.
@@ -280,7 +283,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     async def _answered(self, answer: AnswerCall) -> list[DelegationResult]:
         text = self._services.text
         return [
-            DelegationResult(one.task_id, await text(one.output), None if one.ok else one.error or "failed")
+            DelegationResult(one.task_id, own(await text(one.output)), None if one.ok else one.error or "failed")
             for one in answer.answers
         ]
 

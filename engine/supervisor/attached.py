@@ -32,6 +32,7 @@ from engine.core.values import StoredValue
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
 from engine.folding import events_after, events_of, folded_from
 from engine.host.pending_commands import Applied
+from engine.runtimes.values import own
 from engine.sender import sender_of
 from engine.stream.attached import AttachedStream
 from engine.stream.board import Board
@@ -193,7 +194,7 @@ class RemoteEngine(EngineLink):
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""
-        return await self._texts.resolve(value)
+        return own(await self._texts.resolve(value))
 
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on, while the context of `running` is open and an engine runs."""

@@ -26,6 +26,7 @@ from engine.errors import CommandRefusedError, HostStopped, NotEmpty, Unusable
 from engine.host.host import Host
 from engine.host.journal_writer import folded
 from engine.host.pending_commands import Applied
+from engine.runtimes.values import own
 from engine.strategies_plugins import installed_strategies
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
@@ -148,7 +149,7 @@ class LocalEngine(EngineLink):
         """Return a value that the state holds by reference."""
         self._guard.check()
         if self._host is not None:
-            return await self._host.text(value)
+            return own(await self._host.text(value))
         if self._store is not None:
             return await anyio.to_thread.run_sync(text_in, self._store, value)
         return self._offline.text(value)

@@ -17,7 +17,7 @@ from engine.core.policies.failure_policies import Chain
 from engine.core.queries.able import AWAY, is_able
 from engine.core.queries.participants import Cast, cast_for
 from engine.core.queries.targets import find_agent
-from engine.core.records import JsonValue
+from engine.core.records import Json
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
@@ -26,7 +26,7 @@ from engine.errors import EngineError, NotRunning, UnknownRun, Unusable
 from engine.host.pending_commands import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
-from engine.runtimes.values import json_value
+from engine.runtimes.values import json_value, own
 from engine.stream.narrator import Narrator
 from engine.stream.records import StreamEvent
 from engine.supervisor.node import Node, check_names, checks_arguments, refusals
@@ -54,7 +54,7 @@ class RunDuties(TypedDict, total=False):
 class Requests(Node):
     """Methods that submit, follow and stop requests, and that decide about work in progress."""
 
-    async def arun(self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> RunResult:
+    async def arun(self, request: Json, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> RunResult:
         """Work on a request and return its result. Cancelling the caller cancels the run.
 
         Starts an engine for the call if none is running.
@@ -79,7 +79,7 @@ class Requests(Node):
             return await self._succeeded(summary)
 
     async def stream(
-        self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]
+        self, request: Json, conversation: str | None = MAIN, **duties: Unpack[RunDuties]
     ) -> AsyncGenerator[StreamEvent, None]:
         """Work on a request and yield its progress as it happens: text of agents, tool calls, steps and tasks.
 
@@ -105,11 +105,13 @@ class Requests(Node):
             await self._succeeded(summary)
 
     async def _whole(self, event: StreamEvent) -> StreamEvent:
-        """Return an event with its result in place of a reference to it."""
+        """Return an event with a result of its own, in place of a reference or of that of the journaled event."""
         result: Any = event.result
-        return replace(event, result=await self._engine.text(result)) if isinstance(result, TextRef) else event
+        if isinstance(result, TextRef):
+            return replace(event, result=await self._engine.text(result))
+        return replace(event, result=own(result)) if isinstance(result, list | dict) else event
 
-    async def submit(self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> str:
+    async def submit(self, request: Json, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> str:
         """Queue a request on a running engine and return the id of its run at once.
 
         Args:
@@ -250,7 +252,7 @@ class Requests(Node):
 
     # Runs
 
-    async def _submitted(self, request: JsonValue, conversation: str | None, duties: RunDuties) -> str:
+    async def _submitted(self, request: Json, conversation: str | None, duties: RunDuties) -> str:
         value = json_value(request)
         check_names("a request", duties, RunDuties.__annotations__)
         with refusals():

@@ -178,7 +178,7 @@ def test_every_subcommand_is_told_by_what_it_is_for() -> None:
 @pytest.mark.parametrize(("prefix", "kind"), [("task", Task), ("input", TaskInput), ("ctx", Context)])
 def test_everything_that_a_function_can_use_is_told_and_nothing_else(prefix: str, kind: type) -> None:
     told = set(re.findall(rf"^\| `(?:await )?{prefix}\.(\w+)", page("reference/function-agents.md"), re.MULTILINE))
-    known = {name for name in dir(kind) if not name.startswith("_")} | set(getattr(kind, "__slots__", ()))
+    known = {name for name in (*dir(kind), *inspect.get_annotations(kind)) if not name.startswith("_")}
 
     assert told == known | ({"task"} if prefix == "ctx" else set())
 
