@@ -1,6 +1,10 @@
 """What the docstrings of the public names promise: duties of a request, fields of a spec, options, calls of `ctx`."""
 
+import os
+import subprocess
+import sys
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,8 +14,10 @@ from engine import AgentSpec, Circuit, Limits, Pool, Restart, Retry, RunFailed, 
 from engine.core.options import Preempt, SupervisorOptions
 from engine.errors import AgentCrashed, CommandRefusedError
 from tests.meaning.diary import Diary, told
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
+PAGE = Path(__file__).resolve().parents[2] / "docs/reference/python.md"
 TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {"to": "dig"}}
 
 
@@ -311,3 +317,15 @@ async def test_least_load_gives_a_task_to_whoever_has_least_to_do() -> None:
         await told(chief, list(range(5)))
 
     assert diary.order() == ["ada", "bob", "ada", "ada", "ada"]
+
+
+def test_the_example_of_a_test_with_a_virtual_clock_prints_what_the_page_says(tmp_path: Path) -> None:
+    _, _, section = PAGE.read_text(encoding="utf-8").partition("## Tests of a team")
+    program, said = section.split("```python\n")[1].split("```")[0], section.split("```text\n")[1].split("```")[0]
+
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], env={**os.environ, "PYTHONPATH": str(PAGE.parents[2])},
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+    assert (ran.stdout, ran.stderr) == (said, "")
