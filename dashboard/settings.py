@@ -4,7 +4,7 @@
     motion = "reduced"         # full, reduced
     call = "desktop"           # bell, desktop, off: how you are told that something needs you
     [keys]
-    swap = "w"                 # the name of an action, as `?` and the `:` line say it
+    swap = "W"                 # the name of an action, as the palette (ctrl+p) says it
 
 A file that is wrong in one place counts in all others, and the place is said in one line.
 """
@@ -109,7 +109,7 @@ def _keys(said: object, actions: Mapping[str, str]) -> tuple[dict[str, str], lis
     for action, key in said.items():
         names = _named(key)
         if action not in actions:
-            wrong.append(f"there is no action {action!r} to give a key; `?` names them")
+            wrong.append(f"there is no action {action!r} to give a key; ctrl+p names them")
         elif not names or any(name in given.split(",") for name in names for given in kept.values()):
             wrong.append(f"the key of {action!r} is {key!r}: a name such as w, W, ctrl+w or f5, and no other action's")
         elif fixed := _FIXED.intersection(names):

@@ -223,7 +223,7 @@ class NotRunning(EngineError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"supervisor {name!r} is not running, so nobody would work on it;"
+            f"supervisor {name!r} is not running, so nothing would work on it;"
             " submit inside 'async with supervisor:', or use arun"
         )
 

@@ -148,7 +148,7 @@ def _later(reader: Reader, step: StepRecorded, seq: int, until_seq: int) -> list
             if isinstance(event, StepRecorded):
                 keys.append(event.key)
             elif isinstance(event, Delegated | AttemptCancelled) and getattr(event, "restarted", True):
-                told = f"task {step.task_id} has gone another way since event {seq:,}"
+                told = f"task {step.task_id} has diverged since event {seq:,}"
                 raise Refused(f"{told}: fork at the step itself, without another moment")
     return keys
 

@@ -154,7 +154,7 @@ class ReadRowsLost(StoreError):
 class LeftoverWal(PathError):
     """A write-ahead log stands there without its database; opening would mix it into a new one."""
 
-    says = "{path} is left over from a database that is gone: put the database back beside it, or delete it"
+    says = "{path} is left over from a database that no longer exists: put the database back beside it, or delete it"
 
 
 class NameTaken(PathError):

@@ -32,7 +32,7 @@ _OTHER_KEYS: dict[str, str] = {}
 WORDS = {action.name: action for action in ACTIONS if action.says}
 """What the `:` line knows."""
 _ALIASES = {"new": "run", "q": "quit", "net": "network", "rm": "remove", "?": "help"}
-_KEY, _WORD = 14, 40
+_KEY, _WORD = 14, 38
 
 
 class Misspoken(ValueError):
@@ -172,7 +172,7 @@ def help_lines(
         for action in hidden
         if action.says
     ]
-    words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}") for one in WORDS.values()]
+    words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}  ") for one in WORDS.values()]
     return [
         *((Cell("COLUMNS", "muted"), *columns, Cell("")) if columns else ()),
         *(Cell(NEEDS_YOU), Cell("")),

@@ -9,7 +9,7 @@ from engine.core.commands import Command
 def in_bulk(at: Acting, bulk: Bulk) -> None:
     """Ask about all of them, then send them; the marks go with that."""
     if not bulk.commands:
-        at.warn("what is marked is gone")
+        at.warn("the marked rows no longer exist")
         return
     dialog = dialogs.BulkDialog(bulk)
 

@@ -80,7 +80,7 @@ def _programs() -> Iterator[Finding]:
         try:
             yield Finding("ok", name, version(name))
         except PackageNotFoundError:
-            yield Finding("fault", name, "is not installed: install quarterdeck anew")
+            yield Finding("fault", name, "is not installed: reinstall quarterdeck")
     encoding = sys.stdout.encoding or "ascii"
     if "utf" not in encoding.lower():
         yield Finding("note", "terminal", f"its encoding is {encoding}: set LANG to one with UTF-8 to see every sign")

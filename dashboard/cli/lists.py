@@ -144,7 +144,7 @@ def agents(ctx: click.Context, under: str | None, wanted: Filter, *, by_category
              now_of_agent(state, agent, counts, live, look.now_ms).text)
             for agent, item in zip(found, items, strict=True)
         ]  # fmt: skip
-        columns = ["AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "ERR", "OK", "P50", "TOKENS", "NOW"]
+        columns = ["AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "FAIL", "OK", "P50", "TOKENS", "NOW"]
         none = "no agent passes the filter" if wanted else "no agents yet; add some with: quarterdeck add FILE"
         return Table(columns, rows, empty=none, right=_AT_RIGHT)
 
@@ -163,7 +163,7 @@ def _track_records(state: State, found: Sequence[Agent]) -> Table:
                  record.cancelled, percent(record.done / ended if ended else None), duration(seconds * 1000),
                  None if cost_usd is None else f"{cost_usd:.2g}", money(record.usage))
             )  # fmt: skip
-    columns = ["AGENT", "UNDER", "CATEGORY", "DONE", "ERR", "CANCELLED", "OK", "TIME EACH", "USD EACH", "COST"]
+    columns = ["AGENT", "UNDER", "CATEGORY", "DONE", "FAIL", "CANCELLED", "OK", "TIME EACH", "USD EACH", "COST"]
     return Table(columns, rows, empty="no agent has worked yet", right=_AT_RIGHT)
 
 
@@ -254,8 +254,9 @@ def runs(ctx: click.Context, *, open_only: bool, wanted: Filter) -> None:
             for item in items
         ]  # fmt: skip
         columns = ["RUN", "STATE", "STRATEGY", "TASKS", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
-        none = "no run passes the filter" if wanted else 'no runs yet; give the team a request: quarterdeck run "…"'
-        return Table(columns, rows, empty=none, right=_AT_RIGHT)
+        begin = 'give the team a request: quarterdeck run "…"'
+        none = f"no open runs; {begin}" if open_only else f"no runs yet; {begin}"
+        return Table(columns, rows, empty="no run passes the filter" if wanted else none, right=_AT_RIGHT)
 
     emit(ctx, look.body("runs", items), shown)
 

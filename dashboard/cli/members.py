@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MODES = ("drain", "migrate", "abort")
 _mode = click.option(
     "--mode", type=click.Choice(MODES), default="drain", show_default=True,
-    help="What is at work ends on the old; goes on with the new from its next step; or begins again on the new.",
+    help="Running attempts end on the old spec; go on with the new one at their next step; or begin again on it.",
 )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ _leaving = click.Option(
 )  # fmt: skip
 remove = plain(
     "remove", commands.RemoveMember, "target", _leaving,
-    about="Remove the agent TARGET, or a supervisor that has nobody under it.",
+    about="Remove the agent TARGET, or a supervisor without members.",
 )  # fmt: skip
 move = plain(
     "move", commands.Move, "target", "parent",

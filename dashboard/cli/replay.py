@@ -25,7 +25,7 @@ _SHOWN = 70
 @click.argument("run_id", metavar="RUN")
 @click.option("--code", is_flag=True, help="Call the functions of function agents too.")
 @click.option("--with-model", metavar="NAME", help="Let it go on with another model, from --from, in --into.")
-@click.option("--from", "step", metavar="TASK/STEP", help="The step of a model that is made anew.")
+@click.option("--from", "step", metavar="TASK/STEP", help="The step of a model that is asked again.")
 @click.option("--into", metavar="NEW.db", type=click.Path(path_type=Path), help="The new database.")
 @click.pass_context
 def replay(

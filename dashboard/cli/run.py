@@ -51,7 +51,7 @@ _follow_option = click.option(
 @_follow_option
 @click.option("--supervisor", metavar="NAME", help="The supervisor that gets it; by default the one at the top.")
 @click.option("--priority", type=click.IntRange(0, LOWEST_PRIORITY), help="0 goes first, 9 last, 5 is usual.")
-@click.option("--deadline", type=Length(), metavar="TIME", help="Cancel it when it takes longer: 90s, 5m, 2h.")
+@click.option("--deadline", type=Length(), metavar="TIME", help="Fail it when it takes longer: 90s, 5m, 2h.")
 @click.option("--category", metavar="NAME", help="The kind of work, where the team has strategies by category.")
 @click.option("--conversation", metavar="ID", help="Go on with this conversation, or begin it.")
 @click.option("--continue", "continues", is_flag=True, help="Go on with the last conversation.")

@@ -146,7 +146,7 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         ("never used", ", ".join(report.unused) or "nobody"),
         ("starved", f"{counted(report.starved, 'task')} waited for more than 6 h" if report.starved else "no task"),
         ("deadlocks", "none"),
-        ("nobody left", ", ".join(f"{name} ({count})" for name, count in report.left.most_common(3)) or "for no task"),
+        ("no agent for", ", ".join(f"{name} ({count})" for name, count in report.left.most_common(3)) or "no task"),
         ("invariants", "all hold"),
     ]
     if report.broken is not None:

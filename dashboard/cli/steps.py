@@ -61,8 +61,8 @@ def step_item(step: Step) -> Item:
 @click.command("fork")
 @click.argument("new", metavar="NEW.db", type=click.Path(path_type=Path))
 @click.option("--at", metavar="WHEN", help="A seq, or a time: 10m, 12:04, 2026-01-31T12:04; by default now.")
-@click.option("--step", metavar="TASK/STEP", help="A recorded step that is to have come to something else.")
-@click.option("--output-json", metavar="JSON", help="With --step: what it came to.")
+@click.option("--step", metavar="TASK/STEP", help="A recorded step that gets another result.")
+@click.option("--output-json", metavar="JSON", help="With --step: the result.")
 @click.pass_context
 def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, output_json: str | None) -> int:
     """Make the database NEW.db, which goes on from a moment of this one, with its runs paused.

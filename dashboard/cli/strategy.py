@@ -28,7 +28,7 @@ from engine.core.state import State
 @click.option("--run", "run_id", metavar="RUN", help="Only this run; the supervisor stays as it is.")
 @click.option("--no-preserve", is_flag=True, help="Stop what runs at its next step; its partial results are kept.")
 @click.option("--new-only", is_flag=True, help="Leave open runs as they are.")
-@click.option("--dry-run", is_flag=True, help="Show what would be kept and what planned anew.")
+@click.option("--dry-run", is_flag=True, help="Show what would be kept and what replanned.")
 @sending_options
 @click.pass_context
 def strategy(
@@ -93,7 +93,7 @@ def _told(state: State, event: StrategySwitched) -> list[str]:
     name = state.supervisors[event.supervisor_id].name
     lines = [f"{name}: {event.previous} → {event.mode}, joined by {event.aggregation}"]
     if not event.groups:
-        lines.append("no open run is planned anew; the next one is coordinated like that")
+        lines.append("no open run is replanned; the next one is coordinated this way")
     for change in event.groups:
         run = state.runs[change.run_id]
         lines.append(f"{run.id} ({run.title}):")
@@ -113,7 +113,7 @@ def _lines_of(state: State, change: GroupChange) -> list[str]:
     titles["added"] = [node.title for node in change.added]
     titles["left out"] = [state.tasks[one].title for one in change.removed]
     lines = [f"{what:<13}{', '.join(found)}" for what, found in titles.items() if found]
-    return lines or [f"{counted(0, 'task')} to plan anew"]
+    return lines or [f"{counted(0, 'task')} to replan"]
 
 
 def _replanned(change: GroupChange) -> list[str]:

@@ -81,8 +81,8 @@ def merge_options(command: F) -> F:
     for option in (
         click.option("--on-conflict", type=click.Choice(["declared", "current"]), default="declared", show_default=True,
                      help="What was changed since the file was loaded: as the file declares it, or as it is."),
-        click.option("--keep", is_flag=True, help="Keep who is no longer in the file."),
-        click.option("--prune", is_flag=True, help="Remove who is no longer in the file, once their work is done."),
+        click.option("--keep", is_flag=True, help="Keep members that are no longer in the file."),
+        click.option("--prune", is_flag=True, help="Remove members that are no longer in the file after their work."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -262,7 +262,9 @@ def confirmed(
             say(line)
     if asks:
         click.confirm("Change the team like that?", abort=True, err=True)
-        return changed(command, prune=dropped and click.confirm("Remove who is no longer in the file?", err=True))
+        return changed(
+            command, prune=dropped and click.confirm("Remove the members that are no longer in the file?", err=True)
+        )
     if dropped and not answered:
         hint = "--prune removes them, --keep keeps them"
         about = {**team_fields(db), "items": items_of(plan)}

@@ -37,7 +37,7 @@ def _stop(name: str, command: Callable[..., Command], how: str) -> click.Command
             click.confirm(f"{name.capitalize()} {what}?", abort=True, err=True)
         return command(target=target) if reason is None else command(target=target, reason=reason)
 
-    build.__doc__ = f"Stop the run or task TARGET, or what the agent TARGET is at, {how}; finished work is kept."
+    build.__doc__ = f"Stop the run or task TARGET, or the work of the agent TARGET, {how}; finished work is kept."
     for option in (
         click.option("--reason", metavar="TEXT", help="The reason, recorded with what was stopped."),
         click.option("--yes", "-y", is_flag=True, help="Do not ask."),
@@ -96,10 +96,10 @@ def deadline(target: str, time: str) -> Command:
     return commands.SetDeadline(target=target, deadline_s=deadline_s)
 
 
-_now = click.Option(["--now"], is_flag=True, help="Stop what is at work at once, not at its next step.")
+_now = click.Option(["--now"], is_flag=True, help="Stop a running attempt at once, not at its next step.")
 reassign = plain(
     "reassign", commands.Reassign, "task", "agent", _now,
-    about="Give TASK to AGENT; where it is at work, its finished steps are kept.",
+    about="Give TASK to AGENT; the finished steps of a running task are kept.",
 )  # fmt: skip
 
 

@@ -146,7 +146,7 @@ def _(name: str, node: ast.Call, module: Module) -> str:
 def _(name: str, node: ast.Call, module: Module) -> str:
     waits = name in {f"requests.{verb}" for verb in ("get", "post", "put", "patch", "delete", "head", "request")}
     waits |= name == "urllib.request.urlopen" and len(node.args) < 3
-    return f"{name}() without a timeout may wait for ever" if waits and _keyword(node, "timeout") is None else ""
+    return f"{name}() without a timeout may wait forever" if waits and _keyword(node, "timeout") is None else ""
 
 
 @_rule("bare except", "medium", ast.ExceptHandler)

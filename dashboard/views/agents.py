@@ -23,7 +23,7 @@ _COLUMNS = (
     Column("CAN", 14, grow=1, drop=7),
     Column("QUEUE", 6, right=True, drop=3),
     Column("DONE", 7, right=True),
-    Column("ERR", 5, right=True, drop=1),
+    Column("FAIL", 5, right=True, drop=1),
     Column("OK", 5, right=True, drop=5),
     Column("P50", 10, right=True, drop=2),
 )
@@ -47,7 +47,7 @@ ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
 """The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
 HEADS = {
     "AGENT": "name", "UNDER": "team", "GEN": "generation", "STATE": "state", "QUEUE": "queue", "DONE": "done",
-    "ERR": "failures", "OK": "worst", "P50": "slowest", "TOKENS": "tokens", "COST": "cost",
+    "FAIL": "failures", "OK": "worst", "P50": "slowest", "TOKENS": "tokens", "COST": "cost",
 }  # fmt: skip
 """Which of them a heading chooses."""
 

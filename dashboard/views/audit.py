@@ -29,7 +29,7 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", looked: bo
     undone = {one.event.command_id for one in entries if isinstance(one.event, CommandUndone)}
     rows = {str(one.seq): one for one in entries if isinstance(one.event, CommandApplied | CommandRefused)}
     shown = {key: one for key, one in rows.items() if not needle or matches(needle, *_texts(one), **_values(one))}
-    none = ("nobody has changed anything yet", "what people and programs change is kept here")
+    none = ("no change has been made yet", "what people and programs change is kept here")
     empty = nothing(needle, "command", *none)
     return Listing(
         columns=_COLUMNS,

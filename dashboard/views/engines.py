@@ -15,7 +15,7 @@ from store.records import EngineInfo, StandbyInfo
 
 KINDS = ("engine_started", "engine_stopped")
 _COLUMNS = (
-    Column("EPOCH", 5, right=True),
+    Column("TOKEN", 5, right=True),
     Column("PID", 7, right=True),
     Column("STATE", 12),
     Column("SINCE", 16),

@@ -40,7 +40,7 @@ MEANINGS: dict[tuple[str, str], str] = {
     ("approval", "reject_once"): "this call does not happen; the agent is told so",
     ("approval", "reject_always"): "nor does any later one by this generation of the agent",
     ("permission", "allow_once"): "the program may do it",
-    ("permission", "allow_always"): "it may do this and whatever is of the same kind",
+    ("permission", "allow_always"): "it may do this and everything of the same kind",
     ("permission", "reject_once"): "the program may not do it",
     ("permission", "reject_always"): "it may not do this, nor anything of the same kind",
     ("failure", "retry"): "tries it again; its failure policies start over",
@@ -170,7 +170,7 @@ def settled(recent: Reversible[Entry], question_id: str) -> Settled | None:
         if isinstance(event, CommandApplied) and question_id in _answered_by(event):
             sender = event.sender
         elif isinstance(event, EscalationAnswered) and event.escalation_id == question_id:
-            nobody = {"default": "the default, as nobody did in time", "grant": "what was granted before"}
+            nobody = {"default": "the default, as no answer came in time", "grant": "what was granted before"}
             return Settled(nobody.get(event.by, sender), event.answer, event.output, entry.at_ms)
     return None
 

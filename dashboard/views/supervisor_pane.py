@@ -158,7 +158,7 @@ def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> li
             ([Span(f"+{waiting:,}" if waiting else "", "waiting")], 6),
         ]
         rows.append(columns(parts, key=member_id))
-    return rows or [Line((Span("nobody is under it yet; :add FILE adds an agent", "muted"),))]
+    return rows or [Line((Span("it has no members yet; :add FILE adds an agent", "muted"),))]
 
 
 def _named(state: State, member_id: str, seen: Seen) -> tuple[str, str, str]:

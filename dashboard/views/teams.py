@@ -55,7 +55,7 @@ def teams(
         for one in ordered
         if matches(needle, one.name, one.engine, one.path, one.error, status="at work" if one.alive else "stopped")
     }
-    empty = nothing(needle, "team", "no team is at hand", "quarterdeck init writes one; quarterdeck demo shows one")
+    empty = nothing(needle, "team", "no team was found", "quarterdeck init writes one; quarterdeck demo shows one")
     return Listing(
         columns=_COLUMNS,
         keys=list(shown),

@@ -50,7 +50,7 @@ STEPS = (
         "↓", lambda before, now: now.cursor != before.cursor, "body",
     ),
     Step(
-        "Whatever the cursor is on can be opened: a supervisor, an agent, from there a task, and each of its events.",
+        "Enter opens what is under the cursor: a supervisor, an agent, from there a task, and each of its events.",
         "enter", lambda before, now: now.page, "body",
     ),
     Step(

@@ -172,7 +172,7 @@ class WebServer(Server):
             late.force_close()
             return late
         if not token:
-            return web.Response(status=204) if self._login_of(request) else _line(401, "nobody has signed in here")
+            return web.Response(status=204) if self._login_of(request) else _line(401, "this browser is not signed in")
         cookie = self.logins.exchange(token)
         if cookie is None:
             return _line(403, "this link was used before, or is not of this server")
@@ -187,7 +187,7 @@ class WebServer(Server):
         """Have a tab for as long as its socket is open."""
         login = self._login_of(request)
         if login is None:
-            return _line(401, "nobody has signed in here; open the link that the server printed")
+            return _line(401, "this browser is not signed in; open the link that the server printed")
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, timeout=CLOSE_S, max_msg_size=LARGEST_FRAME_BYTES)
         await socket.prepare(request)
         if len(self.sessions) >= self._terms.sessions:

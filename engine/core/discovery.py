@@ -23,7 +23,7 @@ _LETTERS_COMPARED = 512
 _WORDS_COMPARED = 12
 _WORDS_EXPLAINED = 6
 _NEAREST = 3
-_NOBODY = "nobody claims a word of the request"
+_NO_MATCH = "no agent matches a word of the request"
 
 
 @dataclass(slots=True, frozen=True)
@@ -169,7 +169,7 @@ def _claims(profile: Profile, stems: str) -> bool:
 def _explanation(matches: tuple[Match, ...], near: tuple[str, ...]) -> str:
     if matches:
         return ", ".join(f"{match.name} for {_quoted(match.words)}" for match in matches)
-    return f"nobody claims a word of the request; nearest: {', '.join(near)}" if near else _NOBODY
+    return f"no agent matches a word of the request; nearest: {', '.join(near)}" if near else _NO_MATCH
 
 
 def _quoted(covered: tuple[str, ...]) -> str:

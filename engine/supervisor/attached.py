@@ -282,7 +282,7 @@ class RemoteEngine(EngineLink):
             self._drop_follower()
             self._is_stale = isinstance(error, ReadRowsLost)
             hint = f"start its program, or: quarterdeck engine --db {self._path}"
-            self._fail(error or HostStopped(f"nobody works on {self._path}; {hint}"))
+            self._fail(error or HostStopped(f"no engine works on {self._path}; {hint}"))
 
     def _fail(self, error: Exception) -> None:
         waiting: list[asyncio.Future[Any]] = [*self._outcomes.values(), *self._runs.values()]

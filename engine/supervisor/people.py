@@ -31,7 +31,7 @@ class People(Node):
                     try:
                         await anext(events)
                     except StopAsyncIteration:
-                        raise HostStopped("nobody asked a question") from None
+                        raise HostStopped("no question was asked") from None
                 return self.questions[0]
 
     async def answer(

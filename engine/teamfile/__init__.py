@@ -55,7 +55,7 @@ class TeamFile:
         if depth_of(self.team) > DEEP:
             found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
         if not self.team.agents and not self.team.teams:
-            found.append("nobody is in this team; every request is refused until an agent is added")
+            found.append("this team has no agents; every request is refused until an agent is added")
         from engine.strategies_plugins import installed_strategies  # reads what is installed
 
         return found + list(installed_strategies())

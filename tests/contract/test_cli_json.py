@@ -103,6 +103,16 @@ def test_a_list_has_the_shape_that_scripts_rely_on(kind: str, database: Path, ru
     check(kind, out)
 
 
+def test_where_no_run_is_open_the_list_of_open_ones_does_not_say_that_there_were_none(tmp_path: Path, run: Run) -> None:
+    world = team_world(agent("ada"))
+    world.order(Submit(request="the only request"))
+    world.settle()
+    db = str(write_database(tmp_path / "team.db", world.journal))
+
+    assert "no open runs" in run("runs", "--open", "--db", db)[1]
+    assert "the only request" in run("runs", "--db", db)[1]
+
+
 def test_tasks_of_finished_runs_are_shown_as_they_were_at_their_end(database: Path, run: Run) -> None:
     _, every, _ = run("tasks", "--json", "--all", "--db", str(database))
     _, one, _ = run("tasks", "--json", "--run", "r1", "--db", str(database))

@@ -94,6 +94,15 @@ def test_every_page_is_named_by_a_module_that_depends_on_it_and_no_other_page_is
     assert pages_named_in_code() == {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
 
 
+def test_every_kind_of_json_is_described_and_no_other() -> None:
+    page = text_of(ROOT / "docs/reference/command-line.md").partition("## JSON")[2]
+    written = "".join(text_of(path) for path in (ROOT / "dashboard/cli").glob("*.py"))
+    kinds = re.findall(r'(?:"kind": |\.body\(|announcer, )"(\w+)"', written)
+    told = [*re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE), *re.findall(r'"kind":"([\w|]+)"', page)]
+
+    assert {kind for each in told for kind in each.split("|")} == {*kinds}
+
+
 UNDO = "engine/core/queries/undoing.py"
 """Names the commands that can be taken back; others have no place there."""
 METHOD = "engine/supervisor/requests.py"

@@ -10,7 +10,7 @@ from engine.teamfile import parse_team
 from tests.meaning.diary import Diary
 
 pytestmark = pytest.mark.anyio
-NOBODY = "has nobody to work on it; add an agent first"
+NOBODY = "has no agents to work on it; add one first"
 NEED_MEMBERS = ("graph",)
 """Strategies that cannot be set without naming members."""
 
@@ -39,4 +39,4 @@ async def test_a_team_below_with_nobody_in_it_fails_its_part_at_once() -> None:
 def test_a_team_file_with_nobody_in_it_says_so() -> None:
     (warning,) = parse_team("version: 1\nsupervisor: {name: chief}\n", Path("team.yaml")).warnings
 
-    assert warning == "nobody is in this team; every request is refused until an agent is added"
+    assert warning == "this team has no agents; every request is refused until an agent is added"

@@ -226,7 +226,7 @@ async def test_who_waits_is_told_when_the_engine_is_gone_and_goes_on_with_the_ne
     async with team_on(path):
         assert str(await attached.arun("again")) == "AGAIN" + LONG
 
-    assert "nobody works on" in str(attached_run[0])
+    assert "no engine works on" in str(attached_run[0])
 
 
 async def test_an_attached_supervisor_says_that_events_it_knows_are_lost_and_goes_on_with_the_file_as_it_is(

@@ -10,8 +10,10 @@ from typing import Any, get_args
 import pytest
 from click.testing import CliRunner
 
+from dashboard.actions import OWN_KEYS
 from dashboard.cli import quarterdeck as program
 from dashboard.cli.group import COMMANDS
+from dashboard.settings import read_settings
 from engine.core.decide.escalations import ON_ANSWER
 from engine.core.errors import Refused
 from engine.core.policies.failure_policies import FailurePolicy
@@ -173,6 +175,13 @@ def test_every_subcommand_is_told_by_what_it_is_for() -> None:
     told = set(re.findall(r"^quarterdeck (\w+)", page("operating.md"), re.MULTILINE))
 
     assert set(COMMANDS) - told <= {"demo"}
+
+
+def test_the_settings_of_the_dashboard_count_as_they_stand_there(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(page("operating.md").partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+
+    assert read_settings(settings, OWN_KEYS).problem == ""
 
 
 @pytest.mark.parametrize(("prefix", "kind"), [("task", Task), ("input", TaskInput), ("ctx", Context)])

@@ -15,6 +15,8 @@ from textual.binding import Binding
 from dashboard.app import QuarterdeckApp
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
+from dashboard.dialogs.answer import AnswerDialog
+from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.frame.frame import Frame
 from dashboard.screens.tasks import TasksScreen
 from dashboard.widgets.table import Table
@@ -29,6 +31,7 @@ SIGNS = {
     ":": "colon", "/": "slash", "?": "question_mark", "!": "exclamation_mark", "[": "left_square_bracket",
     "]": "right_square_bracket", ",": "comma", ".": "full_stop", "{": "left_curly_bracket",
     "}": "right_curly_bracket", "(": "left_parenthesis", ")": "right_parenthesis", "=": "equals_sign",
+    "<": "less_than_sign", ">": "greater_than_sign",
 }  # fmt: skip
 RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
 
@@ -54,8 +57,9 @@ def commands() -> Iterator[list[str]]:
 
 
 def bound_keys() -> set[str]:
-    places = (Frame, TasksScreen, Table, QuarterdeckApp)
-    found = [one for cls in places for one in cls.BINDINGS if isinstance(one, Binding)]
+    places = (Frame, TasksScreen, Table, QuarterdeckApp, AnswerDialog, SpecEditor)
+    classes = {cls for place in places for cls in place.__mro__}
+    found = [one for cls in classes for one in vars(cls).get("BINDINGS", ()) if isinstance(one, Binding)]
     return {QuarterdeckApp.COMMAND_PALETTE_BINDING, *(key for one in found for key in one.key.split(","))}
 
 
@@ -100,6 +104,14 @@ def headings(page: Path) -> set[str]:
 def test_every_key_of_the_readme_is_bound() -> None:
     rows = re.findall(r"^\| (`.*?) \|", README.split("## The dashboard")[1].split("## ")[0], re.MULTILINE)
     keys = [SIGNS.get(key, key) for row in rows for key in re.findall(r"`([^`]+)`", row)]
+
+    assert len(keys) > 10
+    assert [key for key in keys if key not in bound_keys()] == []
+
+
+def test_every_key_of_the_page_for_operators_is_bound() -> None:
+    page = re.sub(r"```.*?```", "", (ROOT / "docs/operating.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    keys = [SIGNS.get(key, key) for key in re.findall(r"`(ctrl\+\w+|f\d|[^`])`", page)]
 
     assert len(keys) > 10
     assert [key for key in keys if key not in bound_keys()] == []

@@ -115,7 +115,7 @@ async def test_who_can_hear_nothing_is_named_in_the_refusal(engine: Engines) -> 
     crew = Crew()
     async with engine(AgentSpec(name="listener", run=crew.listens), name="chief") as running:
         for target, said in (
-            ("listener", "listener is at no task"),
+            ("listener", "listener is working on no task"),
             ("chief", "chief is a supervisor; name one of its runs"),
             ("nobody", "nobody"),
         ):

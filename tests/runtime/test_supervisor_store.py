@@ -243,7 +243,7 @@ async def test_attached_to_a_file_that_nobody_works_on_says_so(tmp_path: Path) -
     attached = DynamicSupervisor.attach(path)
 
     assert (await attached.status("r1")).output == "X"
-    with pytest.raises(Exception, match="nobody works on"):
+    with pytest.raises(Exception, match="no engine works on"):
         await attached.arun("x")
     with pytest.raises(UnknownRun):
         await attached.status("r9")

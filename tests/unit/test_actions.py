@@ -36,6 +36,13 @@ def test_every_action_can_be_called_by_a_key_or_a_word_and_the_help_says_so() ->
     assert [word for word in WORDS if f": {word}" not in told or not hint(word).startswith(word)] == []
 
 
+def test_the_help_keeps_the_words_of_the_line_apart_from_what_they_do() -> None:
+    leads = [cell.lead for cell in help_lines((), ()) if cell.lead.startswith(": ")]
+
+    assert leads
+    assert [lead for lead in leads if not lead.endswith("  ")] == []
+
+
 def test_the_help_explains_every_column_of_every_table() -> None:
     views = Path(help.__file__).parent
     titles = {

@@ -97,7 +97,7 @@ def test_a_person_may_let_it_fail() -> None:
 
     events = world.order(Answer(escalation=question(world), answer="fail"))
 
-    assert only(events, "task_failed").error == "nobody knows whether pay happened"
+    assert only(events, "task_failed").error == "it is unknown whether pay happened"
 
 
 def test_a_call_with_an_end_is_not_in_doubt() -> None:

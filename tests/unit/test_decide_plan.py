@@ -65,7 +65,7 @@ def test_a_request_that_nobody_matches_is_refused_with_the_nearest() -> None:
 
 
 def test_a_team_without_agents_refuses_requests() -> None:
-    assert "nobody" in refused(team_world(), Submit(request="go"))
+    assert "no agents" in refused(team_world(), Submit(request="go"))
 
 
 def test_an_empty_request_is_refused() -> None:

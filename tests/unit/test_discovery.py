@@ -241,7 +241,7 @@ def test_nobody_is_told_with_the_nearest_names() -> None:
     assert choice.matches == ()
     assert choice.nearest == ("researcher",)
     assert "researcher" in choice.explanation
-    assert choose("Go on with it", TEAM).explanation == "nobody claims a word of the request"
+    assert choose("Go on with it", TEAM).explanation == "no agent matches a word of the request"
     assert choose("anything", []).matches == ()
 
 

@@ -34,7 +34,7 @@ def test_everything_can_be_chosen(tmp_path: Path) -> None:
         ("motion = 3", "motion is one of full, reduced, not 3"),
         ('colour = "red"', "there is no setting 'colour'; there are theme, motion, call, keys"),
         ('keys = "w"', "keys is a table of actions with their keys"),
-        ('[keys]\nfly = "w"', "there is no action 'fly' to give a key; `?` names them"),
+        ('[keys]\nfly = "w"', "there is no action 'fly' to give a key; ctrl+p names them"),
         ('[keys]\nswap = ""', "the key of 'swap' is ''"),
         ('[keys]\nswap = "w"\nundo = "w"', "the key of 'undo' is 'w'"),
         ('[keys]\nswap = "blah"', "the key of 'swap' is 'blah': a name such as w"),

@@ -65,7 +65,7 @@ def test_every_heading_that_sorts_is_a_column_and_names_an_order_of_its_view() -
 
 
 def test_the_heading_of_an_order_has_the_sign() -> None:
-    assert title_of("failures", agents.HEADS) == "ERR"
+    assert title_of("failures", agents.HEADS) == "FAIL"
     assert title_of("declared", agents.HEADS) == ""
     assert title_of("SIZE", {}) == "SIZE"
 

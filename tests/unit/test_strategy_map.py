@@ -165,7 +165,7 @@ def test_an_item_that_may_fail_is_left_out() -> None:
 
 
 def test_a_team_of_nobody_is_refused() -> None:
-    assert "nobody" in refused(team_world(mode="map"), Submit(request=["x"]))
+    assert "no agents" in refused(team_world(mode="map"), Submit(request=["x"]))
 
 
 def test_an_item_that_comes_to_nothing_keeps_its_place_in_the_list() -> None:
@@ -389,7 +389,8 @@ def test_a_map_fails_when_everybody_is_removed_before_the_list_is_known() -> Non
     found(world, items=2)
 
     assert ended(world).error == (
-        "nobody is left to do the items of map: bob, cyd are no longer members; add them and submit the request again"
+        "no member is left to do the items of map: "
+        "bob, cyd are no longer members; add them and submit the request again"
     )
 
 

@@ -425,7 +425,7 @@ def test_deep_and_empty_teams_are_warned_of() -> None:
     deep = f"{{version: 1, {deep}}}"
 
     assert "4 levels of supervisors" in parsed(deep).warnings[0]
-    assert "nobody is in this team; every request is refused" in parsed(HEAD).warnings[0]
+    assert "this team has no agents; every request is refused" in parsed(HEAD).warnings[0]
     assert parsed(HEAD + AGENT).warnings == []
 
 

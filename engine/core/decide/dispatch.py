@@ -253,7 +253,7 @@ def _reason(state: State, queue: Queue) -> str:
         target = _target(state, queue)
         if target.startswith(FEW):
             return f"none of {target.removeprefix(FEW)} is there any more"
-        return f"nobody near by can {target} now"
+        return f"no agent near by can {target} now"
     agent = state.agents[queue.agents[0]]
     return f"{agent.name} {why_not_able(state, agent)}"
 

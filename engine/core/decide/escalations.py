@@ -130,7 +130,7 @@ def settled(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[E
         return []
     name = task.calling[key]
     if followup.answer == "fail":
-        error = f"nobody knows whether {name} happened"
+        error = f"it is unknown whether {name} happened"
         return [TaskFailed(task_id=task.id, error=error)]
     ran = followup.answer == "ran"
     return [DoubtSettled(task_id=task.id, name=name, key=key, ran=ran)]

@@ -98,7 +98,7 @@ def _left_behind(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
             TaskRequeued(
                 task_id=task.id,
                 queue=there,
-                reason=f"{agent.name} went under {parent.name}, and nobody else can {capability}",
+                reason=f"{agent.name} went under {parent.name}, and no other agent can {capability}",
             )
             for task in tasks
         ]

@@ -49,7 +49,7 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
     must_work(state, supervisor)
     spent = why_exhausted(state, supervisor)
     if spent is not None:
-        raise Refused(f"{spent}; change the limits of who has spent it first")
+        raise Refused(f"{spent}; raise that limit first")
     check_category(supervisor, command.category)
     past = supervisor.conversations.get(command.conversation or "")
     # Refuses now rather than in the run.

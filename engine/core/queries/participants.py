@@ -91,7 +91,7 @@ def cast_for(
 
 def _must_be_somebody(supervisor: Supervisor, able: Sequence[str]) -> None:
     if not able:
-        raise Refused(f"supervisor {supervisor.name!r} has nobody to work on it; add an agent first")
+        raise Refused(f"supervisor {supervisor.name!r} has no agents to work on it; add one first")
 
 
 def members_in(state: State, supervisor: Supervisor) -> list[str]:
@@ -179,12 +179,12 @@ def _who_takes_the_rest(
     """
     for member_id in members_in(state, supervisor):
         if member_name(state, member_id) == supervisor.default_agent:
-            return [member_id], f"nobody matches; {supervisor.default_agent} is the default agent"
+            return [member_id], f"no agent matches; {supervisor.default_agent} is the default agent"
     there = [one for one in before if one in able]
     if not there:
         raise NoAgentMatches(text[:60], near)
     who = ", ".join(member_name(state, one) for one in there)
-    return there, f"nobody matches; {who} worked on the request before in this conversation"
+    return there, f"no agent matches; {who} worked on the request before in this conversation"
 
 
 def _lead(

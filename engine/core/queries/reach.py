@@ -31,6 +31,6 @@ def tasks_at(state: State, agent: Agent) -> list[Run | Task]:
     """
     tasks = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     if not tasks:
-        raise Refused(f"{agent.name} is at no task")
+        raise Refused(f"{agent.name} is working on no task")
     inner = {one.id for task in tasks for one in below(state, task)[1:]}
     return [task for task in tasks if task.id not in inner]

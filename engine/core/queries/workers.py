@@ -62,7 +62,7 @@ def why_not_asked(state: State, member: Agent | Supervisor) -> str | None:
     why = why_team_is_not_able(state, member)
     if why is not None:
         return f"cannot work: {why}"
-    return None if has_anybody_able(state, member) else "has nobody who is able to work"
+    return None if has_anybody_able(state, member) else "has no member that is able to work"
 
 
 def _members(state: State, supervisor: Supervisor, lead_id: str) -> Iterator[Agent | Supervisor]:

@@ -74,7 +74,7 @@ class Map:
         few = nodes.left(_workers(nodes))
         if count and not few and "to" not in settings:
             gone = nodes.gone(_workers(nodes))
-            return Growth(failed=f"nobody is left to do the items of map: {gone}", why="nobody is left")
+            return Growth(failed=f"no member is left to do the items of map: {gone}", why="no member is left")
         items = [_item(layout, nodes, verdict, number, few) for number in range(count)]
         if settings["optional"] or how == "first":
             layout.wiring.tolerated.extend(items)

@@ -44,7 +44,7 @@ def _leading(options: ModelOptions, workers: Sequence[Worker]) -> str:
         " answer is the answer, word for word."
     )
     if not workers:
-        return f"{said}\n\nNobody is there to work at the moment: answer yourself."
+        return f"{said}\n\nNo worker is available at the moment: answer yourself."
     if len(workers) > MOST_NAMED:
         return f"{said}\n\n{len(workers)} workers are there; name a capability, and one who has it does the work."
     return f"{said}\n\nWorkers:\n" + "\n".join(_line(worker) for worker in workers)

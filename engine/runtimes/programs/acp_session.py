@@ -38,7 +38,7 @@ STOPPED = {
     "max_tokens": "stopped at its limit of tokens",
     "max_turn_requests": "stopped at its limit of requests to its model",
     "refusal": "refuses to go on",
-    "cancelled": "ended its turn as cancelled, and nobody cancelled it",
+    "cancelled": "ended its turn as cancelled without being cancelled",
 }
 
 

@@ -126,11 +126,11 @@ class Connection:
         if error.code == CONNECTION_CLOSED:
             self.ended.set()
             if self._refused.is_set():
-                raise NotReached("nobody answers at its address") from error
+                raise NotReached("no server answers at its address") from error
             raise Lost("the server ended before it answered") from error
         if error.message == "Session terminated":  # a server at an address that was started anew
             self.ended.set()
-            raise NotReached("the server was started anew") from error
+            raise NotReached("the server was restarted") from error
 
 
 class LastWords:

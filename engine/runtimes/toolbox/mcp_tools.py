@@ -31,7 +31,7 @@ class CutOff(EngineError):
     """A server was lost before it answered a call that must not run twice; the task is in doubt."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the server ended while it was calling {name!r}; nobody knows whether that happened")
+        super().__init__(f"the server ended while it was calling {name!r}; it is unknown whether that happened")
 
 
 class ServedTool:
