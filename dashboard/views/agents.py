@@ -15,7 +15,8 @@ from engine.core.state import Agent, AgentStatus, State
 
 NAME_LEAST, NAME_MOST = 12, 20
 """Of a name, in cells."""
-_COLUMNS = (
+COLUMNS = (
+    Column("AGENT", NAME_LEAST),
     Column("UNDER", 10, drop=4),
     Column("GEN", 4, drop=6),
     Column("STATE", 11),
@@ -27,6 +28,8 @@ _COLUMNS = (
     Column("OK", 5, right=True, drop=5),
     Column("P50", 10, right=True, drop=2),
 )
+WITH_USAGE = (*COLUMNS, *USED)
+"""Where models are paid for."""
 _URGENT_FIRST = [
     AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
 ]  # fmt: skip
@@ -72,7 +75,7 @@ def agents(
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
     widest = max((cell_len(agent.name) for agent in state.agents.values()), default=0)
     name = Column("AGENT", max(NAME_LEAST, min(widest, NAME_MOST)))  # what names do not need is for NOW
-    columns = (name, *_COLUMNS, *(USED if metered else ()))
+    columns = (name, *(WITH_USAGE if metered else COLUMNS)[1:])
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 
