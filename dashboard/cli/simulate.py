@@ -31,7 +31,10 @@ LAST_EVENTS = 60
     "--seeds", type=click.IntRange(1, 1_000_000), default=SEEDS, show_default=True, help="How many histories."
 )
 @click.option("--seed", type=click.IntRange(0), help="This one history, as a failure names it.")
-@click.option("--hours", type=click.FloatRange(0.1, 1_000), default=6.0, show_default=True, help="Length of each.")
+@click.option(
+    "--hours", type=click.FloatRange(0.1, 1_000), default=6.0, show_default=True,
+    help="For how long requests and commands come; each goes on until its work has ended.",
+)  # fmt: skip
 @click.pass_context
 def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | None, hours: float) -> int:
     """Simulate the team file TEAM: random requests, operators, failing agents and crashes, on a clock that jumps.
@@ -174,7 +177,7 @@ def _worst(report: "Report") -> "list[tuple[Cause, int]]":
 
 def _told_of(counts: "Counter[str]") -> str:
     most = [f"{name} ({count:,})" for name, count in counts.most_common(WORST)]
-    more = f", {len(counts) - WORST} more kinds" if len(counts) > WORST else ""
+    more = f", {counted(len(counts) - WORST, 'more kind')}" if len(counts) > WORST else ""
     return ", ".join(most) + more or "nothing"
 
 

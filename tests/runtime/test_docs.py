@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +22,7 @@ from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
 from engine.runtimes.context import BlockingContext, Context
 from engine.runtimes.model.options import TalkOptions, TeamOptions
+from engine.runtimes.programs.options import AcpOptions, ProcessOptions
 from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
 from engine.teamfile.document import read_document
@@ -115,6 +117,44 @@ def test_every_key_of_a_team_file_is_told_and_no_other(section: str) -> None:
     keys = {key for name in BLOCKS[section] for key in keys_of(name)}
 
     assert {key for key, _ in rows()[section]} == keys
+
+
+@pytest.mark.parametrize("section", BLOCKS)
+def test_every_default_of_a_team_file_is_told(section: str) -> None:
+    text = re.split(rf"^## {section}$", page("reference/team-file.md"), flags=re.MULTILINE)[1].partition("\n## ")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| `.*?` \| (.*) \|$", text, re.MULTILINE))
+    blocks = [json_schema()["$defs"][name]["properties"] for name in BLOCKS[section] if name != "TeamDocument"]
+    known = {
+        key: one["default"] for block in blocks for key, one in block.items() if one.get("default") not in (None, "")
+    }
+
+    assert {key: told[key] for key, value in known.items() if not _ends_with(told[key], value)} == {}
+
+
+def _ends_with(told: str, default: Any) -> bool:
+    word = default if isinstance(default, str) else json.dumps(default).removesuffix(".0")
+    return re.search(rf"; `?{re.escape(word)}(?!\w)", told) is not None
+
+
+def test_every_option_of_a_program_is_told_with_its_default() -> None:
+    told = dict(re.findall(r"^\| `(\w+)` \| `.*?` \| (.*) \|$", page("reference/programs.md"), re.MULTILINE))
+    fields = {**ProcessOptions.model_fields, **AcpOptions.model_fields}
+
+    assert told.keys() == fields.keys()
+    assert [
+        name
+        for name, one in fields.items()
+        if isinstance(one.default, bool | str) and not _ends_with(told[name], one.default)
+    ] == []
+
+
+def test_every_option_of_serve_is_told() -> None:
+    serve = program.get_command(click.Context(program), "serve")
+    rows = re.findall(r"^\| `(--.*?)` \|", page("reference/web.md"), re.MULTILINE)
+    told = {option for row in rows for option in re.findall(r"--[\w-]+", row)}
+
+    assert serve is not None
+    assert told | {"--db", "--json", "--debug"} == {option for one in serve.params for option in one.opts}
 
 
 def test_every_failure_policy_is_told_with_its_settings() -> None:
