@@ -105,7 +105,7 @@ ROOM = (
     Action(name="panes", does=lambda at, said: at.own_sizes(), says="let the panes here have their own sizes again"),
     Action(
         name="tour", key="f2", does=lambda at, said: at.deck.begin_tour(),
-        told="a tour of the room in a minute", says="show the room step by step, in a minute",
+        told="a tour of the dashboard in a minute", says="show the dashboard step by step, in a minute",
     ),
     Action(
         name="quit", key="q", does=lambda at, said: at.deck.action_leave(), told="quit; the team keeps running",

@@ -175,7 +175,7 @@ def _waits(seen: Seen) -> str:
 
 def _serve(seen: Seen) -> str:
     late = seen.now_ms - seen.since_ms >= SERVE_FROM_MS
-    return "quarterdeck serve in another terminal: this room in your browser" if late else ""
+    return "quarterdeck serve in another terminal: this dashboard in your browser" if late else ""
 
 
 def _request(seen: Seen) -> str:

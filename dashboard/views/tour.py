@@ -11,7 +11,7 @@ from dashboard.views.rows import Cell
 
 ROWS = 3
 """Lines of the card: a hairline with the title, and two of text."""
-OFFER = Cell("new here?  f2  shows the room in a minute, step by step · this is said once", "accent")
+OFFER = Cell("new here?  f2  shows the dashboard in a minute, step by step · offered once", "accent")
 ENDED = "that was the tour; f2 or :tour shows it again"
 
 
