@@ -1,6 +1,7 @@
 """Methods for people who intervene: messages, aborts, answers, undo."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Undo
 from engine.core.records import Json
@@ -16,8 +17,8 @@ class People(Node):
 
     @property
     def questions(self) -> list[Escalation]:
-        """Open questions of the whole team, oldest first; a copy."""
-        return list(self._state.escalations.values())
+        """Open questions of the whole team, oldest first; copies."""
+        return deepcopy(list(self._state.escalations.values()))
 
     async def next_question(self) -> Escalation:
         """Wait for an open question of the team, and return the oldest.
@@ -56,8 +57,8 @@ class People(Node):
 
     @property
     def grants(self) -> list[Grant]:
-        """Grants (standing permissions for tools), oldest first; a copy."""
-        return list(self._state.grants.values())
+        """Grants (standing permissions for tools), oldest first; copies."""
+        return deepcopy(list(self._state.grants.values()))
 
     async def revoke_grant(self, grant: str) -> Applied:
         """Revoke a grant, so that a person is asked again.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import AgentSpec, BlockingContext, Context, DynamicSupervisor, Retry, Task
+from engine import AgentSpec, BlockingContext, CommandRefusedError, Context, DynamicSupervisor, Retry, Task
 
 pytestmark = pytest.mark.anyio
 
@@ -85,3 +85,20 @@ async def test_the_answer_to_a_delegation_is_the_askers_own() -> None:
 
     assert result.output == [["x"], PAGES]
     assert "spoilt" not in json.dumps([ended, state])
+
+
+async def test_a_program_that_changes_a_question_changes_neither_the_question_nor_its_answers() -> None:
+    async def asks(task: Task, ctx: Context) -> str:
+        return await ctx.ask("Which?", ["this", "that"])
+
+    async with DynamicSupervisor("team", agent_specs=members(asks)) as team:
+        run_id = await team.submit("x")
+        question: Any = await team.next_question()
+        question.options.append("both")
+        question.question = "What?"
+
+        with pytest.raises(CommandRefusedError, match="both"):
+            await team.answer(question.id, "both")
+        assert [(one.question, one.options) for one in team.questions] == [("Which?", ["this", "that"])]
+        await team.answer(question.id, "this")
+        assert str(await team.wait(run_id)) == "this"
