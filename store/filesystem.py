@@ -1,5 +1,6 @@
-"""Detects the file system of a folder: SQLite's locks and shared memory fail on network file systems."""
+"""Examines the file system of a database: SQLite's locks and shared memory fail on one of another machine."""
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,6 +12,18 @@ NETWORK = frozenset(
      "lustre", "glusterfs", "gpfs", "beegfs", "pvfs2", "fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone",
      "fuse.davfs", "fuse.davfs2", "fuse.ceph", "fuse.gcsfuse", "fuse.smbnetfs", "fuse.cephfs"}
 )  # fmt: skip
+
+
+_LEAST_FREE_BYTES = 65_536
+
+
+def has_no_room(path: Path) -> bool:
+    """Return whether the file system of `path` is full, so that an engine cannot write what it does."""
+    try:
+        room = os.statvfs(path)
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < _LEAST_FREE_BYTES
 
 
 def refuse_network(folder: Path) -> None:

@@ -21,6 +21,7 @@ from store.connection import translated
 from store.errors import NoSuchSeq, StoreError
 from store.file_check import open_recognised
 from store.files import Files
+from store.filesystem import has_no_room
 from store.lease import monotonic_ms
 from store.lock import is_held
 from store.migrations import DATABASE, LIVE
@@ -213,6 +214,7 @@ class Reader:
             ahead_ms=0
             if heartbeat_ms is None or heard_ms is None
             else heard_ms + heartbeat_ms - time.time_ns() // 1_000_000,
+            no_room=held and has_no_room(self._files.database),
         )
 
     def standbys(self) -> list[StandbyInfo]:

@@ -117,6 +117,8 @@ class EngineInfo:
     """Its clock at its last heartbeat, in UTC milliseconds, also after its end; None without a heartbeat."""
     ahead_ms: int = 0
     """How far its clock is ahead of this computer's, in milliseconds: its records have the times of its clock."""
+    no_room: bool = False
+    """True when its disk is full: it may be at work, only its heartbeat cannot be written."""
 
     @property
     def hung(self) -> bool:

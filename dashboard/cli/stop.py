@@ -30,6 +30,8 @@ def stop(ctx: click.Context) -> None:
         engine, standbys = reader.engine(), reader.standbys()
     if engine is None or not engine.alive:
         fail("no_engine", f"no engine is at work on {db}", "list what there is: quarterdeck doctor", NO_ENGINE)
+    if engine.hung and engine.no_room:
+        fail("no_answer", f"the engine {engine.pid} has no room to write {db}", "free some space", NO_ENGINE)
     if engine.hung:
         hint = f"end it with: kill -9 {engine.pid}; nothing that was acknowledged is lost"
         fail("no_answer", f"the engine {engine.pid} hangs", hint, NO_ENGINE)

@@ -159,6 +159,8 @@ def _without_engine(state: State, situation: Situation) -> Cell | None:
     go_on = "run its program again" if program_line(state) is not None else f"{key}{shell(situation)}"
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
+    if info.alive and info.no_room:
+        return Cell(f"✕ engine {info.pid} has no room to write {situation.db} · free some space", "error")
     if info.alive:
         return Cell(f"✕ engine {info.pid} does not answer · take over: {go_on}", "error")
     since = moment(gone_since_ms(state, info), situation.now_ms)

@@ -1,9 +1,11 @@
 """A team at work is changed from a shell: by real engines, in processes of their own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -169,6 +171,32 @@ def test_an_engine_that_stands_still_is_exit_4_and_the_command_is_not_lost(engin
     assert json.loads(err)["code"] == "no_answer"
     until(engine.db, lambda state: any(agent.paused for agent in state.agents.values()))
     assert run("resume", "helper")[0] == 0
+
+
+def test_an_engine_that_only_lacks_room_is_not_to_be_killed(
+    engine: Detached, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = os.statvfs_result((4096, 4096, 1000, 9, 9, 10, 10, 10, 0, 255))
+    engine.process.send_signal(signal.SIGSTOP)
+    try:
+        tick = threading.Event()
+        with Reader(engine.db) as reader:
+            while not (info := reader.engine()) or not info.hung:
+                tick.wait(0.05)
+        told = {"ps": run("ps")[1], "stop": run("stop")[2], "doctor": run("doctor")[1]}
+        monkeypatch.setattr(os, "statvfs", lambda _path: full)
+        told_full = {"ps": run("ps")[1], "stop": run("stop")[2], "doctor": run("doctor")[1]}
+    finally:
+        engine.process.send_signal(signal.SIGCONT)
+
+    assert "but it does not answer" in told["ps"]
+    assert "but it has no room on its disk" in told_full["ps"]
+    for command in ("stop", "doctor"):
+        assert "kill" in told[command] or "--takeover" in told[command]
+        assert "no room to write" in told_full[command]
+        assert "free some space" in told_full[command]
+        assert "kill" not in told_full[command]
+        assert "--takeover" not in told_full[command]
 
 
 def test_a_client_learns_from_the_journal_what_became_of_its_commands(engine: Detached) -> None:

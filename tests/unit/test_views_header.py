@@ -1,9 +1,11 @@
 """The first line: what it leaves out where there is little room, and what it says of a run that is paused."""
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.views.digest import digest
-from dashboard.views.header import Situation, condition, paused_runs, restart_lines, where
+from dashboard.views.header import Situation, banner, condition, paused_runs, restart_lines, where
 from engine.core.commands import Pause, Submit
 from engine.core.spec import Escalate, Retry
 from store.records import EngineInfo
@@ -38,6 +40,19 @@ def test_who_needs_a_person_is_left_out_last(room: int, said: list[str]) -> None
     cells = condition(state, SITUATION, digest(state), brief=True, room=room)
 
     assert [cell.text for cell in cells] == said
+
+
+def test_an_engine_without_room_on_its_disk_is_not_to_be_taken_over() -> None:
+    silent = replace(ENGINE, heartbeat_ms=5_000)
+    told = [
+        banner(team_world().state, replace(SITUATION, engine=engine), None)
+        for engine in (silent, replace(silent, no_room=True))
+    ]
+
+    assert [cell.text for cell in told if cell is not None] == [
+        "✕ engine 4211 does not answer · take over: E or quarterdeck engine --takeover --db team.db",
+        "✕ engine 4211 has no room to write team.db · free some space",
+    ]
 
 
 def test_a_run_that_is_paused_looks_so_and_how_it_goes_on_is_said() -> None:
