@@ -16,14 +16,14 @@ from engine.core.fold import fold
 from engine.core.state import State
 from engine.errors import DiskStayedFull
 from engine.host.batch import Batch
-from store import DiskFull, Record, Row, StoreError
+from store import DiskFull, Record, Row, StoreBusy, StoreError
 from store.opening import Store
 
 BANNER = "engine.banner"
 """Key in the live file of the notice about the engine that every screen shows."""
 TRY_AGAIN_MS = 1_000
 GIVE_UP_MS = 60_000
-"""How long a full disk is waited for before the engine ends."""
+"""How long a full disk, or a program that holds the file, is waited for before the engine ends."""
 BEHIND_S = 0.02
 """Delay of the in-memory writer, in which batches gather."""
 MOST_BEHIND = 2_000
@@ -119,33 +119,39 @@ class InMemory:
 
 
 async def append(store: Store, batch: Batch, clock: Clock) -> None:
-    """Append a batch; on a full disk, try again each second.
+    """Append a batch; on a full disk, or while another program holds the file, try again each second.
 
     Raises:
         DiskStayedFull: If there was no room for a minute.
+        StoreBusy: If another program, such as a backup, held the file for a minute.
         Deposed: If another engine took over.
         SeqTaken: If another process wrote.
     """
-    full_since_ms: int | None = None
+    since_ms: int | None = None
     while True:
         try:
             await store.journal.append(batch.first_seq, batch.rows)
-        except DiskFull as full:
-            if full_since_ms is None:
-                full_since_ms = clock.now_ms()
-                log.error("%s; nothing starts until there is room", full)
-                store.live.put(BANNER, "The disk is full: nothing starts until there is room. Nothing is lost.")
-            waited_ms = clock.now_ms() - full_since_ms
+        except (DiskFull, StoreBusy) as error:
+            full = isinstance(error, DiskFull)
+            if since_ms is None:
+                since_ms = clock.now_ms()
+                what = "The disk is full" if full else "Another program holds the file"
+                until = "there is room" if full else "it lets go"
+                log.error("%s; nothing starts until %s", error, until)
+                store.live.put(BANNER, f"{what}: nothing starts until {until}. Nothing is lost.")
+            waited_ms = clock.now_ms() - since_ms
             if waited_ms >= GIVE_UP_MS:
-                raise DiskStayedFull(waited_ms / 1000) from full
+                if full:
+                    raise DiskStayedFull(waited_ms / 1000) from error
+                raise
             # A virtual clock must be free to advance, or the wait would never end.
             clock.release()
             await clock.sleep_until(clock.now_ms() + TRY_AGAIN_MS)
             clock.hold()
         else:
             break
-    if full_since_ms is not None:
-        log.warning("there is room again after %d s", (clock.now_ms() - full_since_ms) // 1000)
+    if since_ms is not None:
+        log.warning("the journal can be written again after %d s", (clock.now_ms() - since_ms) // 1000)
         store.live.put(BANNER, "")
 
 

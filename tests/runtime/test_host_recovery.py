@@ -1,7 +1,8 @@
 """After a crash: what is recorded is not done again, and nothing is lost."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from engine.core.spec import AgentSpec, Retry
 from engine.errors import DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
 from engine.host.journal_writer import BANNER
-from store import Deposed, StoreError
+from store import Deposed, StoreBusy, StoreError
 from store.opening import Store, open_store
 from tests.runtime import crew_for_recovery as crew
 from tests.runtime.engines import running, soon
@@ -206,6 +207,44 @@ async def test_on_a_full_disk_nothing_starts_and_everything_goes_on_once_there_i
 
         assert engine.store.live.texts() == {}
         assert crew.done == ["work for " + "x" * 100_000]
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Let another program hold the file, as a backup does."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+async def test_an_engine_waits_for_a_program_that_holds_its_file(tmp_path: Path) -> None:
+    async with running(WORKER, path=tmp_path / "team.db", clock=VirtualClock()) as engine:
+        await engine.store.journal._writer.execute_fetchall("PRAGMA busy_timeout = 0")
+        async with anyio.create_task_group() as group:
+            with held(tmp_path / "team.db"):
+                group.start_soon(engine.host.order, Submit(request="x"))
+                assert list(await soon(engine.shown)) == [BANNER]
+                assert crew.done == []
+        await engine.ended("r1")
+
+        assert engine.store.live.texts() == {}
+        assert crew.done == ["work for x"]
+
+
+async def test_an_engine_gives_up_a_file_that_another_program_keeps_and_loses_nothing(tmp_path: Path) -> None:
+    path, clock = tmp_path / "team.db", VirtualClock()
+    async with open_store(path) as store, anyio.create_task_group() as group:
+        watched = Watched(Host(store, clock=clock))
+        await group.start(watched.run)
+        await store.journal._writer.execute_fetchall("PRAGMA busy_timeout = 0")
+        began_ms, seq = clock.now_ms(), store.journal.last_seq
+        with held(path), pytest.raises(HostStopped):
+            await watched.host.order(Ping())
+
+        assert clock.now_ms() - began_ms == 60_000
+        assert store.journal.last_seq == seq
+
+    assert isinstance(watched.error, StoreBusy)
 
 
 async def test_an_engine_gives_up_a_disk_that_stays_full_and_loses_nothing(tmp_path: Path) -> None:
