@@ -36,8 +36,9 @@ from engine.folding import folded
 ANSWER_WITHIN_S = 10.0
 LARGEST_REQUEST_BYTES = 1_000_000
 _output_option = click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the output to a file."
-)
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the output to a file.",
+    callback=lambda _ctx, _parameter, value: None if value == Path("-") else value,  # stdout, as elsewhere
+)  # fmt: skip
 
 
 _follow_option = click.option(

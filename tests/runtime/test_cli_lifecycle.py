@@ -88,7 +88,7 @@ def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console
     console.done("up", "team.yaml")
     answer = console.run("run", "hello", "-o", "out.txt", "--json")
     run_id = console.done("run", "again", "--detach").strip()
-    waited = console.run("wait", run_id)
+    waited = console.run("wait", run_id, "-o", "-")
 
     assert json.loads(answer.stdout) == {
         "v": 1, "kind": "run", "run_id": "r1", "status": "done", "output": "second: first: hello", "tasks": 2,
@@ -97,6 +97,7 @@ def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console
         "db": str(console.database("slow")), "team": "slow",
     }  # fmt: skip
     assert (console.folder / "out.txt").read_text() == "second: first: hello\n"
+    assert not (console.folder / "-").exists()
     assert (waited.stdout, waited.stderr) == ("second: first: again\n", f"run {run_id} of team slow is done\n")
 
 
