@@ -279,15 +279,22 @@ class WebServer(Server):
             found = await self.download_manager.get_download_metadata(key)
         except KeyError:
             return _line(404, "there is no such download, or it was taken already")
-        _, owner = self.sessions.get(found.app_service.app_service_id, (None, None))
-        if login is None or owner is not login:
+        session, owner = self.sessions.get(found.app_service.app_service_id, (None, None))
+        if login is None or session is None or owner is not login:
             return _line(401, "this tab is not signed in")
+        if key not in session.downloads:
+            return _line(404, "there is no such download, or it was taken already")
+        session.downloads.remove(key)
         headers = {"Content-Disposition": f'attachment; filename="{safe_name(found.file_name)}"'}
         answer = web.StreamResponse(headers=headers)
         answer.content_type = "application/octet-stream"
         await answer.prepare(request)
         async for chunk in self.download_manager.download(key):
             await answer.write(chunk)
+        if key not in session.delivered:  # the tab was closed, or did not answer: what came must not look whole
+            assert request.transport is not None
+            request.transport.abort()
+            return answer
         await answer.write_eof()
         return answer
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textual_serve._binary_encode import DecodeError
+from textual_serve._binary_encode import load as unpacked
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
@@ -101,6 +102,10 @@ class Session(AppService):
         """Last line of its standard error."""
         self.ended_by_itself = False
         """Whether it was left by its user."""
+        self.downloads: set[str] = set()
+        """Keys of files that the browser has not asked for yet."""
+        self.delivered: set[str] = set()
+        """Keys of files whose end has come."""
         self._hang_s, self._stall_s = hang_s, stall_s
         self._heard_s = 0.0
         self._drawing = False
@@ -235,7 +240,15 @@ class Session(AppService):
                 app_service=self, delivery_key=key, file_name=Path(str(meta["path"])).name, open_method="download",
                 mime_type=str(meta["mime_type"]), encoding=str(meta["encoding"]) or None, name=meta.get("name"),
             )  # fmt: skip
+            self.downloads.add(key)
             await self.remote_write_str(json.dumps(["download", key]))
+
+    async def on_packed(self, payload: bytes) -> None:
+        """Take a piece of a file; an empty one is its end."""
+        match unpacked(payload):
+            case ("deliver_chunk", str(key), b"" | ""):
+                self.delivered.add(key)
+        await super().on_packed(payload)
 
     async def uploaded(self, path: Path, name: str) -> None:
         """Hand over a file that was uploaded."""

@@ -1,10 +1,13 @@
 """Archives between a browser and a team, and what an operator in a browser may not do."""
 
 import asyncio
+import os
+import signal
 import zipfile
 from io import BytesIO
 from pathlib import Path
 
+import aiohttp
 import anyio
 import anyio.to_thread
 import pytest
@@ -56,6 +59,31 @@ async def test_an_export_comes_to_the_browser_that_asked_for_it_and_once(db: Pat
         assert zipfile.ZipFile(BytesIO(content)).testzip() is None
         assert (await download(ann, key))[0] == 404
         assert [path.name for path in db.parent.glob("*.zip")] == []
+
+
+async def test_a_download_that_is_asked_for_twice_goes_whole_to_one_of_them(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        await tab.type("x", "\r")
+        key = await tab.hears("download")
+        (_, _, none), (_, _, content) = sorted(await asyncio.gather(download(ann, key), download(ann, key)))[::-1]
+        assert none == b"there is no such download, or it was taken already\n"
+        assert zipfile.ZipFile(BytesIO(content)).testzip() is None
+
+
+async def test_a_download_whose_tab_is_closed_does_not_look_whole(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann:
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+            await tab.type("x", "\r")
+            key = await tab.hears("download")
+            ((session, _),) = at.sessions()
+            os.kill(at.pids()[0], signal.SIGSTOP)  # so that no piece of it comes before the tab is closed
+            taking = asyncio.create_task(download(ann, key))
+            while session.downloads:  # noqa: ASYNC110 - nothing tells when the server has begun
+                await anyio.sleep(0.02)
+        with pytest.raises(aiohttp.ClientError):
+            await taking
 
 
 async def test_a_fork_comes_to_the_browser_as_a_file_that_goes_on_from_that_moment(db: Path, tmp_path: Path) -> None:
