@@ -167,7 +167,7 @@ class QuarterdeckApp(Touring):
         moved, in_past = self.advance_past(now_ms), self.in_past
         self.sum_up(now_ms)
         self.follow_tour()
-        if self.message is not None and now_ms - self._said_ms > SAID_MS:
+        if self.message is not None and not 0 <= now_ms - self._said_ms <= SAID_MS:
             self.message = None
         if self.message is None or now_ms - self._said_ms > HEARD_MS:
             news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from dashboard.client import Client, CommandReply
 from dashboard.feed import Feed
 from dashboard.theme import THEMES
-from dashboard.time_travel import TimeTravel
+from dashboard.time_travel import TimeTravel, do_nothing
 from dashboard.views.amounts import size
 from dashboard.views.bulk import Bulk
 from dashboard.views.bulk import spoken as spoken_all
@@ -40,10 +40,6 @@ PATIENCE_S = 10.0
 """How long to wait for an outcome before the command is reported as queued."""
 READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
 READ_ONLY_TAB = "refused: this tab is read-only; `quarterdeck serve --role operator` allows changes"
-
-
-def do_nothing() -> None:
-    """Do nothing."""
 
 
 class Deck(TimeTravel):
@@ -321,9 +317,8 @@ class Deck(TimeTravel):
         def stopping() -> None:
             with self._client() as client:
                 client.perform(StopEngine(token=token), PATIENCE_S)
-            self.call_from_thread(self.exit, 0)
 
-        self.run_worker(stopping, thread=True, exit_on_error=True)
+        self.aside(stopping, lambda _: self.exit(0), (StoreError, CoreError), "not stopped: ")
 
 
 class Looking:

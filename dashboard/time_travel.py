@@ -27,6 +27,10 @@ FINEST_COLUMNS = 200
 """Columns of a wide time bar: what happened is summed up as finely as they need."""
 
 
+def do_nothing() -> None:
+    """Do nothing."""
+
+
 class TimeTravel(App[int]):
     """An app that shows one moment of a file."""
 
@@ -57,8 +61,10 @@ class TimeTravel(App[int]):
         """Show one line."""
         raise NotImplementedError
 
-    def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
-        """Read the file in a thread, then go on here with what was found."""
+    def read(
+        self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
+    ) -> None:
+        """Read the file in a thread, then go on here with what was found; if it cannot be read, call `failed`."""
         raise NotImplementedError
 
     def aside(
@@ -148,7 +154,7 @@ class TimeTravel(App[int]):
     def sum_up(self, now_ms: int) -> None:
         """Bring up to date what the time bar is made of, where there is something new."""
         seq = self.feed.file_seq
-        if self._summing or seq == self._summed_seq or (now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans):
+        if self._summing or seq == self._summed_seq or (0 <= now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans):
             return
         self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
 
@@ -161,7 +167,10 @@ class TimeTravel(App[int]):
             self._summaries.read(reader, columns=FINEST_COLUMNS)
             return self._summaries.spans()
 
-        self.read(work, then)
+        def failed() -> None:
+            self._summing, self._summed_seq = False, -1
+
+        self.read(work, then, failed=failed)
 
     def show(self) -> None:
         """Refresh every visible screen."""

@@ -179,7 +179,11 @@ class TimelineScreen(BoardScreen):
                 self._next_ms = 0
                 self.show(self.deck.view)
 
-        self.deck.read(read, then)
+        self.deck.read(read, then, failed=self._not_told)
+
+    def _not_told(self) -> None:
+        """Read again at the next look."""
+        self._telling, self._told_of = False, ("", 0, 0)
 
     def facts(self) -> list[Cell]:
         facts = []

@@ -42,6 +42,8 @@ def waiting_said(standbys: Sequence[StandbyInfo]) -> str:
 
 
 HUNG_AFTER_MS = 3_000
+LONGEST_MS = 60_000
+"""No redraw is put off for longer than this, in milliseconds; what seems to be is of before the clock was set back."""
 APART = 3
 """Blanks between two cells of the right side."""
 
@@ -285,7 +287,7 @@ class ViewState:
 
     def due(self, next_ms: int) -> bool:
         """Tell whether a throttled redraw is due, by this computer's clock; in the past always."""
-        return self.past is not None or self.wall_ms >= next_ms
+        return self.past is not None or not 0 < next_ms - self.wall_ms <= LONGEST_MS
 
     @property
     def working(self) -> bool:

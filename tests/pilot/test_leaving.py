@@ -99,3 +99,13 @@ async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(tmp_path:
         await until(pilot, lambda: not app.is_running)
 
     assert app.return_value == 0
+
+
+async def test_an_engine_that_cannot_be_asked_to_stop_is_one_line(app: QuarterdeckApp) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        for path in app.path.parent.iterdir():
+            path.unlink()
+        app.part(stop_engine=True)
+        await until(pilot, lambda: app.message is not None and app.message.text.startswith("not stopped: "))
+        assert app.is_running

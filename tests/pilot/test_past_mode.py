@@ -256,3 +256,27 @@ async def test_an_empty_table_says_that_it_was_so_and_how_to_leave_the_moment(tm
         assert "so it was at" in text
         assert "L back to live" in text
         assert "gives it one" not in text
+
+
+async def test_the_time_bar_goes_on_after_the_file_could_not_be_read_for_a_moment(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await until(hand.pilot, lambda: bool(hand.app.spans))
+        away = hand.app.path.rename(tmp_path / "away.db")
+        hand.app.feed.file_seq += 1
+        hand.app.spans = ()
+        hand.app.flush()
+        await hand.press()
+        assert not hand.app.spans
+        away.rename(hand.app.path)
+        hand.app.flush()
+        await until(hand.pilot, lambda: bool(hand.app.spans))
+
+
+async def test_a_message_goes_although_the_clock_of_the_computer_is_set_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.say("something")
+        hand.clock[0] -= 3_600_000
+        hand.app.flush()
+        assert hand.said == ""
+        assert hand.app.view.due(hand.clock[0] + 3_600_000)
+        assert not hand.app.view.due(hand.clock[0] + 500)

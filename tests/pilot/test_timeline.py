@@ -105,3 +105,14 @@ async def test_a_team_without_history_says_what_would_be_here(tmp_path: Path) ->
     async with timeline_on(tmp_path, World()) as (pilot, screen):
         await press(pilot, "left", "up", "plus", "enter", "b")
         assert "n  gives the team a request" in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_what_happened_is_read_again_after_the_file_could_not_be_read_for_a_moment(tmp_path: Path) -> None:
+    async with timeline_on(tmp_path, audit()) as (pilot, screen):
+        db = tmp_path / "team.db"
+        away = db.rename(tmp_path / "away.db")
+        await press(pilot, "down", "left")
+        away.rename(db)
+        await press(pilot, *["down"] * 4, *["left"] * 80)
+        assert "scout-thorough failed at lib" in screen.board.text
