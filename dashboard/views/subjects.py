@@ -88,12 +88,24 @@ class OfAgent(_Texts):
         return (*self._calm(), self._it.status.value, *(task.title for task in self._at_work()))
 
     def has(self, word: str) -> bool:
-        # A thousand are asked at each key: first what rarely changes, a state only where the word may be one.
-        return (
-            word in _folded(self._calm())
-            or (word in _STATES and word in self._it.status.value)
-            or any(word in task.title.casefold() for task in self._at_work())
-        )
+        # A thousand are asked at each key: one text after the other, the likeliest first, and no list of them is made.
+        agent, state = self._it, self._state
+        if word in agent.name.casefold() or (word in _STATES and word in agent.status.value):
+            return True
+        for one in (agent.running, agent.parked):
+            for task_id in one:
+                if (task := state.tasks.get(task_id)) is not None and word in task.title.casefold():
+                    return True
+        if (spec := state.specs.get(agent.spec)) is not None:
+            for specialty in spec.specialties:
+                if word in specialty.casefold():
+                    return True
+        above = state.supervisors.get(agent.supervisor_id)
+        while above is not None:
+            if word in above.name.casefold():
+                return True
+            above = state.supervisors.get(above.parent_id) if above.parent_id is not None else None
+        return False
 
     def _calm(self) -> tuple[str, ...]:
         agent, above = self._it, self._state.supervisors.get(self._it.supervisor_id)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from dashboard.views.filter_words import suggestions
 from dashboard.views.filters import KEYS, Filter, FilterError, Value, filter_of, filter_typed
+from dashboard.views.subjects import OfAgent
+from engine.core.commands import Submit
 from tests.world import agent, team_world
 
 
@@ -187,3 +189,14 @@ def test_a_suggestion_goes_on_from_what_was_typed_and_is_a_filter(written: str) 
     for way in suggestions(written, team):
         assert way.startswith(written)
         assert filter_typed(way).fault == filter_typed(written).fault
+
+
+@pytest.mark.parametrize("word", ["scou", "search", "chief", "idle", "busy", "look", "nowhere"])
+def test_a_word_is_in_an_agent_where_it_is_in_one_of_its_texts(word: str) -> None:
+    world = team_world(agent("Scout", "Search"))
+    world.order(Submit(request="Look around"))
+    (one,) = world.state.agents.values()
+
+    subject = OfAgent(world.state, one)
+
+    assert subject.has(word) == any(word in text.casefold() for text in subject.texts())
