@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 
 from engine.core.queries.tree import above_of
 from engine.core.queries.waiting import Waits
@@ -76,11 +77,15 @@ def _teams(state: State, out: Digest) -> None:
                 sums[3] += 1
             if agent.error is not None:
                 sums[4] += 1
-    counters = (out.agents_of, out.done_of, out.failed_of, out.busy_of, out.errors_of)
+    whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}
     for supervisor_id, sums in own.items():
-        for above in above_of(state, state.supervisors[supervisor_id]):
-            for counter, count in zip(counters, sums, strict=True):
-                counter[above.id] += count
+        for above in islice(above_of(state, state.supervisors[supervisor_id]), 1, None):
+            into = whole[above.id]
+            for place, count in enumerate(sums):
+                into[place] += count
+    counters = (out.agents_of, out.done_of, out.failed_of, out.busy_of, out.errors_of)
+    for place, counter in enumerate(counters):
+        counter.update({supervisor_id: sums[place] for supervisor_id, sums in whole.items()})
 
 
 def needs_person(state: State) -> list[str]:

@@ -52,10 +52,16 @@ def below_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
 
 def agents_of(state: State, member_id: str) -> list[Agent]:
     """Return an agent itself, or all agents in the subtree of a supervisor, in the order of members."""
-    if member_id in state.agents:
-        return [state.agents[member_id]]
-    members = state.supervisors[member_id].members
-    return [agent for member in members for agent in agents_of(state, member)]
+    agents, supervisors = state.agents, state.supervisors
+    if member_id in agents:
+        return [agents[member_id]]
+    found: list[Agent] = []
+    for member in supervisors[member_id].members:  # a call each only for teams: screens ask for thousands of agents
+        if member in agents:
+            found.append(agents[member])
+        else:
+            found += agents_of(state, member)
+    return found
 
 
 def parent_of(state: State, member: Agent | Supervisor) -> Supervisor | None:
