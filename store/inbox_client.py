@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from store.connection import BUSY_S, patiently, translated
 from store.files import Files, check_writable_folder, exists
+from store.lock import identity
 from store.migrations import INBOX
 from store.reader import Reader
 from store.records import CommandOutcome, CommandRow
@@ -38,6 +39,7 @@ class InboxClient:
         with Reader(self._files.database) as reader:
             self._file_id = reader.file_id
         self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
 
     def close(self) -> None:
         """Let go of the file; a second call changes nothing."""
@@ -63,7 +65,6 @@ class InboxClient:
             DiskFull: If there is no room.
         """
         if not exists(self._files.inbox, disposable=True):
-            self.close()
             check_writable_folder(self._files.inbox.parent)
             create_file(self._files.inbox, INBOX, {"file_id": self._file_id})
         for start in range(0, len(commands), _AT_ONCE):
@@ -89,6 +90,10 @@ class InboxClient:
             return patiently(lambda: work(self._opened()), limit_s=self._patience_s)
 
     def _opened(self) -> sqlite3.Connection:
+        # The inbox may have been deleted and made again: what is written into a deleted file reaches no engine.
+        now = identity(self._files.inbox)
+        if now != self._identity:
+            self.close()
         if self._connection is None:
-            self._connection = open_inbox(self._files, self._file_id)
+            self._connection, self._identity = open_inbox(self._files, self._file_id), now
         return self._connection

@@ -258,3 +258,17 @@ def write_lock_on(path: Path) -> Iterator[None]:
     finally:
         other.execute("ROLLBACK")
         other.close()
+
+
+async def test_a_client_gives_its_commands_to_the_inbox_that_stands_there_now(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path):
+        pass
+    with InboxClient(path) as client:
+        client.put(command("a"))
+        for name in ("team.db-inbox", "team.db-inbox-wal", "team.db-inbox-shm"):
+            (tmp_path / name).unlink(missing_ok=True)
+        async with open_store(path) as store:
+            client.put(command("b"))
+
+            assert [one.id for one in await store.inbox.pending()] == ["b"]
