@@ -21,7 +21,7 @@ from engine.runtimes.context import UnknownTool
 from engine.runtimes.toolbox import mcp_servers
 from engine.runtimes.toolbox.mcp_connection import bounded
 from tests.patience import PATIENCE_S
-from tests.runtime.engines import Engine, Engines
+from tests.runtime.engines import Engine, Engines, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +50,11 @@ def is_alive(pid: int) -> bool:
 
 
 def noted(notes: Path, what: str) -> int:
-    return sum(line.startswith(what) for line in notes.read_text().splitlines())
+    return notes.exists() and sum(line.startswith(what) for line in notes.read_text().splitlines())
+
+
+async def listed(notes: Path) -> int:
+    return noted(notes, "list")
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -126,6 +130,40 @@ async def test_all_agents_share_one_server_which_ends_with_the_engine(engine: En
         assert is_alive(pid)
 
     assert not is_alive(pid)
+
+
+async def test_calls_that_begin_at_once_all_wait_for_the_list_of_tools(engine: Engines, notes: Path) -> None:
+    async def work(task: Any, ctx: Any) -> Any:
+        found: list[Any] = []
+
+        async def add(number: int) -> None:
+            found.append(await ctx.tool("files/add", a=number, b=1))
+
+        async with anyio.create_task_group() as group:
+            for number in range(3):
+                group.start_soon(add, number)
+        return sorted(found)
+
+    settings = SupervisorOptions(mcp={"files": program(notes)})
+    async with engine(
+        AgentSpec(name="ada", run=work, mcp=("files",), on_failure=[Fail()]), options=settings
+    ) as running:
+        assert await running.ask() == ["1", "2", "3"]
+
+
+async def test_a_list_of_tools_that_was_not_waited_for_is_asked_for_again(engine: Engines, notes: Path) -> None:
+    async def work(task: Any, ctx: Any) -> Any:
+        async with anyio.create_task_group() as group:
+            group.start_soon(ctx.tool, "files/add")
+            await soon(lambda: listed(notes))
+            group.cancel_scope.cancel()
+        return await ctx.tool("files/add", a=1, b=2)
+
+    settings = SupervisorOptions(mcp={"files": program(notes, "lists once in vain")})
+    async with engine(
+        AgentSpec(name="ada", run=work, mcp=("files",), on_failure=[Fail()]), options=settings
+    ) as running:
+        assert await running.ask() == "3"
 
 
 async def test_lines_that_are_no_messages_are_passed_over(engine: Engines, notes: Path) -> None:

@@ -20,7 +20,16 @@ from mcp.server.mcpserver import Context
 PROTOCOL, MISBEHAVIOUR = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 NOTES = Path(sys.argv[3]) if len(sys.argv) > 3 else Path(os.devnull)
 
-server = MCPServer("tools of the tests")
+
+class Tools(MCPServer):
+    async def list_tools(self) -> Any:
+        note("list")
+        if MISBEHAVIOUR == "lists once in vain" and NOTES.read_text().count("list") == 1:
+            await anyio.sleep_forever()
+        return await super().list_tools()
+
+
+server = Tools("tools of the tests")
 
 
 def note(text: str) -> None:

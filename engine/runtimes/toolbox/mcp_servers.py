@@ -66,6 +66,7 @@ class Server:
         self._start = start
         self._connection: Connection | None = None
         self._tools: list[Offered] = []
+        self._listing = anyio.Lock()
         self._waiting: list[Pending[Connection]] | None = None
         """Attempts that wait for its start; None while it is not starting."""
         self._starts = 0
@@ -79,17 +80,26 @@ class Server:
             ServerDown: If it does not work.
         """
         connection = await self.connection(code, work)
-        if connection.is_stale:
-            try:
-                with anyio.fail_after(STARTS_S):
-                    self._tools = await connection.tools()
-            except TimeoutError as error:
-                connection.ended.set()
-                raise ServerDown(self.name, f"it did not say its tools for {STARTS_S:g} s") from error
-            except EngineError as error:
-                connection.ended.set()
-                raise ServerDown(self.name, one_line(error)) from error
-        return self._tools
+        async with self._listing:  # one attempt asks, and those that came meanwhile get the same answer
+            if connection.ended.is_set():
+                raise ServerDown(self.name, "it ended")
+            if connection.is_stale:
+                await self._list(connection)
+            return self._tools
+
+    async def _list(self, connection: Connection) -> None:
+        try:
+            with anyio.fail_after(STARTS_S):
+                self._tools = await connection.tools()
+        except TimeoutError as error:
+            connection.ended.set()
+            raise ServerDown(self.name, f"it did not say its tools for {STARTS_S:g} s") from error
+        except EngineError as error:
+            connection.ended.set()
+            raise ServerDown(self.name, one_line(error)) from error
+        except BaseException:  # the attempt was stopped while it waited: the next one asks
+            connection.is_stale = True
+            raise
 
     async def connection(self, code: "Code", work: Work) -> Connection:
         """Return the connection to the server, after starting it if it does not run.
