@@ -229,9 +229,10 @@ class Loop:
                 await self._writer.write(batch)
             if self._is_over:  # the loop ended during the append: only the next engine may perform the effects
                 raise HostStopped(self.stopped or "it was cancelled")
-        except Exception as error:
+        except BaseException as error:  # also when cancelled, for example while it waits for room on the disk
+            why = error if isinstance(error, Exception) else HostStopped(self.stopped or "it was cancelled")
             for then in [*batch.then, *self._open.then]:
-                then(error)
+                then(why)
             self._open.then = []
             raise
         # `max`, because a batch without rows begins after events that may be in flight.

@@ -237,3 +237,15 @@ async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_keeps_nobody
         await checkpoint()
     with anyio.fail_after(PATIENCE_S):
         await host.written()
+
+
+async def test_an_engine_that_is_torn_down_while_it_waits_for_room_keeps_nobody_waiting() -> None:
+    disk, full = Disk(), mishaps()
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as waiting, engine_on(disk, full) as host:
+            full.full_until_ms = host.clock.now_ms() + 1_000
+            host.clock.hold()
+            waiting.start_soon(stopped_instead, host.order(Ping()))
+            for _ in range(20):  # some of them while the batch is open, and some while it is written
+                waiting.start_soon(host.written)
+                await checkpoint()
