@@ -77,10 +77,10 @@ async def test_a_replacement_that_cannot_be_changes_nothing(settings: dict[str, 
 
         async def act(run_id: str) -> None:
             async with diary.at(1):
-                before = chief.active_agents
+                before = repr(chief.active_agents)  # figures that there are not yet are NaN, which equals nothing
                 with pytest.raises(CommandRefusedError):
                     await replaced(chief, diary.agent("cyd"), how="abort", **settings)
-                assert chief.active_agents == before
+                assert repr(chief.active_agents) == before
 
         result = await during(diary, chief, act)
         assert result.output == (await told(chief)).output == "bob(ada(go))"

@@ -4,7 +4,7 @@ Each of these was found by the simulation (`make simulate`) and is kept here as 
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,6 +29,13 @@ from tests.runtime.engines import running, soon
 pytestmark = pytest.mark.anyio
 PING = CommandRow("c1", "ping", encode_command(Ping()), "somebody", "operator", 0)
 NONSENSE = CommandRow("c1", "no_such_command", b"{}", "somebody", "operator", 0)
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    found = Disk()
+    yield found
+    found.close()
 
 
 @asynccontextmanager
@@ -81,8 +88,10 @@ async def told(disk: Disk) -> tuple[str, int | None]:
     return found
 
 
-async def test_a_command_that_cannot_be_read_has_one_outcome_although_its_engine_dies_before_it_says_so() -> None:
-    disk, death = Disk(), anyio.Event()
+async def test_a_command_that_cannot_be_read_has_one_outcome_although_its_engine_dies_before_it_says_so(
+    disk: Disk,
+) -> None:
+    death = anyio.Event()
     dying = Mishaps(death.set)
     async with engine_on(disk, dying) as host:
         dying.kill_in, dying.kill_after = 1, True
@@ -96,8 +105,7 @@ async def test_a_command_that_cannot_be_read_has_one_outcome_although_its_engine
     assert outcomes(disk) == ["c1"]
 
 
-async def test_a_command_sent_twice_to_an_engine_that_was_deposed_is_not_acknowledged() -> None:
-    disk = Disk()
+async def test_a_command_sent_twice_to_an_engine_that_was_deposed_is_not_acknowledged(disk: Disk) -> None:
     async with engine_on(disk, mishaps()) as host:
         disk.depose(0)
         disk.put(PING)
@@ -130,16 +138,16 @@ async def ask_twice(host: Host, mishaps: Mishaps, said: list[str]) -> None:
         said.append(f"{host.state.seq - written} ahead")
 
 
-async def test_what_comes_while_a_batch_is_written_is_decided_and_told_once_it_is_on_disk_itself() -> None:
-    disk, slow, said = Disk(), mishaps(), list[str]()
+async def test_what_comes_while_a_batch_is_written_is_decided_and_told_once_it_is_on_disk_itself(disk: Disk) -> None:
+    slow, said = mishaps(), list[str]()
     async with engine_on(disk, slow) as host:
         await ask_twice(host, slow, said)
 
     assert said == ["2 ahead", "c1 2 2", "c2 3 3"]
 
 
-async def test_a_write_that_fails_drops_what_was_decided_after_it_too() -> None:
-    disk, slow, said = Disk(), mishaps(), list[str]()
+async def test_a_write_that_fails_drops_what_was_decided_after_it_too(disk: Disk) -> None:
+    slow, said = mishaps(), list[str]()
     async with engine_on(disk, slow) as host:
         disk.depose(0)
         await ask_twice(host, slow, said)
@@ -148,8 +156,8 @@ async def test_a_write_that_fails_drops_what_was_decided_after_it_too() -> None:
     assert outcomes(disk) == []
 
 
-async def test_an_outcome_that_finds_no_room_in_the_inbox_is_written_a_while_later() -> None:
-    disk, filling = Disk(), mishaps()
+async def test_an_outcome_that_finds_no_room_in_the_inbox_is_written_a_while_later(disk: Disk) -> None:
+    filling = mishaps()
 
     def fill() -> None:
         if disk.end[0] == 2:
@@ -163,8 +171,9 @@ async def test_an_outcome_that_finds_no_room_in_the_inbox_is_written_a_while_lat
     assert state == "applied"
 
 
-async def test_a_command_of_a_program_that_is_not_of_its_type_is_refused_before_it_reaches_the_journal() -> None:
-    disk = Disk()
+async def test_a_command_of_a_program_that_is_not_of_its_type_is_refused_before_it_reaches_the_journal(
+    disk: Disk,
+) -> None:
     async with engine_on(disk, mishaps()) as host:
         wrong: Any = "sideways"
         with pytest.raises(CommandRefusedError, match="mode"):
@@ -201,8 +210,8 @@ async def test_an_agent_that_raises_generator_exit_fails_alone() -> None:
 
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
-async def test_what_is_written_while_the_engine_ends_is_not_acted_on(how: str) -> None:
-    disk, slow, begun = Disk(), mishaps(), []
+async def test_what_is_written_while_the_engine_ends_is_not_acted_on(disk: Disk, how: str) -> None:
+    slow, begun = mishaps(), []
 
     async def work(text: str) -> None:
         begun.append(text)
@@ -228,8 +237,8 @@ async def test_what_is_written_while_the_engine_ends_is_not_acted_on(how: str) -
     assert begun == []
 
 
-async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_keeps_nobody_waiting() -> None:
-    disk, slow = Disk(), mishaps()
+async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_keeps_nobody_waiting(disk: Disk) -> None:
+    slow = mishaps()
     async with engine_on(disk, slow) as host:
         slow.turns = lambda: 40
         host.signal(EngineEnds(reason="enough"))
