@@ -377,7 +377,7 @@ def test_a_person_sees_the_plan_and_is_asked(console: Console, answers: str, lef
     lines = shown.splitlines()
     assert lines[:2] == ["added slow/third", "dropped slow/second"]
     assert lines[2].startswith("Change the team like that? [y/N]: ")
-    assert (status, len([line for line in lines if line.startswith("Remove who is no longer")])) == (
+    assert (status, len([line for line in lines if line.startswith("Remove the members that are no longer")])) == (
         (130, 0) if answers == "n" else (0, 1)
     )
     assert sorted(agent.name for agent in folded(db).agents.values()) == left
