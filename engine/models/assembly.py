@@ -105,6 +105,8 @@ class Assembly:
         self._text = _Text()
         self._thoughts = _Text()
         self._blocks: list[dict[str, Any]] = []
+        self._thinking: list[str] = []
+        """The text of the last block so far, in pieces."""
         self._calls: dict[int, _OpenCall] = {}
         self._refused = False
 
@@ -130,13 +132,19 @@ class Assembly:
 
     def _take_block(self, block: dict[str, Any]) -> None:
         """Extend the open block; a signature closes a block, and a redacted block stands alone."""
-        last = self._blocks[-1] if self._blocks else None
+        last, text = self._blocks[-1] if self._blocks else None, block.get("thinking") or ""
         if block.get("type") != "thinking" or last is None or last.get("type") != "thinking" or last.get("signature"):
+            self._join_block()
             self._blocks.append(block)
+            self._thinking = [text]
             return
-        last["thinking"] = (last.get("thinking") or "") + (block.get("thinking") or "")
+        self._thinking.append(text)
         if block.get("signature"):
             last["signature"] = block["signature"]
+
+    def _join_block(self) -> None:
+        if self._blocks and self._blocks[-1].get("type") == "thinking":
+            self._blocks[-1]["thinking"] = "".join(self._thinking)
 
     def _take_call(self, part: Any) -> None:
         call = self._calls.setdefault(part.index or 0, _OpenCall())
@@ -159,6 +167,7 @@ class Assembly:
 
     def answer(self, provider: str) -> ModelAnswer:
         """Return the whole answer; the caller adds its usage."""
+        self._join_block()
         calls = tuple(_whole(call, place) for place, call in sorted(self._calls.items()))
         finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if self.text.strip() else "empty")
         signed = [_clean(block) for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]
