@@ -138,12 +138,14 @@ class Link:
     async def _read(self, process: Process) -> None:
         """Dispatch the messages of the child until it is gone."""
         assert process.stdout is not None
-        unread = b""
+        unread: list[bytes] = []
         with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
-                *lines, unread = (unread + await process.stdout.receive()).split(b"\n")
-                for one in lines:
-                    self._take(one)
+                first, *others = (await process.stdout.receive()).split(b"\n")
+                unread.append(first)
+                for one in others:
+                    self._take(b"".join(unread))
+                    unread = [one]
         _kill(process)
         with anyio.move_on_after(GONE_S):
             await process.wait()

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
@@ -392,3 +393,13 @@ def children() -> set[int]:
 def environments() -> list[bytes]:
     """What those processes were started with."""
     return [Path(f"/proc/{pid}/environ").read_bytes() for pid in children()]
+
+
+async def test_a_very_long_answer_takes_time_for_its_length_alone(models: ModelService, server: ModelServer) -> None:
+    server.say(Say("tide " * 6_000_000, piece=1_000_000))
+
+    began_s = time.process_time()
+    answer = await ask(models, request(server))
+
+    assert len(answer.text) == 30_000_000
+    assert time.process_time() - began_s < 3
