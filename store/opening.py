@@ -95,7 +95,13 @@ async def open_store(
         else:
             files = Files.of(path)
             hold = partial(_take_hold, files, durability, takeover=takeover, turn=turn, accept_loss=accept_loss)
-            yield await _open_files(stack, files, durability, await anyio.to_thread.run_sync(hold))
+            try:
+                held = await anyio.to_thread.run_sync(hold)
+            except BaseException:  # also when cancelled before the thread has begun
+                if turn is not None:
+                    turn.give_up()
+                raise
+            yield await _open_files(stack, files, durability, held)
 
 
 async def _open_memory(stack: AsyncExitStack) -> Store:

@@ -116,6 +116,19 @@ async def test_a_lock_that_was_put_out_of_place_gives_no_turn(tmp_path: Path) ->
         assert store.token == 2
 
 
+async def test_a_turn_is_given_up_when_who_has_it_is_cancelled_before_it_opens_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        turn = deposing(path, store.token)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async with open_store(path, turn=turn):
+            pass
+
+    assert not turn.lock.is_in_place(turn.brought or path)
+    assert beside(path, "*-new-*") == []
+
+
 async def test_who_stands_by_is_seen_until_it_does_no_more(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     left_over = tmp_path / "team.db-standby-00000000"
