@@ -6,7 +6,7 @@
     [keys]
     swap = "W"                 # the name of an action, as the palette (ctrl+p) says it
 
-A file that is wrong in one place counts in all others, and the place is said in one line.
+A value that is wrong is ignored, and said in one line; the rest of the file is used.
 """
 
 import os
@@ -45,7 +45,7 @@ class Settings:
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys of actions that differ from their own, by the names of the actions; empty of one whose key another has."""
     problem: str = ""
-    """What in the file does not count and why, in one line."""
+    """What in the file is ignored and why, in one line."""
 
     @property
     def is_reduced(self) -> bool:
@@ -78,7 +78,7 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     except FileNotFoundError:
         return Settings()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return Settings(problem=f"{path} does not count: {clean(str(error))}")
+        return Settings(problem=f"{path} is ignored: {clean(str(error))}")
     found, wrong = _choices(said)
     keys, about_keys = _keys(said.get("keys", {}), actions)
     wrong += about_keys
@@ -87,7 +87,7 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
 
 
 def _choices(said: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
-    """Return the choices, and what is wrong with each that does not count."""
+    """Return the choices, and what is wrong with each that is ignored."""
     found, wrong = {"theme": "dark", "motion": "full", "call": "bell"}, []
     for name, value in said.items():
         choices = _CHOICES.get(name)

@@ -1,11 +1,29 @@
 """Which engines lead, stand by, and led before."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from dashboard.feed import entries_of
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW
-from dashboard.views.engines import KINDS, engines, of_engine
+from dashboard.views.engines import KINDS, LAST_FROM, ends_before, engines, of_engine
+from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
+from dashboard.views.names import Names
 from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
+from dashboard.views.tail import Told, newest
+from engine.core.errors import CoreError
+from store import Reader, StoreError
+
+
+def _events_before(path: Path, seq: int, most: int, names: Names) -> list[Entry]:
+    """Runs in a thread: return so many events that lie before one."""
+    try:
+        with Reader(path) as reader:
+            return entries_of(reader, reader.records_before(seq, most), names)
+    except (StoreError, CoreError):
+        return []
 
 
 class EnginesScreen(JournalScreen):
@@ -17,11 +35,26 @@ class EnginesScreen(JournalScreen):
     BELOW_FROM, FILLS = 34, True
     KEYS = (("enter", "open"), ("E", "start, hand over"), ("/", "filter"))
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[int, Told] = {}
+
     def listing(self, view: ViewState) -> Listing:
         return engines(self.entries, view.situation, needle=self.needle, looked=self.looked)
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        return of_engine(self.entries, view.situation, view.state, key, width, height)
+        last = self._last(view, key, height) if height >= LAST_FROM else None
+        return of_engine(self.entries, view.situation, view.state, key, width, height, last)
+
+    def _last(self, view: ViewState, key: str, most: int) -> Sequence[Told] | None:
+        """Return what an engine did last: of the leader the newest events, of one before those up to its successor."""
+        names, path, next_seq = view.names, self.deck.path, ends_before(self.entries, key)
+        seq = view.state.seq
+        if not next_seq:
+            recent = (one for one in reversed(view.recent) if one.seq <= seq)
+            return newest(recent, names, most, joins=False, known=self._known)
+        found = self.looked_up(f"{key} {most}", lambda: _events_before(path, min(next_seq, seq + 1), most, names))
+        return None if found is None else newest(reversed(found), names, most, joins=False)
 
     def open_row(self, key: str) -> None:
         if key.isdigit():  # else an engine of now, whose events have not been read

@@ -8,12 +8,15 @@ from pathlib import Path
 from textual.widget import Widget
 
 from dashboard.deck import Deck
+from dashboard.feed import entries_of
 from dashboard.frame.frame import Frame
 from dashboard.process import log_of
+from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
-from dashboard.views.troubles import troubles
+from dashboard.views.troubles import KINDS, troubles
 from dashboard.widgets.pane import Pane
+from store import Reader
 
 TAIL_BYTES = 200_000
 READ_EVERY_MS = 1_000
@@ -32,8 +35,9 @@ class LogScreen(Frame):
         self._lines: Sequence[str] = ()
         self._read_ms = -READ_EVERY_MS
         self._reading = False
-        self._told: list[Cell] = []
-        self._told_ms = 0
+        self._told: list[Entry] = []
+        self._told_seq, self._told_ms = -1, 0
+        self._asking = False
 
     def body(self) -> Iterable[Widget]:
         yield Pane(id="body")
@@ -58,12 +62,31 @@ class LogScreen(Frame):
         """Return what the journal tells besides, where a short log leaves much room."""
         if room <= 0 or self.needle or self.size.height < MORE_FROM:
             return []
-        if view.due(self._told_ms):
-            self._told_ms, seq = view.wall_ms + READ_EVERY_MS, view.state.seq
-            newest = (one for one in reversed(view.recent) if one.seq <= seq)
-            self._told = troubles(newest, view.names, width=self.pane.size.width, most=self.size.height)
-        head = [Cell(""), Cell("engines, failures and warnings among the last events of the journal", "muted")]
-        return [*head, *self._told[-room:]] if self._told else []
+        self._ask(view)
+        head = [Cell(""), Cell("engines, failures and warnings of the journal", "muted")]
+        told = troubles(self._told[-room:], view.names, width=self.pane.size.width)
+        return [*head, *told] if told else []
+
+    def _ask(self, view: ViewState) -> None:
+        """Read the newest of them, up to the moment that is shown."""
+        seq, most, names = view.state.seq, self.size.height, view.names
+        if self._asking or seq == self._told_seq or not view.due(self._told_ms):
+            return
+        self._asking, self._told_seq, self._told_ms = True, seq, view.wall_ms + READ_EVERY_MS
+
+        def read(reader: Reader) -> list[Entry]:
+            return entries_of(reader, reader.records_before(seq + 1, most, kinds=KINDS), names)
+
+        def then(found: list[Entry]) -> None:
+            self._asking, self._told = False, found
+            if self.is_there:
+                self.look(self.deck.view)
+
+        self.deck.read(read, then, failed=self._not_read)
+
+    def _not_read(self) -> None:
+        """Read again after a while."""
+        self._asking, self._told_seq = False, -1
 
     def _empty(self) -> list[Cell]:
         if self.needle:

@@ -5,12 +5,15 @@ from pathlib import Path
 
 from dashboard.databases import Found, databases_at_hand
 from dashboard.deck import Deck
+from dashboard.feed import entries_of
 from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.views.header import ViewState
 from dashboard.views.holdings import holdings
 from dashboard.views.lines import Line
+from dashboard.views.names import Names
 from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
+from dashboard.views.tail import Told, newest
 from dashboard.views.teams import TeamFound, of_team, teams
 from dashboard.widgets.lines import Lines
 from engine import folders
@@ -19,6 +22,8 @@ from engine.folding import folded_from
 from store import Reader, StoreError
 
 LOOK_EVERY_MS = 5_000
+LAST_EVENTS = 60
+"""Events of each that are read for the pane below."""
 
 
 class TeamsScreen(TableScreen):
@@ -53,7 +58,8 @@ class TeamsScreen(TableScreen):
         )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        return of_team(self._found, key, here=str(self.deck.path), home=_home(), now_ms=view.now_ms, width=width)
+        at = {"now_ms": view.now_ms, "width": width, "height": height}
+        return of_team(self._found, key, here=str(self.deck.path), home=_home(), **at)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         """Open nothing: what the pane tells is of another file."""
@@ -101,20 +107,24 @@ def _home() -> str:
 
 def _team_of(found: Found) -> TeamFound:
     """Read what a row needs; the name is that of the first supervisor at the top."""
-    name, newest_ms, error, holds = found.path.stem, None, found.error, list[Line]()
+    name, newest_ms, error = found.path.stem, None, found.error
+    holds, last, names = list[Line](), list[Told](), Names()
     try:
         with Reader(found.path) as reader:
             newest_ms = reader.newest_ms() or None
             state = folded_from(reader)
             name = state.roots[0].name if state.roots else name
             holds = holdings(state, working=found.alive)
+            names.learn_state(state)
+            records = reader.records_before(state.seq + 1, LAST_EVENTS)
+            last = newest(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)
     except (StoreError, CoreError) as why:
         error = error or str(why)
     try:
         size_bytes = found.path.stat().st_size
     except OSError:
         size_bytes = 0
-    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error, holds)
+    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error, holds, last)
 
 
 SCREEN = TeamsScreen

@@ -13,6 +13,8 @@ MANY = 12
 """Things of one subject that are shown one by one."""
 LONGEST = 60
 """Characters of a value."""
+_HASH = 12
+"""Characters of a hash: as many as tell two apart."""
 _SIGNS = {"added": ("+", "busy"), "removed": ("-", "warn"), "changed": ("~", "accent")}
 _TIMES = {"deadline_ms"}
 
@@ -72,6 +74,8 @@ def _value(field: str | None, value: object) -> str:
         return "–"
     if field in _TIMES and isinstance(value, int):
         return clock(value)
+    if field == "sha256":
+        return str(value)[:_HASH]
     text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else written(value) or "–"
     return _cut(text)
 

@@ -7,8 +7,9 @@ from dashboard.views.amounts import UNKNOWN, counted, duration, moment, stopwatc
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation, leading_lines
 from dashboard.views.lines import Line, Span, hairline, padded
-from dashboard.views.row_pane import More, worded
+from dashboard.views.row_pane import More, under, worded
 from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.tail import Told, tail
 from engine.core.events import EngineStarted, EngineStopped
 from engine.core.state import State
 from store.records import EngineInfo, StandbyInfo
@@ -24,6 +25,8 @@ _COLUMNS = (
     Column("ENDED", 16, grow=1),
     Column("VERSION", 14, drop=2),
 )
+LAST_FROM = 20
+"""Rows below its facts from which on half of them show what an engine did last."""
 _WHO, _GAP = 16, 24
 """Cells before and behind the axis of time."""
 
@@ -61,9 +64,10 @@ def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "",
 
 
 def of_engine(
-    entries: Sequence[Entry], situation: Situation, state: State, key: str, width: int, height: int
-) -> More | None:
-    """Return what is known of an engine, and beside it when each engine led.
+    entries: Sequence[Entry], situation: Situation, state: State, key: str, width: int, height: int,
+    last: Sequence[Told] | None = None,
+) -> More | None:  # fmt: skip
+    """Return what is known of an engine, when each engine led, and what this one did last, where there is room.
 
     Args:
         entries: Events of `KINDS`, the newest first.
@@ -72,6 +76,7 @@ def of_engine(
         key: Of the row.
         width: In cells.
         height: In lines.
+        last: Its last events, the newest last; None while they are being read.
     """
     terms, now_ms = _terms(entries), situation.now_ms
     term = next((one for one in terms if str(one.seq) == key), None)
@@ -89,9 +94,26 @@ def of_engine(
         if term.started.lost:
             told.append(labelled("lost", counted(term.started.lost, "acknowledged event"), "error"))
     lines = worded(told, width)
-    shown = terms[: max(0, height - len(lines) - 1)]
+    room = max(0, height - len(lines) - 1)
+    shown = terms[: room // 2 if room >= LAST_FROM else room]
     title = hairline("WHO LED WHEN", width, right=f"the last {len(shown)} of {len(terms)}")
-    return More("ENGINE", [*lines, title, *_led_lines(shown, width, now_ms, info)]) if terms else None
+    lines += [title, *_led_lines(shown, width, now_ms, info)]
+    if room >= LAST_FROM:
+        lines += _last_lines(last, width, height - len(lines))
+    return More("ENGINE", lines) if terms else None
+
+
+def ends_before(entries: Sequence[Entry], key: str) -> int:
+    """Return the seq at which the next engine began after the one of a row; 0 of the last one."""
+    later = [one.seq for one in entries if isinstance(one.event, EngineStarted) and str(one.seq) != key]
+    return min((seq for seq in later if key.isdigit() and seq > int(key)), default=0)
+
+
+def _last_lines(last: Sequence[Told] | None, width: int, height: int) -> list[Line]:
+    lines = [hairline("WHAT IT DID LAST", width, right="6 has all events")]
+    if not last:
+        return [*lines, Line((Span(" reading …" if last is None else " nothing", "faint"),))]
+    return [*lines, *under(tail(last[-(height - 1) :], width - 2, 0))]
 
 
 def _led_lines(terms: Sequence[_Term], width: int, now_ms: int, info: EngineInfo | None) -> list[Line]:

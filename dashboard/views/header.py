@@ -165,10 +165,10 @@ def _without_engine(state: State, situation: Situation) -> Cell | None:
         return Cell(f"✕ engine {info.pid} has no room to write {situation.db} · free some space", "error")
     if info.alive:
         return Cell(f"✕ engine {info.pid} does not answer · take over: {go_on}", "error")
-    since = moment(gone_since_ms(state, info), situation.now_ms)
+    # Since when is in the header: what to do has to stand within the first cells of a narrow screen.
     if info.ended_ms is not None:
-        return Cell(f"■ engine {info.pid} stopped at {since} · go on: {go_on}", "muted")
-    return Cell(f"✕ engine {info.pid} gone since {since} · go on: {go_on}", "error")
+        return Cell(f"■ engine {info.pid} stopped · go on: {go_on}", "muted")
+    return Cell(f"✕ engine {info.pid} is gone · go on: {go_on}", "error")
 
 
 def shell(situation: Situation) -> str:

@@ -7,6 +7,7 @@ their names: an id is told as the name that `Names` knows, a time as a person re
 import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import msgspec
@@ -184,7 +185,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.ImportBegan: ("the import of {path} began", ""),
     on.PartImported: (_part, ""),
     on.SummariesImported: (_part, ""),
-    on.StateImported: (lambda t, e: f"{e.path} was imported{', paused' if e.paused else ''}", ""),
+    on.StateImported: (lambda t, e: f"{PurePath(e.path).name} was imported{', paused' if e.paused else ''}", ""),
     # Who is in the team.
     on.SupervisorAdded: (
         lambda t, e: f"supervisor {e.name} joined the team{f' under {t.parent_id}' if e.parent_id else ''}, {e.mode}",

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from dashboard.views.amounts import ago, moment, size
-from dashboard.views.lines import BLANK, Line
+from dashboard.views.lines import BLANK, Line, hairline
 from dashboard.views.row_pane import More, under, worded
 from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
+from dashboard.views.tail import Told, tail
 
 _COLUMNS = (
     Column("TEAM", 14, grow=1, most=30),
@@ -16,6 +17,8 @@ _COLUMNS = (
     Column("SIZE", 8, right=True, drop=2),
     Column("DATABASE", 20, grow=3),
 )
+_LAST_LEAST = 4
+"""Rows below all else from which on the last events are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class TeamFound:
     """Why it cannot be used."""
     holds: Sequence[Line] = ()
     """What is in it, as `holdings` tells it."""
+    last: Sequence[Told] = ()
+    """Its last events, the newest last."""
 
 
 def teams(
@@ -65,8 +70,10 @@ def teams(
     )
 
 
-def of_team(found: Sequence[TeamFound], key: str, *, here: str, home: str = "", now_ms: int, width: int) -> More | None:
-    """Return what runs in a team, and what enter does with it."""
+def of_team(
+    found: Sequence[TeamFound], key: str, *, here: str, home: str = "", now_ms: int, width: int, height: int
+) -> More | None:
+    """Return what runs in a team, its last events where there is room, and what enter does with it."""
     one = next((one for one in found if one.path == key), None)
     if one is None:
         return None
@@ -78,7 +85,11 @@ def of_team(found: Sequence[TeamFound], key: str, *, here: str, home: str = "", 
     if one.newest_ms:
         told.append(labelled("newest", f"an event {ago(now_ms - one.newest_ms)}, {moment(one.newest_ms, now_ms)}"))
     enter = "enter goes to its network" if one.path == here else "enter switches to it; the team here goes on"
-    return More("TEAM", [*worded(told, width), BLANK, *under(one.holds)], enter)
+    lines = [*worded(told, width), BLANK, *under(one.holds)]
+    room = height - len(lines) - 1
+    if room >= _LAST_LEAST and one.last:
+        lines += [hairline("LAST EVENTS", width), *under(tail(one.last[-room:], width - 2, 0))]
+    return More("TEAM", lines, enter)
 
 
 def from_home(path: str, home: str) -> str:

@@ -36,8 +36,9 @@ WORDS = 25
 
 
 def time_rows(
-    bar: TimeBar, *, width: int, rows: int, seq: int, at_ms: int, alive: bool, past: Moment | None, said: Cell | None
-) -> list[Line]:
+    bar: TimeBar, *, width: int, rows: int, seq: int, at_ms: int, alive: bool, past: Moment | None, said: Cell | None,
+    stays: bool = False,
+) -> list[Line]:  # fmt: skip
     """Return the lines of the bar.
 
     Args:
@@ -49,11 +50,15 @@ def time_rows(
         alive: Whether an engine is at work.
         past: The moment of the past that is shown.
         said: What an action said; it takes the words of the bar.
+        stays: Whether that stands there until something is done; then it hides no bar, and takes one line.
     """
     cursor = bar.column_of(past.seq) if past is not None else None
     message = _message(said, width)
     if rows == 1:
-        return message or [_line(_blocks_with_marks(bar, cursor), _words(seq, at_ms, past), alive=alive, past=past)]
+        below = [_line(_blocks_with_marks(bar, cursor), _words(seq, at_ms, past), alive=alive, past=past)]
+        if stays and said is not None:
+            return [Line((Span(" "), *fit_spans([Span(clean(said.text), said.tone)], width - 2))), *below]
+        return message or below
     above = message or [_marks(bar, cursor, seq=seq, at_ms=at_ms, past=past)]
     blocks = bar.blocks(rows - 1)
     return [

@@ -30,7 +30,8 @@ class Report(VerticalScroll, can_focus=True):
         MarkdownFence { max-height: 40; background: $surface; color: $foreground; margin: 0 0 1 0; }
         MarkdownTableContent { keyline: thin $tone-line; }
         MarkdownTableContent > .header { color: $tone-muted; }
-        MarkdownBlock > .code_inline { color: $tone-tool; background: $background; }
+        MarkdownBlock:dark > .code_inline { color: $tone-tool; background: $background; }
+        MarkdownBlock:light > .code_inline { color: $tone-tool; background: $background; }
         MarkdownBullet { color: $tone-guide; }
     }
     """

@@ -50,6 +50,7 @@ class Scrubber(Lines):
             alive=engine is not None and engine.alive,
             past=view.past,
             said=said,
+            stays=said is not None and said == view.banner and view.situation.trouble is None,
         )
         self._rows, self._latest = rows, lines
         self._fit(lines)

@@ -146,3 +146,11 @@ def test_of_lists_and_mappings_only_what_differs_is_shown() -> None:
     assert [cell.text for cell in difference_lines([one, other])] == [
         "supervisors: 1 changed", "chief (s1)  members +z -x", "settings: 1 changed", "chief (s1)  settings.k 1 → 3",
     ]  # fmt: skip
+
+
+def test_a_hash_is_as_short_as_tells_two_apart() -> None:
+    one = Difference(
+        subject="code", id="crew:scan", name="crew:scan", change="changed", field="sha256", a="ab" * 32, b="cd" * 32
+    )
+
+    assert difference_lines([one])[1].text == "crew:scan  sha256 abababababab → cdcdcdcdcdcd"

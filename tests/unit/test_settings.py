@@ -43,7 +43,7 @@ def test_everything_can_be_chosen(tmp_path: Path) -> None:
         ('[keys]\nswap = "x, j"', "j stays what it is"),
         ('[keys]\nswap = "u"', "u is the key of 'swap' now, and 'undo' has none; give it one too"),
         ('theme = "pink"\nmotion = 3', "not 'pink', and 1 more"),
-        ("this is no toml", "does not count"),
+        ("this is no toml", "is ignored"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_and_the_rest_counts(tmp_path: Path, text: str, says: str) -> None:
@@ -52,14 +52,14 @@ def test_what_is_wrong_is_said_in_one_line_and_the_rest_counts(tmp_path: Path, t
     assert says in found.problem
     assert "\n" not in found.problem
     assert found.theme == "dark"
-    if "does not count" not in says:
+    if "is ignored" not in says:
         assert found.call == "desktop"
 
 
 def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00")
 
-    assert "does not count" in read_settings(tmp_path / "settings.toml", ACTIONS).problem
+    assert "is ignored" in read_settings(tmp_path / "settings.toml", ACTIONS).problem
 
 
 def test_little_moves_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,3 +257,13 @@ def test_lines_below_tell_about_the_node_under_the_cursor() -> None:
     assert "● busy ×2" in told
     assert "work came from planner" in told
     assert "from planner" in told
+
+
+def test_names_stand_whole_in_the_pane_of_43_columns() -> None:
+    members = [SupervisorSpec(name="inspection", members=[agent(f"reader{place}", "parse") for place in range(10)])]
+    work = team_world(*members, agent("writer", "write"))
+    lines = graph_lines(sight_of(work), subject=TEAM, width=41, height=10)
+    text = "\n".join("".join(span.text for span in line.spans) for line in lines[1:])
+
+    assert [name for name in ("chief", "inspection", "writer", "+10") if name not in text] == []
+    assert "…" not in text

@@ -3,13 +3,14 @@
 import pytest
 
 from dashboard.views.audit import of_change
-from dashboard.views.engines import of_engine
+from dashboard.views.engines import ends_before, of_engine
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation
 from dashboard.views.lines import Line, cells
 from dashboard.views.names import Names
 from dashboard.views.row_pane import More
 from dashboard.views.sections import Section, beside
+from dashboard.views.tail import tell
 from engine.core.codec import kind_of
 from engine.core.commands import Pause, Resume, Submit, Undo
 from engine.core.events import CommandApplied, EngineStarted, EngineStopped
@@ -125,3 +126,26 @@ def test_panes_beside_each_other_are_as_wide_as_they_were_asked_to_be() -> None:
     assert drawn[0].startswith("─ ONE ─")
     assert drawn[0][30:].startswith("┬─ OTHER ─")
     assert [line[30] for line in drawn] == ["┬", "│", "│", "├", "│", "│"]
+
+
+def test_a_high_pane_shows_what_an_engine_did_last_and_still_the_newest_terms() -> None:
+    entries = led(*[(1, place % 2 == 0) for place in range(40)])
+    told = [tell(one, Names()) for one in entries[:30][::-1]]
+
+    more = of_engine(entries, leading(40), State(), "1", 120, 50, told)
+
+    assert more is not None
+    lines = texts(more)
+    assert len(lines) == 50
+    assert any("WHO LED WHEN" in line for line in lines)
+    below = next(place for place, line in enumerate(lines) if "WHAT IT DID LAST" in line)
+    assert 50 - below > 15
+
+
+def test_an_engine_before_ends_where_the_next_one_began() -> None:
+    entries = led((9, True), (3, False), (1, True))
+    begun = sorted(one.seq for one in entries if isinstance(one.event, EngineStarted))
+
+    assert ends_before(entries, str(begun[0])) == begun[1]
+    assert ends_before(entries, str(begun[-1])) == 0
+    assert ends_before(entries, "standby:7") == 0

@@ -11,7 +11,7 @@ from dashboard.views.plots import meter, spark
 SIZES = (6, 4, 3, 2, 1)
 WIDE = 150
 """Columns from which the tallest boxes are used."""
-LEAST, MOST = 10, 34
+LEAST, BARE_LEAST, MOST = 10, 8, 34
 _GAPS = {6: 0, 4: 0, 3: 0, 2: 1, 1: 0}
 _BAR = 3
 """Cells of the shortest meter."""
@@ -39,7 +39,7 @@ def natural_width(node: Node, size: int) -> int:
         row = cell_len(node.figure) + (_BAR + 1 if node.share is not None else 0)
         top = 2 + name + (2 + took if took and size == 6 else 0)
         wide = 4 + max(top, row, min(24, cell_len(node.now[:76])) if size == 6 else 0)
-    return max(LEAST, min(MOST, wide))
+    return max(LEAST if size > BARE else BARE_LEAST, min(MOST, wide))
 
 
 def _right(node: Node) -> str:
@@ -100,7 +100,8 @@ def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
 
 def _far(node: Node, room: int, tall: int) -> list[Span]:
     """Return how far a node is: its meter and its figure."""
-    figure = cut(node.figure or (node.took if tall < SIZES[0] else ""), room)
+    said = node.figure or (node.took if tall < SIZES[0] else "")
+    figure = said if cell_len(said) <= room else cut(said.replace(" of ", "/"), room)
     wide = room - cell_len(figure) - (1 if figure else 0)
     if node.share is None or wide < 3:
         return [Span(figure, "muted")]

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from dashboard.views.canvas import Canvas
@@ -19,7 +19,11 @@ from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
 
 NARROW = 100
 """Width below which finished and future stages are shown in one line."""
-LEAST_GAP, MOST_GAP = 4, 12
+SMALL = 60
+"""Width below which every cell goes to the names: edges are short, and of idle members only the number stands there."""
+SMALL_MOST = 16
+"""Columns of a box there, at most, where not all fit."""
+LEAST_GAP, SMALL_GAP, MOST_GAP = 4, 3, 12
 CUT = 0.9
 """Larger boxes are used if at least this share of their preferred width fits."""
 LEGEND = "━ just now  ─ before  ╌ planned"
@@ -92,6 +96,9 @@ def graph_lines(
         calm: Whether edges have two steps of heat instead of five.
     """
     graph = graph_of(sight, subject, hand_overs(sight.state), lines=height - 1)
+    if width < SMALL:
+        nodes = (one._replace(name=one.name.removesuffix(" idle")) for one in graph.nodes)
+        graph = replace(graph, nodes=tuple(nodes))
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
     found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
     return [hairline(graph.title, width, right=LEGEND), *found.lines]
@@ -156,8 +163,12 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     for link in found.links:
         between[place_of[link[0]]].append(link)
     gaps = [routes.gap(links, ports) for links in between]
-    least = [LEAST_GAP - 1 + gap.tracks for gap in gaps]
+    least = [_least_gap(width) - 1 + gap.tracks for gap in gaps]
     widths = _shrunk(_widths(graph, found, chosen), width - sum(least))
+    if width < SMALL and sum(widths) + sum(least) > width:  # some is out of sight anyway: that shall not cost names too
+        names = (node._replace(took="", figure="") for node in graph.nodes)
+        whole = _widths(replace(graph, nodes=tuple(names)), found, chosen)
+        widths = [min(one, SMALL_MOST) for one in whole]
     gap_widths = _grown(least, width - 2 - sum(widths) - sum(least))
     left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
     return _Plan(found, chosen, heights, top, widths, gaps, gap_widths, left)
@@ -165,14 +176,18 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
 
 def _fitting(graph: Graph, found: Layered, *, width: int, height: int) -> int:
     """Return the rows of the largest boxes that fit; 1 where none do."""
-    least = LEAST_GAP * (len(found.layers) - 1)
+    least = _least_gap(width) * (len(found.layers) - 1)
     for size in boxes.SIZES:
         heights = {node.id: size for node in graph.nodes}
         tall = max(needed(layer, heights, gap=boxes.gap_of(size)) for layer in found.layers)
-        wide = round(sum(_widths(graph, found, size)) * CUT) + least
+        wide = round(sum(_widths(graph, found, size)) * (1 if width < SMALL else CUT)) + least
         if (size < boxes.SIZES[0] or width >= boxes.WIDE) and tall <= height and (wide <= width or size < 3):
             return size
     return boxes.SIZES[-1]
+
+
+def _least_gap(width: int) -> int:
+    return SMALL_GAP if width < SMALL else LEAST_GAP
 
 
 def _widths(graph: Graph, found: Layered, size: int) -> list[int]:
