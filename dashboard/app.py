@@ -153,6 +153,8 @@ class QuarterdeckApp(Touring):
 
     async def _tick(self) -> None:
         """Flush so that a key which comes in between is answered first."""
+        if self._opening is not None:
+            return  # what opens is about the team as it was at its key: the object could be gone
         changed = await self._pace.fold(self.feed)
         self._stale |= changed and not self.in_past
         if not self._pace.key_is_first:
@@ -259,6 +261,14 @@ class QuarterdeckApp(Touring):
         """Show the page about one object above the screen that is there."""
         self.push_screen(part_of("pages", kind)(key))
 
+    @property
+    def _opening(self) -> Looking | None:
+        """The screen on top where it is not mounted yet."""
+        for top in self.screen_stack[-1:]:
+            if isinstance(top, Looking) and not top.has_begun:
+                return top
+        return None
+
     def _frame(self, place: str) -> Frame:
         if place not in self._frames:
             self._frames[place] = part_of("screens", place)()
@@ -278,8 +288,8 @@ class QuarterdeckApp(Touring):
         if self._behind_enter is not None:
             self._behind_enter.append(event)
             event.prevent_default()
-        elif isinstance(self.screen, Looking) and not self.screen.has_begun:
-            self.screen.typed_ahead.append(event)
+        elif self._opening is not None:
+            self._opening.typed_ahead.append(event)
             event.prevent_default()
         elif isinstance(line, TextLine):
             if not line.has_seen(event) and await line.take(event):

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
+from dashboard.dialogs import RemoveDialog
 from dashboard.dialogs.dialog import Choices, Dialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.widgets.fields import Radio
-from engine.core.commands import Rollback, SwapAgent, SwapAgents
+from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
@@ -140,3 +141,24 @@ async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[byte
 
         await pilot.press("u")
         await until(pilot, lambda: "rolled reader back to the spec before, as g3" in told(app))
+
+
+async def test_a_dialog_opens_on_the_team_as_it_was_at_its_key_although_its_agent_goes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        idle = next(one for one in hand.work.state.agents.values() if one.status == "idle")
+
+        def goes(budget_s: float = 0.0) -> bool:
+            if idle.id in hand.work.state.agents:
+                hand.work.order(RemoveMember(target=f"@{idle.id}", mode="abort"))
+                return True
+            return False
+
+        monkeypatch.setattr(hand.app.feed, "advance", goes)
+        hand.app.push_screen(RemoveDialog(idle.id))
+        await hand.app._tick()
+        await until(hand.pilot, lambda: isinstance(hand.app.screen, RemoveDialog) and hand.app.screen.has_begun)
+        await until(hand.pilot, lambda: idle.id not in hand.work.state.agents)
+
+        assert "nothing under way" in hand.told("told")
