@@ -154,7 +154,9 @@ class TimeTravel(App[int]):
     def sum_up(self, now_ms: int) -> None:
         """Bring up to date what the time bar is made of, where there is something new."""
         seq = self.feed.file_seq
-        if self._summing or seq == self._summed_seq or (0 <= now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans):
+        if self._summing or seq == self._summed_seq or self.feed.trouble:
+            return  # what cannot be read is said once, by the feed
+        if 0 <= now_ms - self._summed_ms < SUMMED_EVERY_MS and self.spans:
             return
         self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
 

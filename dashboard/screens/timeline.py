@@ -156,7 +156,7 @@ class TimelineScreen(BoardScreen):
         first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
         asked = (row.id, first, last)
         goes_on = asked[0] == self._told_of[0] and self._cursor_ms is None
-        if asked == self._told_of or (goes_on and not view.due(self._tell_ms)):
+        if asked == self._told_of or self.deck.feed.trouble or (goes_on and not view.due(self._tell_ms)):
             return
         if asked[0] != self._told_of[0] or first != self._told_of[1]:
             self._told = None
