@@ -259,6 +259,13 @@ def test_lines_below_tell_about_the_node_under_the_cursor() -> None:
     assert "from planner" in told
 
 
+def test_names_of_the_last_layer_of_a_small_graph_have_a_sign_where_the_pane_cuts_them() -> None:
+    lines = graph_lines(sight_of(audit()), subject=TEAM, width=35, height=9)
+    shown = ["".join(span.text for span in line.spans) for line in lines[1:]]
+
+    assert [one[-4:] for one in shown if "planner" in one or "survey" in one] == [" sc…"] * 2
+
+
 def test_names_stand_whole_in_the_pane_of_43_columns() -> None:
     members = [SupervisorSpec(name="inspection", members=[agent(f"reader{place}", "parse") for place in range(10)])]
     work = team_world(*members, agent("writer", "write"))

@@ -169,6 +169,8 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
         names = (node._replace(took="", figure="") for node in graph.nodes)
         whole = _widths(replace(graph, nodes=tuple(names)), found, chosen)
         widths = [min(one, SMALL_MOST) for one in whole]
+        rest = width - sum(least) - sum(widths[:-1])
+        widths[-1] = min(widths[-1], max(rest, boxes.BARE_LEAST))  # the last layer takes what is left
     gap_widths = _grown(least, width - 2 - sum(widths) - sum(least))
     left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
     return _Plan(found, chosen, heights, top, widths, gaps, gap_widths, left)
