@@ -209,7 +209,8 @@ class Deck(TimeTravel):
             with Reader(self.path) as reader:
                 return work(reader)
 
-        self.aside(reading, then, (StoreError, CoreError), failed=failed)
+        # What the feed has said stands in the banner: pages that read again need not repeat it.
+        self.aside(reading, then, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None)
 
     def aside(
         self,
@@ -219,15 +220,20 @@ class Deck(TimeTravel):
         sorry: str = "",
         *,
         failed: Callable[[], None] = do_nothing,
+        is_said: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Work in a thread, then go on here; an error is one line that begins with `sorry`, and `failed` is called."""
+        """Work in a thread, then go on here; an error is a line that begins with `sorry`, unless it `is_said` already.
+
+        `failed` is called in either case.
+        """
 
         def working() -> None:
             try:
                 with self._context():  # else a page that was left meanwhile would not know its app
                     found = work()
             except errors as error:
-                self.call_from_thread(self.say, f"{sorry}{error}", "error")
+                if not is_said():
+                    self.call_from_thread(self.say, f"{sorry}{error}", "error")
                 self.call_from_thread(failed)
             else:
                 self.call_from_thread(then, found)

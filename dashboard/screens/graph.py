@@ -9,7 +9,7 @@ from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
 from dashboard.views.graph.drawing import LEGEND
 from dashboard.views.graph.model import Node, chain
-from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
@@ -131,7 +131,7 @@ class GraphScreen(BoardScreen):
 
     def _supervisor_at(self, view: ViewState) -> str | None:
         """Return the supervisor of the node under the cursor."""
-        key = (self._selected or "").removeprefix("idle:")
+        key = (self._selected or "").removeprefix(IDLE)
         agent = view.state.agents.get(key)
         return agent.supervisor_id if agent is not None else key
 

@@ -170,8 +170,8 @@ def settled(recent: Reversible[Entry], question_id: str) -> Settled | None:
         if isinstance(event, CommandApplied) and question_id in _answered_by(event):
             sender = event.sender
         elif isinstance(event, EscalationAnswered) and event.escalation_id == question_id:
-            nobody = {"default": "the default, as no answer came in time", "grant": "what was granted before"}
-            return Settled(nobody.get(event.by, sender), event.answer, event.output, entry.at_ms)
+            without_answer = {"default": "the default, as no answer came in time", "grant": "what was granted before"}
+            return Settled(without_answer.get(event.by, sender), event.answer, event.output, entry.at_ms)
     return None
 
 

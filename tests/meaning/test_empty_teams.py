@@ -10,20 +10,20 @@ from engine.teamfile import parse_team
 from tests.meaning.diary import Diary
 
 pytestmark = pytest.mark.anyio
-NOBODY = "has no agents to work on it; add one first"
+NO_AGENTS = "has no agents to work on it; add one first"
 NEED_MEMBERS = ("graph",)
 """Strategies that cannot be set without naming members."""
 
 
 @pytest.mark.parametrize("mode", [name for name in STRATEGIES if name not in NEED_MEMBERS])
 async def test_a_request_to_nobody_is_refused(mode: str) -> None:
-    with pytest.raises(CommandRefusedError, match=NOBODY):
+    with pytest.raises(CommandRefusedError, match=NO_AGENTS):
         await DynamicSupervisor("chief", coordination_mode=mode).arun("go")
 
 
 async def test_it_is_refused_where_agents_are_discovered_and_where_it_is_only_submitted() -> None:
     async with DynamicSupervisor("chief", auto_discover=True) as chief:
-        with pytest.raises(CommandRefusedError, match=NOBODY):
+        with pytest.raises(CommandRefusedError, match=NO_AGENTS):
             await chief.submit("go")
 
 
@@ -32,7 +32,7 @@ async def test_a_team_below_with_nobody_in_it_fails_its_part_at_once() -> None:
     chief = diary.supervisor("chief", diary.agent("ada"))
     await chief.add_sub_supervisor("low", DynamicSupervisor("low"))
 
-    with pytest.raises(RunFailed, match=f"supervisor 'low' {NOBODY}"):
+    with pytest.raises(RunFailed, match=f"supervisor 'low' {NO_AGENTS}"):
         await chief.arun("go")
 
 

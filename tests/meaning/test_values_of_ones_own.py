@@ -1,4 +1,4 @@
-"""What user code is given is its own: what it changes there, nobody else sees, and neither do the journal or archives.
+"""What user code is given is its own: its changes reach no other agent, journal or archive.
 
 The values are typed as programs type them: a checker that reads this file sees that a `dict[str, list[str]]` is taken.
 """

@@ -193,6 +193,21 @@ async def test_no_engine_is_started_on_a_file_that_is_gone(app: QuarterdeckApp) 
         assert "was deleted or moved away" in app.message.text
 
 
+@pytest.mark.anyio
+async def test_what_the_banner_says_of_the_file_is_not_repeated_by_each_read(app: QuarterdeckApp) -> None:
+    failed: list[str] = []
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.feed.looked)
+        app.path.unlink()
+        await until(pilot, lambda: app.view.situation.trouble)
+        app.say("answered")
+        app.read(lambda reader: reader.last_seq(), lambda _: None, failed=lambda: failed.append("failed"))
+        await until(pilot, lambda: failed)
+
+        assert app.message is not None
+        assert app.message.text == "answered"
+
+
 def test_an_engine_that_ended_is_known(tmp_path: Path, work: World) -> None:
     feed = Feed(written(tmp_path / "team.db", work))
     feed.start()

@@ -237,7 +237,7 @@ async def test_what_is_written_while_the_engine_ends_is_not_acted_on(disk: Disk,
     assert begun == []
 
 
-async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_keeps_nobody_waiting(disk: Disk) -> None:
+async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_leaves_no_caller_waiting(disk: Disk) -> None:
     slow = mishaps()
     async with engine_on(disk, slow) as host:
         slow.turns = lambda: 40
@@ -248,7 +248,7 @@ async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_keeps_nobody
         await host.written()
 
 
-async def test_an_engine_that_is_torn_down_while_it_waits_for_room_keeps_nobody_waiting() -> None:
+async def test_an_engine_that_is_torn_down_while_it_waits_for_room_leaves_no_caller_waiting() -> None:
     disk, full = Disk(), mishaps()
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as waiting, engine_on(disk, full) as host:

@@ -5,7 +5,7 @@ from math import ceil
 
 from dashboard.views.amounts import clock, count, duration, elapsed, median
 from dashboard.views.graph.model import Graph, Node
-from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.lines import Line, Span, block, cut, cut_path, fit_spans, hairline, padded, spread
 from dashboard.views.plots import meter
 from dashboard.views.work import circuit_words, progress, why
@@ -25,7 +25,7 @@ def details(sight: Sight, graph: Graph, node: Node, *, width: int, height: int =
     agent = state.agents.get(node.about)
     task = state.tasks.get(node.about)
     supervisor = state.supervisors.get(node.about)
-    if node.id.startswith("idle:"):
+    if node.id.startswith(IDLE):
         said = [_line(Span("at rest, with nothing to do", "muted"))]
     elif agent is not None:
         said = _of_agent(sight, node, agent)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dashboard.views.canvas import Canvas
 from dashboard.views.graph import boxes, routes
 from dashboard.views.graph.model import Edge, Graph
-from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.stages import Stages, stages
 from dashboard.views.graph.subject import graph_of
 from dashboard.views.graph.team import hand_overs
@@ -97,7 +97,9 @@ def graph_lines(
     """
     graph = graph_of(sight, subject, hand_overs(sight.state), lines=height - 1)
     if width < SMALL:
-        nodes = (one._replace(name=one.name.removesuffix(" idle")) for one in graph.nodes)
+        nodes = (
+            one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes
+        )
         graph = replace(graph, nodes=tuple(nodes))
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
     found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)

@@ -16,6 +16,8 @@ from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, TaskS
 
 SWAPPED_MS = 60_000
 """How long a box says that its agent has a new generation."""
+IDLE = "idle:"
+"""What the id of the node begins with that stands for idle agents; behind it, whose they are."""
 _LONG = 200
 """Characters of a title that are looked at."""
 EACH = 4
@@ -265,5 +267,5 @@ def of_supervisor(sight: Sight, supervisor: Supervisor, *, asks: bool) -> Node:
 def of_resting(lead: str, names: int, *, opens: str) -> Node:
     """Return the one box of those under a lead that are at rest."""
     return Node(
-        id=f"idle:{lead}", name=f"+{names:,} idle", glyph="○", tone="idle", word="idle", about=opens, is_awake=False
+        id=f"{IDLE}{lead}", name=f"+{names:,} idle", glyph="○", tone="idle", word="idle", about=opens, is_awake=False
     )
