@@ -57,9 +57,9 @@ def step_of(record: Record, event: StepRecorded) -> Step:
     )
 
 
-def steps_in(records: Iterable[Record], task_id: str | None = None) -> list[Step]:
-    """Return the steps that records carry, of one task or of all."""
-    mine = [one for one in records if one.kind == STEPS and task_id in (None, one.task_id)]
+def steps_in(records: Iterable[Record]) -> list[Step]:
+    """Return the steps that records carry."""
+    mine = [one for one in records if one.kind == STEPS]
     found = zip(mine, events_of(mine), strict=True)
     return [step_of(record, event) for record, event in found if isinstance(event, StepRecorded)]
 

@@ -154,6 +154,14 @@ class Journal:
             )
         return list(starmap(Record, found))
 
+    async def of_task(self, task_id: str) -> list[Record]:
+        """Records about a task, oldest first; the whole journal is scanned."""
+        with translated(self._path):
+            found = await self._reader.execute_fetchall(
+                f"SELECT {RECORD_COLUMNS} FROM journal WHERE task_id = ? ORDER BY seq", (task_id,)
+            )
+        return list(starmap(Record, found))
+
     async def body(self, seq: int) -> bytes:
         """Body of one record.
 

@@ -127,6 +127,15 @@ class UnknownWork(Refused):
         super().__init__(f"no open run or task {name!r}; list them with: quarterdeck runs, quarterdeck tasks")
 
 
+class UnknownTask(Refused):
+    """The journal has no task with this id."""
+
+    code = "unknown_work"
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__(f"there is no task {task_id!r}; list them with: quarterdeck tasks --all")
+
+
 class UnknownSpec(Refused):
     """A command named a spec that the registry does not have."""
 

@@ -41,7 +41,7 @@ from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
 from engine.supervisor.history import History
 from engine.supervisor.node import EngineLink, Make, refusals
-from engine.supervisor.offline import body_in, finished_in, records_in
+from engine.supervisor.offline import body_in, finished_in, records_of
 from engine.supervisor.people import People
 from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
@@ -188,9 +188,9 @@ class RemoteEngine(EngineLink):
         """The file of the team."""
         return self._path
 
-    async def records(self, kind: str) -> list[Record]:
-        """Return every event of a kind from the journal."""
-        return await anyio.to_thread.run_sync(records_in, self._path, kind)
+    async def records(self, task_id: str) -> list[Record]:
+        """Return every event about a task from the journal."""
+        return await anyio.to_thread.run_sync(records_of, self._path, task_id)
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from engine.core.errors import Refused
+from engine.core.errors import Refused, UnknownTask
 from engine.core.records import Json, JsonValue
 from engine.errors import NotInThisVersion
 from engine.forking import ChangedStep, Fork, fork, step_named
 from engine.replaying import Replay, replay
 from engine.runtimes.values import json_value
-from engine.steps import STEPS, Step, steps_in
+from engine.steps import Step, steps_in
 from engine.supervisor.node import Node, checks_arguments, refusals
 from store import Reader
 
@@ -22,8 +22,17 @@ class History(Node):
 
     @checks_arguments
     async def steps(self, task_id: str) -> list[Step]:
-        """Return the recorded steps of all attempts of a task, in order."""
-        return steps_in(await self._engine.records(STEPS), task_id)
+        """Return the recorded steps of all attempts of a task, in order.
+
+        Raises:
+            CommandRefusedError: If there is no such task.
+        """
+        await self._engine.refresh()
+        found = await self._engine.records(task_id)
+        with refusals():
+            if not found and task_id not in self._state.tasks:
+                raise UnknownTask(task_id)
+        return steps_in(found)
 
     @checks_arguments
     async def fork(

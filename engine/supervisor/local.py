@@ -33,7 +33,7 @@ from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
 from engine.supervisor.node import EngineLink, Make, Node, checked_command, refusals
-from engine.supervisor.offline import OfflineJournal, finished_in, records_in, text_in
+from engine.supervisor.offline import OfflineJournal, finished_in, records_of, text_in
 from engine.supervisor.shared import LoopGuard, PendingCommands, Shared
 from engine.trust import user_list
 from store import Durability, Record, Store, open_store
@@ -172,15 +172,15 @@ class LocalEngine(EngineLink):
         """The file of the team; None if it is in memory."""
         return self._store
 
-    async def records(self, kind: str) -> list[Record]:
-        """Return every event of a kind from the journal."""
+    async def records(self, task_id: str) -> list[Record]:
+        """Return every event about a task from the journal."""
         self._guard.check()
         if self._host is not None:
             await self._host.written()
-            return await self._host.store.journal.of_kind(kind)
+            return await self._host.store.journal.of_task(task_id)
         if self._store is None:
-            return self._offline.records(kind)
-        return await anyio.to_thread.run_sync(records_in, self._store, kind)
+            return self._offline.records(task_id)
+        return await anyio.to_thread.run_sync(records_of, self._store, task_id)
 
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on."""

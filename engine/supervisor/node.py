@@ -166,8 +166,8 @@ class EngineLink(ABC):
         """The file of the team; None if it is in memory."""
 
     @abstractmethod
-    async def records(self, kind: str) -> list[Record]:
-        """Return every event of a kind from the journal, oldest first."""
+    async def records(self, task_id: str) -> list[Record]:
+        """Return every event about a task from the journal, oldest first."""
 
     @abstractmethod
     async def text(self, value: StoredValue) -> JsonValue:

@@ -98,10 +98,10 @@ class OfflineJournal:
         """Return a value that the state holds by reference."""
         return resolved(value, lambda seq: self._rows[seq - 1].body)
 
-    def records(self, kind: str) -> list[Record]:
-        """Return the events of a kind, oldest first."""
-        rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if row.kind == kind)
-        return [Record(seq, row.at_ms, kind, row.body, row.run_id, row.task_id, row.agent_id) for seq, row in rows]
+    def records(self, task_id: str) -> list[Record]:
+        """Return the events about a task, oldest first."""
+        rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if row.task_id == task_id)
+        return [Record(seq, row.at_ms, row.kind, row.body, row.run_id, row.task_id, row.agent_id) for seq, row in rows]
 
     def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run."""
@@ -148,11 +148,11 @@ def body_in(path: Path, seq: int) -> bytes:
         return reader.record(seq).body
 
 
-def records_in(path: Path, kind: str) -> list[Record]:
-    """Return the events of a kind in the journal at `path`, oldest first."""
+def records_of(path: Path, task_id: str) -> list[Record]:
+    """Return the events about a task in the journal at `path`, oldest first."""
     found: list[Record] = []
     with Reader(path) as reader:
-        while page := reader.records(found[-1].seq if found else 0, _PAGE, kinds=(kind,)):
+        while page := reader.records(found[-1].seq if found else 0, _PAGE, task_id=task_id):
             found += page
     return found
 

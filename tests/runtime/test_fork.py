@@ -104,6 +104,26 @@ async def test_a_changed_step_is_not_run_again_and_what_came_after_it_is(tmp_pat
     assert [(one.step, one.attempt) for one in steps] == [(count.step, 2)]
 
 
+async def test_the_steps_of_a_task_that_does_not_exist_are_refused_with_and_without_an_engine(tmp_path: Path) -> None:
+    path, _ = await worked(tmp_path)
+    source = team(path)
+    with pytest.raises(CommandRefusedError, match="no task 't99'; list them"):
+        await source.steps("t99")
+    with pytest.raises(CommandRefusedError, match="no task 't99'; list them"):
+        await DynamicSupervisor.attach(path).steps("t99")
+    async with source:
+        with pytest.raises(CommandRefusedError, match="no task 't99'; list them"):
+            await source.steps("t99")
+
+
+async def test_a_task_that_waits_has_no_steps_yet() -> None:
+    async with DynamicSupervisor("desk", agent_specs=[scripted("clerk")]) as desk:
+        await desk.pause("clerk")
+        await desk.submit("hello")
+
+        assert await desk.steps("t2") == []
+
+
 async def test_what_a_changed_step_came_to_is_what_the_task_goes_on_with(tmp_path: Path) -> None:
     path, _ = await worked(tmp_path)
     source = team(path)

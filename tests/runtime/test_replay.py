@@ -15,7 +15,7 @@ from engine.core.strategies.sequential import Sequential
 from engine.folding import folded
 from engine.replaying import PLAN, replay
 from engine.runtimes.model.conversation import Conversation
-from engine.supervisor.offline import records_in
+from store import Reader, Record
 
 pytestmark = pytest.mark.anyio
 CALLED: Counter[str] = Counter()
@@ -54,6 +54,12 @@ async def worked(tmp_path: Path, workers: int = 2) -> Path:
     CALLED.clear()
     await team(path, workers).arun("How is the harbour?")
     return path
+
+
+def records_in(path: Path, kind: str) -> list[Record]:
+    """Return the events of a kind in a journal."""
+    with Reader(path) as reader:
+        return reader.records(0, 10_000, kinds=(kind,))
 
 
 def steps_in(path: Path) -> list[tuple[str, str]]:
