@@ -80,7 +80,7 @@ def demo(
         told = f"the crew reads {chosen}: run {run_id}, engine {launched.pid} on {launched.db}"
         emit(ctx, launched.body() | {"run_id": run_id}, [told, *reopen_commands(launched.db)])
         return DONE
-    progress = Progress(run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
+    progress = Progress(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
     status = finish(ctx, db, run_id, output, progress=progress)
     if status != INTERRUPTED:
         say(f'the crew waits for the next request: quarterdeck run "audit …" --db {db}')

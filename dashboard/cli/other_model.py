@@ -90,7 +90,7 @@ def _gone_on(db: Path, run_id: str, *, model: str, at_step: tuple[str, str], int
         if spec != state.spec_of(agent):
             _sent(into, SwapAgent(agent=at(agent.id), spec=spec))
         _sent(into, Resume(target=at(run_id)))
-        return made, await_run(into, run_id, Progress(run_id, every_s=0.2))
+        return made, await_run(into, run_id, Progress(into, run_id, every_s=0.2))
 
 
 def _sent(db: Path, command: Command) -> None:

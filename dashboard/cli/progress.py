@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from dashboard.clean import clean
@@ -19,6 +20,7 @@ from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
 from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
+from dashboard.views.inbox import WITH_OUTPUT, subject_name
 from engine.core.fold import fold
 from engine.core.queries.able import AWAY
 from engine.core.records import JsonValue
@@ -126,15 +128,17 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
 class Progress:
     """Progress of a run on stderr: one changing line on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, run_id: str, *, every_s: float, always: bool = False, quiet: bool = False) -> None:
+    def __init__(self, db: Path, run_id: str, *, every_s: float, always: bool = False, quiet: bool = False) -> None:
         """Begin.
 
         Args:
+            db: Its database.
             run_id: Which run.
             every_s: Shortest time between two lines, in seconds.
             always: Write also where stderr is no terminal.
-            quiet: Write nothing but which agents cannot work.
+            quiet: Write nothing but which agents cannot work, and what a person is asked.
         """
+        self._db = db
         self._run_id = run_id
         self._every_s = every_s
         self._terminal = sys.stderr.isatty()
@@ -148,6 +152,7 @@ class Progress:
     def __call__(self, state: State) -> None:
         """Report what has changed in a state."""
         self._broken(state)
+        self._asked(state)
         run = state.runs.get(self._run_id)
         if run is None or time.monotonic() - self._written_s < self._every_s:
             return
@@ -178,6 +183,22 @@ class Progress:
                 self._told.add(agent.id)
                 self.end()
                 say(f"{agent.name} cannot work: {why}")
+
+    def _asked(self, state: State) -> None:
+        """Report once each question to a person that the run may wait for, and the command that answers it."""
+        for asked in state.escalations.values():
+            if asked.run_id not in (self._run_id, None) or asked.id in self._told:
+                continue
+            self._told.add(asked.id)
+            self.end()
+            by = asked.detail.get("agent") or subject_name(state, asked)
+            if len(asked.options) > 1:
+                answer, also = "ANSWER", f"  # {', '.join(asked.options)}"
+            else:
+                answer, also = quote(asked.options[0]), ""
+                answer += " --output TEXT" if (asked.kind, answer) in WITH_OUTPUT else ""
+            said = f"  answer it: quarterdeck answer {asked.id} {answer} --db {quote(str(self._db))}{also}"
+            say(f"{by} asks a person, {asked.id}: {asked.question}", said)
 
     def _write(self) -> None:
         with self._guard:

@@ -140,7 +140,7 @@ def finish(
         progress: What shows how far it is; a changing line by default.
         follows: What shows more of it, in place of that line, while it is open.
     """
-    progress = progress or Progress(run_id, every_s=0.2, quiet=follows is not None)
+    progress = progress or Progress(db, run_id, every_s=0.2, quiet=follows is not None)
     try:
         with follows or nullcontext():
             ended = await_run(db, run_id, progress)

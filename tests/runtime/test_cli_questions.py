@@ -1,0 +1,57 @@
+"""A shell that waits for a run tells what a person is asked meanwhile."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.cli.progress import Progress
+from engine import AgentSpec, Context, DynamicSupervisor, Escalate, Task
+from engine.folding import folded
+
+pytestmark = pytest.mark.anyio
+
+
+async def publish(task: Task, ctx: Context) -> str:
+    if task.text == "open":
+        return await ctx.ask("Which colour?")
+    if task.text == "broken":
+        raise ValueError("no paper")
+    return await ctx.ask("Publish it?", ["yes", "no"])
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize(
+    ("request_text", "asked", "words"),
+    [
+        ("closed", "press asks a person, e1: Publish it?", "ANSWER --db {}  # yes, no"),
+        ("open", "press asks a person, e1: Which colour?", "reply --output TEXT --db {}"),
+        ("broken", "press asks a person, e1: ", "ANSWER --db {}  # retry, "),
+    ],
+)
+async def test_a_run_that_waits_for_a_person_says_once_who_asks_and_how_to_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], request_text: str, asked: str, words: str, *, quiet: bool
+) -> None:
+    path = tmp_path / "team.db"
+    spec = AgentSpec(name="press", run=publish, on_failure=[Escalate()])
+    async with DynamicSupervisor("desk", agent_specs=[spec], store=path) as desk:
+        run_id = await desk.submit(request_text)
+        await desk.next_question()
+    progress = Progress(path, run_id, every_s=0.2, quiet=quiet)
+    progress(folded(path))
+    progress(folded(path))
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(asked)
+    assert second.startswith("  answer it: quarterdeck answer e1 " + words.format(path))
+
+
+async def test_a_run_that_waits_for_a_person_says_nothing_of_the_questions_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "team.db"
+    async with DynamicSupervisor("desk", agent_specs=[AgentSpec(name="press", run=publish)], store=path) as desk:
+        await desk.submit("closed")
+        await desk.next_question()
+    Progress(path, "r2", every_s=0.2)(folded(path))
+
+    assert capsys.readouterr().err == ""
