@@ -266,6 +266,15 @@ def test_names_of_the_last_layer_of_a_small_graph_have_a_sign_where_the_pane_cut
     assert [one[-4:] for one in shown if "planner" in one or "survey" in one] == [" sc…"] * 2
 
 
+def test_a_name_that_the_edge_of_a_small_graph_cuts_has_a_sign() -> None:
+    inner = SupervisorSpec(name="inner-team", members=[agent(f"reader{place}", "parse") for place in range(3)])
+    work = team_world(SupervisorSpec(name="inspection", members=[inner]), agent("writer", "write"))
+    lines = graph_lines(sight_of(work), subject=TEAM, width=41, height=8)
+    shown = ["".join(span.text for span in line.spans) for line in lines[1:]]
+
+    assert [one.rstrip()[-7:] for one in shown if "inspection" in one] == ["○ inne…"]
+
+
 def test_names_stand_whole_in_the_pane_of_43_columns() -> None:
     members = [SupervisorSpec(name="inspection", members=[agent(f"reader{place}", "parse") for place in range(10)])]
     work = team_world(*members, agent("writer", "write"))

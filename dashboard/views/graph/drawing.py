@@ -14,7 +14,7 @@ from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.stages import Stages, stages
 from dashboard.views.graph.subject import graph_of
 from dashboard.views.graph.team import hand_overs
-from dashboard.views.layers import Layered, layered, needed, port, rows
+from dashboard.views.layers import BARE, Layered, layered, needed, port, rows
 from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
 
 NARROW = 100
@@ -148,6 +148,8 @@ def drawing(
             x, y, wide, tall = plan.x_of(place), plan.top[key], plan.widths[place], plan.heights[key]
             found[key] = Box(x - dx, y - dy + len(above), wide, tall, place)
             if x + wide > dx and x < dx + width and y + tall > dy and y < dy + room:
+                if tall <= BARE:  # without a border, so only a sign shows that the edge of the pane cuts its name
+                    wide = max(boxes.BARE_LEAST, min(wide, dx + width - x))
                 boxes.draw(canvas, node, (x, y), (wide, tall), selected=key == selected)
     fits = plan.wide <= width and plan.tall <= room
     return Drawing([*above, *canvas.lines()], found, fits)
