@@ -156,9 +156,10 @@ def clean(text: str) -> str:
 
 def one_line(error: BaseException) -> str:
     """Return what `error` says in one line, without the values of secrets that the environment holds."""
-    line = next((line.strip() for line in words_of(error).splitlines() if line.strip()), "")
-    line = "".join(character if character.isprintable() else " " for character in clean(line[: ERROR_CHARACTERS * 4]))
-    return without_secrets(line)[:ERROR_CHARACTERS]
+    # Secrets first: one that is cut, or goes on in the next line, would not be recognized any more.
+    lines = without_secrets(words_of(error)).splitlines()
+    line = next((line.strip() for line in lines if line.strip()), "")[:ERROR_CHARACTERS]
+    return "".join(character if character.isprintable() else " " for character in clean(line))
 
 
 def with_class(error: BaseException) -> str:
@@ -173,7 +174,7 @@ def without_secrets(text: str) -> str:
 
 
 def shown_input(value: JsonValue) -> JsonValue:
-    """Return what is kept of the input of a step, for a person to read (`shown.shown`)."""
+    """Return what is kept of the input of a step, for a person to read (`excerpts.shown`)."""
     return shown(value, partial(_hide, _secrets()))
 
 

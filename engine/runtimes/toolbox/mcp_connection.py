@@ -152,7 +152,7 @@ class LastWords:
     def __str__(self) -> str:
         """Return it as one line; empty if it neither ended nor wrote anything."""
         lines = [line.strip() for line in clean(self._tail.decode(errors="replace")).splitlines() if line.strip()]
-        said = [f"it last said: {without_secrets(lines[-1][:300])}"] if lines else []
+        said = [f"it last said: {without_secrets(lines[-1])[:300]}"] if lines else []
         if self.why:
             return self.why
         code = None if self._program is None else self._program.returncode
