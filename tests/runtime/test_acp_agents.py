@@ -263,6 +263,21 @@ async def test_a_person_is_asked_before_it_has_us_run_a_program(engine: Engines,
     assert first["options"] == second["options"] == ["allow_once", "reject_once"]
 
 
+async def test_a_key_in_what_it_has_us_run_is_in_no_question_and_no_step(
+    engine: Engines, coder: Coder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACP_TOKEN", "echo oh >&2; exit")
+    async with engine(coder(terminal=True), host={"folder": tmp_path}) as running:
+        await running.submit("terminal")
+        question = await answer(running, "allow_once")
+        await running.until(lambda state: bool(state.escalations))
+        (_, ran, *_) = await steps(running)
+
+    assert question["title"] == "sh -c 'pwd; [ACP_TOKEN] 4'"
+    assert question["question"].endswith("asks to run sh -c 'pwd; [ACP_TOKEN] 4'")
+    assert (ran[0], ran[1]["argv"]) == ("run sh -c 'pwd; [ACP_TOKEN] 4'", ["sh", "-c", "pwd; [ACP_TOKEN] 4"])
+
+
 async def test_it_runs_nothing_through_us_where_it_may_not(engine: Engines, coder: Coder) -> None:
     async with engine(coder()) as running:
         assert "refused: Method not found" in str(await running.ask("terminal"))

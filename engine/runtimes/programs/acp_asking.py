@@ -18,7 +18,7 @@ from engine.runtimes.people import FOUR_OPTIONS
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import clean, json_value, shown_input
+from engine.runtimes.values import clean, json_value, shown_input, without_secrets
 from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class AcpAsking:
     async def permit(self, call: "ToolCall", choices: list["Choice"]) -> str | None:
         """Ask a person whether the agent may do something, and return what they choose."""
         known = self._calls.get(call.id, {})
-        title = clean(call.title or known.get("title") or call.kind or "a tool")
+        title = line_of(call.title or known.get("title") or call.kind or "a tool")
         kind = call.kind or known.get("kind")
         by_kind: dict[str, Choice] = {}
         for one in choices:
@@ -114,14 +114,19 @@ class AcpAsking:
     ) -> str:  # fmt: skip
         """Start a program in its folder, once a person lets it, and return what its terminal is called."""
         where = await self._threads.run(partial(inside, self._folder, cwd or "."))
-        shown_argv, names = clean(shlex.join(argv)), sorted(env)
-        arguments: JsonValue = {"argv": [*argv], "cwd": str(where), "env": [*names]}
-        detail: dict[str, JsonValue] = {"tool": "execute", "title": shown_argv, "arguments": shown_input(arguments)}
+        shown_argv, names = line_of(shlex.join(argv)), sorted(env)
+        arguments = shown_input({"argv": [*argv], "cwd": str(where), "env": [*names]})
+        detail: dict[str, JsonValue] = {"tool": "execute", "title": shown_argv, "arguments": arguments}
         said = await self._allowed(f"{self._name} asks to run {shown_argv}", [ALLOW_ONCE, REJECT_ONCE], detail)
         if said not in ALLOWS:
             raise OutOfBounds(f"a person did not allow to run {shown_argv:.200}")
         self._record(f"run {shown_argv}"[:200], arguments, is_tool=True)
         return await self.terminals.create(argv, cwd=where, env=env, most_bytes=most_bytes)
+
+
+def line_of(text: str) -> str:
+    """Return what an agent calls something: its command line can hold a key that it got from the environment."""
+    return without_secrets(clean(text))
 
 
 def json_or_none(value: Any) -> JsonValue:

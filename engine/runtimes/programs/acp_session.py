@@ -14,7 +14,7 @@ from engine.core.excerpts import shown
 from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
-from engine.runtimes.programs.acp_asking import AcpAsking, cut, diff, json_or_none
+from engine.runtimes.programs.acp_asking import AcpAsking, cut, diff, json_or_none, line_of
 from engine.runtimes.programs.attending import Attended, ProgramFailed
 from engine.runtimes.programs.speaking import steers_before
 from engine.runtimes.programs.terminals import Terminals
@@ -245,7 +245,7 @@ class AcpSession(AcpAsking):
             return
         known = self._calls.setdefault(call.id, {"texts": [], "diffs": []})
         if "title" not in known:
-            known["title"] = clean(call.title or call.kind or "tool")[:200]
+            known["title"] = line_of(call.title or call.kind or "tool")[:200]
             known["began_ms"] = self._work.now_ms()
             known["input"] = json_or_none(call.input)
             self._work.tool_started(known["title"], known["input"])

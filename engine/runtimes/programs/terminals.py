@@ -110,7 +110,7 @@ class Terminals:
     async def release(self, name: str) -> None:
         """End a program and forget it."""
         await self.kill(name)
-        del self._terminals[name]
+        self._terminals.pop(name, None)  # an agent may release it twice at once
 
     async def close(self) -> None:
         """End all."""
