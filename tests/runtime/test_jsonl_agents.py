@@ -1,5 +1,6 @@
 """Programs that speak lines of JSON: real ones, in both directions, that behave and misbehave."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -128,6 +129,18 @@ async def test_one_that_does_not_exit_after_its_result_is_ended(engine: Engines)
 
     async with engine(spec, clock=VirtualClock()) as running:
         assert await running.ask() == "done"
+
+
+async def test_one_that_says_its_result_again_and_again_gives_the_last_and_is_waited_for_once(engine: Engines) -> None:
+    again = "[say(type='result', output=number) for number in range(300)]"
+
+    async with engine(speaker(again)) as running:
+        assert await running.ask() == 299
+    async with engine(speaker(f"{again}; say(type='text', text='said'); time.sleep(1000)")) as running:
+        before = len(asyncio.all_tasks())
+        await running.submit()
+        await shown(running, "output")
+        assert len(asyncio.all_tasks()) < before + 50
 
 
 async def test_an_exit_status_counts_also_after_a_result(engine: Engines) -> None:

@@ -47,19 +47,16 @@ class Speaking:
         self._most_bytes = most_bytes
         self._text: list[str] = []
         self._text_bytes = 0
-        self._result: list[JsonValue] = []
+        self._result: JsonValue = None
+        self.has_result = False
+        """It has said what its output is."""
         self._step_began_ms = work.now_ms()
         self._steered = anyio.Event()
 
     @property
-    def has_result(self) -> bool:
-        """True once it has said what its output is."""
-        return bool(self._result)
-
-    @property
     def output(self) -> JsonValue:
         """Its result, else its text."""
-        return self._result[-1] if self._result else "".join(self._text).rstrip("\r\n")
+        return self._result if self.has_result else "".join(self._text).rstrip("\r\n")
 
     async def greet(self) -> None:
         """Tell it what to do, and what was done of it already."""
@@ -148,9 +145,11 @@ class Speaking:
             group.start_soon(self._ask, line)
         else:
             assert isinstance(line, lines.ResultLine)
-            self._result.append(json_value(line.output))
-            self._program.close_input()
-            group.start_soon(self._attended.end_soon, ENDS_S)
+            self._result = json_value(line.output)
+            if not self.has_result:
+                self.has_result = True
+                self._program.close_input()
+                group.start_soon(self._attended.end_soon, ENDS_S)
 
     async def _record(self, line: lines.StepLine) -> None:
         work, name = self._work, clean(line.name)
