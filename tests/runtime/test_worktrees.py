@@ -93,6 +93,7 @@ async def test_work_that_is_nowhere_else_stays_and_is_told(
     assert output == f"done\n\nThe branch quarterdeck/t2-1 has {left} in {path}"
     assert told == ("worktree", {"path": path, "branch": "quarterdeck/t2-1", "left": left})
     assert branches(repository) == ["main", "quarterdeck/t2-1"]
+    (Path(path).parent / ".DS_Store").write_bytes(b"")  # a file browser has been there
     ((found, words),) = all_left()
     assert str(found) == path
     assert left in words

@@ -175,6 +175,8 @@ def folder_of_all() -> Path:
 def all_left() -> Iterator[tuple[Path, str]]:
     """Yield each worktree that is there, with its branch and what is in it, in words."""
     for path in sorted(folder_of_all().glob("*/*")):
+        if not path.is_dir():
+            continue  # such as what a file browser leaves
         try:
             branch = PREFIX + path.name
             top = Path(_git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).parent
