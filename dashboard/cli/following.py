@@ -5,14 +5,16 @@ Rule: as `progress`, it reads the journal and the live file and never asks the e
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dashboard.cli.items import usage_item
 from dashboard.cli.output import write_json
 from dashboard.views.streams import Transcript
+from engine.core.errors import CoreError
 from engine.core.records import fields
 from engine.folding import events_of, folded
 from engine.stream.merging import Merger
@@ -39,14 +41,16 @@ def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> 
         quiet_until_now: Leave out what has happened already.
     """
     stop = threading.Event()
-    shown = _Json() if as_json else _Text()
-    follower = threading.Thread(
-        target=_follow,
-        args=(db, run_id, shown, stop),
-        kwargs={"quiet": quiet_until_now},
-        name="follow-run",
-        daemon=True,
-    )
+    transcript = Transcript()
+
+    def show(event: StreamEvent) -> None:
+        if as_json:
+            write_json({"v": 1, "kind": "stream", "event": event_item(event)})
+        else:
+            _write(transcript.tell(event))
+
+    follow = partial(_follow, db, run_id, show, stop, quiet=quiet_until_now)
+    follower = threading.Thread(target=follow, name="follow-run", daemon=True)
     follower.start()
     try:
         yield
@@ -57,38 +61,13 @@ def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> 
         follower.join(LAST_S)
         stop.set()
         follower.join(LAST_S)
-        shown.end()
+        _write(transcript.end())
 
 
-class _Text:
-    """Lines on stderr."""
-
-    def __init__(self) -> None:
-        self._transcript = Transcript()
-
-    def show(self, event: StreamEvent) -> None:
-        """Write the line of an event."""
-        self._write(self._transcript.tell(event))
-
-    def end(self) -> None:
-        """Write what waits."""
-        self._write(self._transcript.end())
-
-    def _write(self, text: str) -> None:
-        if text:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-
-
-class _Json:
-    """Objects on stdout."""
-
-    def show(self, event: StreamEvent) -> None:
-        """Write an event; `seq` says where the journaled one stands."""
-        write_json({"v": 1, "kind": "stream", "event": event_item(event)})
-
-    def end(self) -> None:
-        """Nothing waits."""
+def _write(text: str) -> None:
+    if text:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def event_item(event: StreamEvent) -> dict[str, Any]:
@@ -97,10 +76,12 @@ def event_item(event: StreamEvent) -> dict[str, Any]:
     return {**said, "usage": None if event.usage is None else usage_item(event.usage)}
 
 
-def _follow(db: Path, run_id: str, shown: _Text | _Json, stop: threading.Event, *, quiet: bool) -> None:
-    narrator, merger = Narrator(folded(db)), Merger()
-    narrator.run_id = run_id
+def _follow(
+    db: Path, run_id: str, show: Callable[[StreamEvent], None], stop: threading.Event, *, quiet: bool
+) -> None:  # fmt: skip
     try:
+        narrator, merger = Narrator(folded(db)), Merger()
+        narrator.run_id = run_id
         with Reader(db) as reader:
             begun = reader.records(0, 1, run_id=run_id)
             quiet_seq = reader.last_seq() if quiet else 0
@@ -114,12 +95,12 @@ def _follow(db: Path, run_id: str, shown: _Text | _Json, stop: threading.Event, 
                 for heard in merger.step(events, reader.tapes(), patient=waits < PATIENT_LOOKS and not is_last):
                     for event in narrator.tell(heard):
                         if event.seq is None or event.seq > quiet_seq:
-                            shown.show(event)
+                            show(event)
                         if event.kind == "completed":
                             return
                 if is_last and not records:
                     return
                 if len(records) < PAGE:
                     stop.wait(LOOK_S)
-    except StoreError:
-        return  # the caller that waits for the run reports the same error
+    except (StoreError, CoreError, BrokenPipeError):
+        return  # the caller that waits for the run comes upon the same

@@ -83,6 +83,20 @@ def test_a_run_that_is_followed_shows_what_agents_say_and_do_and_its_output_alon
     assert "".join(line["event"]["text"] for line in lines[1:-1]) == "Dear \x1b[31mreader,\nbye"
 
 
+def test_a_reader_that_closes_the_pipe_of_a_followed_run_ends_it_quietly(console: Console) -> None:
+    console.write("team.yaml", TALKING)
+    console.done("up", "team.yaml")
+    with console.begin("run", "hello", "--follow", "--json") as follower:
+        assert follower.stdout is not None
+        assert follower.stderr is not None
+        assert json.loads(follower.stdout.readline())["event"]["kind"] == "started"
+        follower.stdout.close()
+        said = follower.stderr.read()
+
+    assert follower.returncode == 0
+    assert said == ""
+
+
 def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console: Console) -> None:
     console.write("team.yaml", SLOW)
     console.done("up", "team.yaml")
