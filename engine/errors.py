@@ -250,8 +250,27 @@ class AlreadyStarted(EngineError):
         super().__init__(f"supervisor {name!r} {kept if is_kept else joins}")
 
 
+class AttemptOver(EngineError, RuntimeError):
+    """`ctx` was called after the function that it was made for had returned."""
+
+    def __init__(self, agent: str, task_id: str) -> None:
+        super().__init__(
+            f"this ctx is of an attempt of {agent!r} at {task_id} that is over; use the one that the function is given"
+        )
+
+
+class BlocksLoop(EngineError, RuntimeError):
+    """The `ctx` of a plain `def` was called in the engine's event loop."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the ctx of a plain def blocks, and cannot be called in the engine's event loop, where its async steps run;"
+            " make the agent an async def, or the step a plain def"
+        )
+
+
 class WrongLoop(EngineError, RuntimeError):
-    """A supervisor was called from one event loop while it is in use from another."""
+    """A supervisor or `ctx` was called from one event loop while it is in use from another."""
 
     def __init__(self, what: str, thread: str, instead: str) -> None:
         super().__init__(

@@ -162,7 +162,7 @@ class Attempts:
             except RuntimeError:
                 pass  # the agent's code left a cancel scope open, as an async generator does that is never closed
             finally:
-                ended_before = work.over
+                ended_before, work.has_returned = work.over, True
                 work.close()
             if not ended_before:
                 self._report(work, signal or _interrupted(work))

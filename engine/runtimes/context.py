@@ -4,6 +4,7 @@ Every call raises if the attempt is asked to stop, and is in the journal before 
 after a crash therefore gets the same answers without repeating work. See docs/reference/function-agents.md.
 """
 
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from engine.core.recall import Recalled
 from engine.core.records import Json, JsonValue
 from engine.core.signals import StepFinished
 from engine.core.validation.bounds import LONGEST_S
-from engine.errors import DelegationFailed, EngineError
+from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
 from engine.runtimes.people import checked_question
 from engine.runtimes.task import Task
 from engine.runtimes.toolbox.calling import ToolError, called
@@ -44,28 +45,39 @@ class Context:
     """The `ctx` of an `async def f(task, ctx)`."""
 
     def __init__(self, work: Work, task: Task, tools: Mapping[str, FunctionTool], kit: Kit | None = None) -> None:
-        self._work = work
+        self._attempt = work
+        self._thread = threading.current_thread()
         self._tools = tools
         self._kit = kit
         self.task = task
         """The task that is worked on."""
 
     @property
+    def _work(self) -> Work:
+        """The attempt, for a call that has to reach it; raises WrongLoop or AttemptOver where it would hang or harm."""
+        if threading.get_ident() != self._thread.ident:
+            instead = "in a thread use anyio.from_thread.run(ctx.step, …), or anyio.from_thread.run_sync(ctx.emit, …)"
+            raise WrongLoop("the ctx of an async def", self._thread.name, instead)
+        if self._attempt.has_returned and not self._attempt.outside:
+            raise AttemptOver(self.agent, self._attempt.effect.task_id)
+        return self._attempt
+
+    @property
     def agent(self) -> str:
         """Name of the agent that works."""
-        return self._work.effect.agent
+        return self._attempt.effect.agent
 
     @property
     def folder(self) -> Path | None:
         """The team's folder."""
-        return self._work.folder
+        return self._attempt.folder
 
     @property
     def cancelled(self) -> bool:
         """True once the attempt is asked to stop; what the function returns then is kept as its partial result."""
-        if self._work.stopping:
-            self._work.saw_stopping = True
-        return self._work.stopping
+        if self._attempt.stopping:
+            self._attempt.saw_stopping = True
+        return self._attempt.stopping
 
     async def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
         """Run a step once: its output is journaled, and returned from there when the task runs again.
@@ -302,6 +314,7 @@ class BlockingContext:
     def __init__(self, context: Context, token: EventLoopToken) -> None:
         self._context = context
         self._token = token
+        self._loop_thread_id = threading.get_ident()
         self.task = context.task
         """The task that is worked on."""
 
@@ -355,27 +368,36 @@ class BlockingContext:
 
     def steers(self) -> list[str]:
         """As `Context.steers`."""
-        said: list[str] = anyio.from_thread.run_sync(self._context.steers, token=self._token)
+        said: list[str] = self._at_once(self._context.steers)
         return said
 
     def emit(self, text: str) -> None:
         """As `Context.emit`."""
-        anyio.from_thread.run_sync(self._context.emit, text, token=self._token)
+        self._at_once(self._context.emit, text)
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         """As `Context.progress`."""
-        anyio.from_thread.run_sync(self._context.progress, done, total, note, token=self._token)
+        self._at_once(self._context.progress, done, total, note)
 
     def spent(self, **amounts: Unpack[Amounts]) -> None:
         """As `Context.spent`."""
-        anyio.from_thread.run_sync(partial(self._context.spent, **amounts), token=self._token)
+        self._at_once(partial(self._context.spent, **amounts))
 
     def sleep(self, seconds: float) -> None:
         """As `Context.sleep`."""
         self._wait(self._context.sleep, seconds)
 
     def _wait(self, function: Callable[..., Any], *args: object) -> Any:
+        self._check_thread()
         return anyio.from_thread.run(function, *args, token=self._token)
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() == self._loop_thread_id:
+            raise BlocksLoop  # the event loop would wait for itself for ever
+
+    def _at_once(self, function: Callable[..., Any], *args: object) -> Any:
+        self._check_thread()
+        return anyio.from_thread.run_sync(function, *args, token=self._token)
 
 
 def _text(call: str, name: str, value: object) -> str:

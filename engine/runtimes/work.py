@@ -68,6 +68,8 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     """Reported as ended while a thread or code of it still runs."""
     over = False
     """Its end is reported, so later reports have no effect."""
+    has_returned = False
+    """Its code has returned, but for the `outside` part: another call on its `ctx` comes from code that kept it."""
     _waits = 0
     _told_to_stop: anyio.Event | None = None
 

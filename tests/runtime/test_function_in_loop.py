@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from pydantic import JsonValue
 
@@ -31,6 +32,34 @@ def agent(name: str, run: Callable[..., Any], **fields: Any) -> AgentSpec:
 async def test_a_function_of_the_text_gets_the_request(engine: Engines) -> None:
     async with engine(agent("echo", echo)) as running:
         assert await running.ask("how are you?") == "how are you?"
+
+
+async def test_a_ctx_that_was_kept_fails_the_attempt_that_calls_it(engine: Engines) -> None:
+    kept: list[Any] = []
+
+    async def keep(task: Any, ctx: Any) -> Any:
+        kept.append(ctx)
+        return await kept[0].step("look", echo, task.text)
+
+    async with engine(agent("keeper", keep, on_failure=[])) as running:
+        assert await running.ask("first") == "first"
+        assert "this ctx is of an attempt of 'keeper' at t2 that is over" in await running.fails("second")
+
+
+@pytest.mark.parametrize("call", ["emit", "step"])
+async def test_a_ctx_raises_at_once_in_another_event_loop(engine: Engines, call: str) -> None:
+    async def work(task: Any, ctx: Any) -> JsonValue:
+        async def elsewhere() -> None:
+            if call == "emit":
+                ctx.emit("hello")
+            else:
+                await ctx.step("look", echo, "hello")
+
+        await anyio.to_thread.run_sync(lambda: anyio.run(elsewhere))
+        return "done"
+
+    async with engine(agent("loops", work, on_failure=[])) as running:
+        assert "the ctx of an async def is in use from the event loop of thread" in await running.fails()
 
 
 async def test_in_a_sequence_each_gets_the_output_of_the_one_before(engine: Engines) -> None:

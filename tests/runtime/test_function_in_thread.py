@@ -167,3 +167,15 @@ async def test_time_does_not_move_while_a_thread_works(engine: Engines) -> None:
 
         assert await running.ask() == "rested"
         assert clock.now_ms() - began_ms == 3_600_000
+
+
+@pytest.mark.parametrize("call", ["emit", "sleep"])
+async def test_a_blocking_ctx_raises_at_once_in_the_engines_loop(engine: Engines, call: str) -> None:
+    def lead(task: Any, ctx: Any) -> Any:
+        async def look() -> None:
+            ctx.emit("looking") if call == "emit" else ctx.sleep(1)
+
+        return ctx.step("look", look)
+
+    async with engine(agent("lead", lead, on_failure=[])) as running:
+        assert "the ctx of a plain def blocks, and cannot be called in the engine's event loop" in await running.fails()
