@@ -6,11 +6,10 @@ Rule: what was written is never lost. Where it cannot be taken over, its file st
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import termios
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-
-LARGEST_BYTES = 1_000_000
 
 
 class EditorFailed(Exception):
@@ -42,13 +41,12 @@ def edited(text: str, argv: list[str], *, name: str) -> str:
         name: What its file is called.
 
     Raises:
-        EditorFailed: If it does not run, ends badly, or leaves what is no text.
+        EditorFailed: If there is no room for the file, or the editor does not run, ends badly, or leaves no text.
     """
-    folder = Path(tempfile.mkdtemp(prefix="quarterdeck-"))  # of mode 0700
-    file = folder / name
-    file.write_text(text, encoding="utf-8")
+    file = _written(text, name)
     try:
-        status = subprocess.run([*argv, str(file)], check=False).returncode
+        with _terminal_restored():
+            status = subprocess.run([*argv, str(file)], check=False).returncode
     except OSError as error:
         _remove(file)
         raise EditorFailed(f"{argv[0]} does not run: {error.strerror or error}; is $EDITOR right?") from error
@@ -59,20 +57,39 @@ def edited(text: str, argv: list[str], *, name: str) -> str:
     return back
 
 
-def _read(file: Path) -> str:
+def _written(text: str, name: str) -> Path:
+    """Return a new file with a text, in a folder of its own."""
+    file: Path | None = None
     try:
-        with file.open("rb") as stream:
-            content = stream.read(LARGEST_BYTES + 1)
+        file = Path(tempfile.mkdtemp(prefix="quarterdeck-")) / name  # of mode 0700
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise EditorFailed(f"the editor left no file to read: {error.strerror or error}") from error
-    if len(content) > LARGEST_BYTES:
-        raise EditorFailed(f"larger than {LARGEST_BYTES:,} bytes; the text is as it was, yours is in {file}")
+        if file is not None:
+            _remove(file)
+        said = f"the text cannot be written into a file for $EDITOR ({error.strerror or error})"
+        raise EditorFailed(f"{said}; free some space, set TMPDIR to another folder, or write here") from error
+    return file
+
+
+@contextmanager
+def _terminal_restored() -> Iterator[None]:
+    """Give the terminal its modes back: an editor that was killed leaves it without echo and lines."""
+    modes = None
+    with suppress(termios.error, OSError, ValueError):  # no terminal
+        modes = termios.tcgetattr(0)
+    yield
+    if modes is not None:
+        with suppress(termios.error):
+            termios.tcsetattr(0, termios.TCSANOW, modes)
+
+
+def _read(file: Path) -> str:
+    from engine.teamfile import UnusableTeamFile, text_of  # reads YAML: only who edits needs it
+
     try:
-        back = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise EditorFailed(f"what came back is not text in UTF-8; the text is as it was, yours is in {file}") from None
-    if "\0" in back:
-        raise EditorFailed(f"what came back is not text; the text is as it was, yours is in {file}")
+        back = text_of(file)
+    except UnusableTeamFile as error:
+        raise EditorFailed(f"what the editor left cannot be used: {error}; the text is as it was") from None
     return back.replace("\r\n", "\n").replace("\r", "\n")
 
 

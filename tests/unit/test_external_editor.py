@@ -1,6 +1,9 @@
 """A text in the user's own editor: what comes back, and what is kept where nothing usable does."""
 
+import os
+import resource
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -56,8 +59,45 @@ def test_what_cannot_be_taken_over_stays_in_its_file(does: str, said: str, folde
 
 
 def test_an_editor_that_removes_its_file_is_said() -> None:
-    with pytest.raises(EditorFailed, match="left no file to read"):
+    with pytest.raises(EditorFailed, match="does not exist; the text is as it was"):
         edited("name: a\n", editor("file.unlink()"), name="agent.yaml")
+
+
+def test_a_pipe_in_place_of_the_file_is_not_waited_for() -> None:
+    with pytest.raises(EditorFailed, match="is not a regular file; the text is as it was"):
+        edited("name: a\n", editor("import os; file.unlink(); os.mkfifo(file)"), name="agent.yaml")
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "missing"))
+    with pytest.raises(EditorFailed, match=r"cannot be written .*set TMPDIR"):
+        edited("name: a\n", editor(), name="agent.yaml")
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(EditorFailed, match=r"cannot be written .*set TMPDIR"):
+            edited("name: a\n", editor(), name="agent.yaml")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(folder.iterdir())
+
+
+def test_an_editor_that_is_killed_leaves_the_modes_of_the_terminal() -> None:
+    main, terminal = os.openpty()
+    kept = os.dup(0)
+    os.dup2(terminal, 0)
+    try:
+        before = termios.tcgetattr(0)
+        with pytest.raises(EditorFailed, match="ended with status -9"):
+            edited("", editor("import os, tty; tty.setraw(0); os.kill(os.getpid(), 9)"), name="agent.yaml")
+
+        assert termios.tcgetattr(0) == before
+    finally:
+        os.dup2(kept, 0)
+        for descriptor in (main, terminal, kept):
+            os.close(descriptor)
 
 
 def test_the_editor_is_what_the_environment_names() -> None:
