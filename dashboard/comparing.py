@@ -55,9 +55,7 @@ def compare(db: Path, key: str, *, now_ms: int) -> Comparison:
         names = sides_of(key)
         one, other = (stack.enter_context(_opened(db, said, now_ms)) for said in names)
         found = compared(one, other)
-        sides = [
-            Side("" if side.path == db else str(side.path), side.state.seq, side.state.at_ms) for side in (one, other)
-        ]
+        sides = [Side("" if side.path == db else str(side.path), side.seq, side.state.at_ms) for side in (one, other)]
     return Comparison(sides[0], sides[1], found)
 
 

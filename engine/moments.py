@@ -18,6 +18,7 @@ from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.transfer.document import number_of
 from engine.core.values import TextRef
+from engine.errors import ImportRefused
 from engine.folding import folded_from
 from engine.texts import walk
 from store import NotOurFile, Reader
@@ -31,6 +32,8 @@ class Moment:
 
     path: Path
     state: State
+    seq: int
+    """The last event in it; of an archive, in the database that it was exported from."""
     read: Read
     file_id: str | None
     """Of a database; None of an archive."""
@@ -42,11 +45,11 @@ def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterato
 
     Args:
         path: The file.
-        seq_of: Returns the event after which the database is wanted; not for archives.
+        seq_of: Returns the event after which the database is wanted; an archive has one moment alone.
 
     Raises:
         StoreError, CoreError: If it is not a Quarterdeck database, or cannot be folded.
-        ImportRefused: If it is an archive that cannot be believed.
+        ImportRefused: If it is an archive that cannot be believed, or of which another moment is wanted.
     """
     try:
         reader = Reader(path)
@@ -59,11 +62,15 @@ def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterato
 
         archive = read_archive(path)
         texts = archive.texts
-        yield Moment(path, archive.state, lambda ref: texts[number_of(ref)], None)
+        if seq_of is not None:
+            raise ImportRefused(
+                path, f"is an archive, of seq {archive.manifest.seq:,} alone: leave out what follows @"
+            ) from None
+        yield Moment(path, archive.state, archive.manifest.seq, lambda ref: texts[number_of(ref)], None)
         return
     with reader:
         state = folded_from(reader, None if seq_of is None else seq_of(reader))
-        yield Moment(path, state, _texts_of(reader), reader.file_id)
+        yield Moment(path, state, state.seq, _texts_of(reader), reader.file_id)
 
 
 def _texts_of(reader: Reader) -> Read:

@@ -53,7 +53,7 @@ def _opened(ctx: click.Context, said: str) -> AbstractContextManager[Moment]:
 
 
 def _side(one: Moment) -> dict[str, object]:
-    return {"path": str(one.path), "seq": one.state.seq, "at_ms": one.state.at_ms}
+    return {"path": str(one.path), "seq": one.seq, "at_ms": one.state.at_ms}
 
 
 def _item(one: Difference) -> dict[str, object]:
@@ -62,12 +62,13 @@ def _item(one: Difference) -> dict[str, object]:
 
 def _shown(one: Moment, other: Moment, found: list[Difference], *, every: bool) -> list[str]:
     apart_ms = other.state.at_ms - one.state.at_ms
-    apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}"
+    apart = f", {duration(abs(apart_ms))} {'later' if apart_ms >= 0 else 'earlier'}" if one.seq and other.seq else ""
     lines = difference_lines(found, most=len(found) if every else MANY)
     told = [f"{cell.lead}{cell.text}" for cell in lines]
     return [f"from {_called(one)}", f"to   {_called(other)}{apart}: {counted(len(found), 'difference')}", *told]
 
 
 def _called(one: Moment) -> str:
-    at_ms = one.state.at_ms
-    return f"{one.path} at seq {one.state.seq:,}, {said_moment(at_ms, time.time_ns() // 1_000_000)}"
+    if not one.seq:
+        return f"{one.path} before its first event"
+    return f"{one.path} at seq {one.seq:,}, {said_moment(one.state.at_ms, time.time_ns() // 1_000_000)}"

@@ -349,6 +349,15 @@ def test_an_archive_differs_from_what_it_was_made_of_only_by_what_it_does_not_ca
     assert shown.splitlines()[-1] == "no difference"
 
 
+def test_a_diff_from_before_the_first_event_names_no_time(run: Run, database: Path) -> None:
+    _, out, _ = run("diff", f"{database}@0", f"{database}@3")
+
+    first, second, *_ = out.splitlines()
+    assert first == f"from {database} before its first event"
+    assert second.startswith(f"to   {database} at seq 3, ")
+    assert "later" not in second
+
+
 @pytest.mark.parametrize("wrong", ["none.db", "none.db@4", "{db}@never", "{folder}/text.zip"])
 def test_what_cannot_be_compared_is_one_line(run: Run, database: Path, tmp_path: Path, wrong: str) -> None:
     (tmp_path / "text.zip").write_text("no archive")

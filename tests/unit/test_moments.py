@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.archive import export_archive
+from engine.errors import ImportRefused
 from engine.moments import moment
 from store import NotOurFile, Reader
 from tests.databases import busy_world, write_database
@@ -41,6 +42,14 @@ def test_a_database_and_its_archive_are_the_same_team(database: Path, tmp_path: 
     with moment(database) as one, moment(archive) as other:
         assert one.state.tasks.keys() == other.state.tasks.keys()
         assert other.file_id is None
+        assert other.seq == one.seq > 0
+
+
+def test_of_an_archive_no_other_moment_can_be_had(database: Path, tmp_path: Path) -> None:
+    archive = export_archive(database, tmp_path / "team.zip").path
+
+    with pytest.raises(ImportRefused, match="leave out what follows @"), moment(archive, lambda _reader: 3):
+        pass
 
 
 def test_who_reads_the_file_in_this_process_keeps_its_locks(database: Path) -> None:
