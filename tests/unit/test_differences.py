@@ -91,6 +91,7 @@ def test_work_that_goes_on_and_work_that_ended() -> None:
     assert ("run", "r2", "added", None, None, "second") in found
     assert ("team", "", "changed", "tasks_done", 0, 1) in found
     assert not [one for one in found if one[:2] == ("run", "r1") and one[3] == "priority"]
+    assert not [one for one in found if one[0] == "task" and one[2] == "removed"]
 
 
 def test_texts_of_two_files_are_compared_by_what_they_say() -> None:

@@ -241,10 +241,11 @@ def _code(a: _Side, b: _Side) -> Iterator[Difference]:
 
 
 def _runs(a: _Side, b: _Side) -> Iterator[Difference]:
-    def same(one: Run | RunSummary, other: Run | RunSummary) -> bool:
-        return (one.started_ms, one.title) == (other.started_ms, other.title)
+    return _work("run", (a, b), (a.runs, b.runs), _is_same_run, _of_run)
 
-    return _work("run", (a, b), (a.runs, b.runs), same, _of_run)
+
+def _is_same_run(one: Run | RunSummary, other: Run | RunSummary) -> bool:
+    return (one.started_ms, one.title) == (other.started_ms, other.title)
 
 
 def _work(
@@ -286,7 +287,17 @@ def _tasks(a: _Side, b: _Side) -> Iterator[Difference]:
     def same(one: Task, other: Task) -> bool:
         return one.created_ms == other.created_ms and one.run_id == other.run_id
 
-    return _work("task", (a, b), (a.state.tasks, b.state.tasks), same, _of_task)
+    return _work("task", (a, b), (_unended(a, b), _unended(b, a)), same, _of_task)
+
+
+def _unended(side: _Side, other: _Side) -> dict[str, Task]:
+    """Return the tasks of one side but those whose run has ended on the other, where no tasks of it are kept."""
+    ended = {
+        run.id
+        for run in side.state.runs.values()
+        if isinstance(found := other.runs.get(run.id), RunSummary) and _is_same_run(run, found)
+    }
+    return {task.id: task for task in side.state.tasks.values() if task.run_id not in ended}
 
 
 def _of_task(side: _Side, task: Task) -> Fields:
