@@ -26,7 +26,7 @@ from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
 from dashboard.web.protocol import Focused, Message, Misunderstood, Ping, Resized, Typed, message_of
 from dashboard.web.session import HANG_S, STALL_S, Hung, Launch, Session
-from dashboard.web.transfers import TooLarge, receive, safe_name
+from dashboard.web.transfers import NotStored, TooLarge, receive, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
 
@@ -264,11 +264,12 @@ class WebServer(Server):
         if self._terms.role != "operator":
             return _line(403, "a viewer brings no archives; start the server with --role operator")
         name = safe_name(request.query.get("name", ""))
-        path = session.folder / name
         try:
-            await receive(request.content.iter_chunked(1 << 16), path)
+            path = await receive(request.content.iter_chunked(1 << 16), session.folder, name)
         except TooLarge:
             return _line(413, f"{name} is larger than any archive that would be read")
+        except NotStored as error:
+            return _line(507, f"{name} could not be stored: {str(error).lower()}")
         await session.uploaded(path, name)
         return web.Response(status=204)
 
@@ -289,8 +290,14 @@ class WebServer(Server):
         answer = web.StreamResponse(headers=headers)
         answer.content_type = "application/octet-stream"
         await answer.prepare(request)
-        async for chunk in self.download_manager.download(key):
-            await answer.write(chunk)
+        chunks = self.download_manager.download(key)
+        try:
+            async for chunk in chunks:
+                await answer.write(chunk)
+        except ConnectionError:
+            async for _ in chunks:  # read to its end, it is let go of here and in the tab
+                pass
+            raise
         if key not in session.delivered:  # the tab was closed, or did not answer: what came must not look whole
             assert request.transport is not None
             request.transport.abort()

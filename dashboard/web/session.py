@@ -272,6 +272,9 @@ class Session(AppService):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+            for key in self.downloads:  # never taken: asked for now that nothing answers, the server lets go of it
+                async for _ in self._download_manager.download(key):
+                    pass
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 

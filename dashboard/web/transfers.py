@@ -1,10 +1,10 @@
 """Files between a tab and the browser: uploads into the folder of the tab, downloads by a key that is good once."""
 
 import re
+import secrets
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
-
-import anyio
 
 LARGEST_UPLOAD_BYTES = 256 << 20
 """The largest archive that is read at all, in bytes."""
@@ -21,19 +21,28 @@ def safe_name(name: str) -> str:
     return word.strip("._")[-100:] or "file"
 
 
-async def receive(chunks: AsyncIterator[bytes], target: Path) -> None:
-    """Write an upload to a file.
+class NotStored(Exception):
+    """An upload cannot be written, as the text says."""
+
+
+async def receive(chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path:
+    """Write an upload to a file with that name in a new folder below `folder`, so that it replaces no earlier one.
 
     Raises:
-        TooLarge: If it is; what has come is removed.
+        TooLarge, NotStored: If it is; what has come is removed.
     """
-    size = 0
-    with target.open("wb") as file:
-        async for chunk in chunks:
-            size += len(chunk)
-            if size > LARGEST_UPLOAD_BYTES:
-                break
-            file.write(chunk)
-    if size > LARGEST_UPLOAD_BYTES:
-        await anyio.Path(target).unlink()
-        raise TooLarge
+    own, size = folder / f"upload-{secrets.token_hex(8)}", 0
+    try:
+        own.mkdir()
+        with (own / name).open("wb") as file:
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > LARGEST_UPLOAD_BYTES:
+                    raise TooLarge
+                file.write(chunk)
+    except BaseException as error:
+        shutil.rmtree(own, ignore_errors=True)
+        if isinstance(error, OSError) and not isinstance(error, ConnectionError):
+            raise NotStored(error.strerror or str(error)) from error
+        raise
+    return own / name

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import zipfile
+from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
 
@@ -13,9 +15,10 @@ import anyio.to_thread
 import pytest
 
 from dashboard.client import Client
-from dashboard.web.transfers import safe_name
+from dashboard.web.transfers import TooLarge, receive, safe_name
 from engine.core.commands import Submit
 from engine.folding import folded
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 from tests.web.visitor import Visitor, inside, visitor
 
@@ -39,6 +42,11 @@ async def download(ann: Visitor, key: str) -> tuple[int, str, bytes]:
     """Status, name and content of a download."""
     async with ann.http.get(f"{ann.at.base}/download/{key}") as answer:
         return answer.status, answer.headers.get("Content-Disposition", ""), await answer.read()
+
+
+async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
@@ -84,6 +92,68 @@ async def test_a_download_whose_tab_is_closed_does_not_look_whole(db: Path) -> N
                 await anyio.sleep(0.02)
         with pytest.raises(aiohttp.ClientError):
             await taking
+
+
+async def test_a_download_that_nobody_takes_is_forgotten_with_its_tab(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann:
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+            await tab.type("x", "\r")
+            key = await tab.hears("download")
+            assert await at.keeps(key)
+        while at.sessions():  # noqa: ASYNC110 - nothing tells when a tab has ended
+            await anyio.sleep(0.02)
+
+        assert not await at.keeps(key)
+
+
+async def test_a_download_that_is_broken_off_is_forgotten(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        await tab.type("x", "\r")
+        key = await tab.hears("download")
+        ((session, _),) = at.sessions()
+        os.kill(at.pids()[0], signal.SIGSTOP)  # so that no piece of it comes before the browser has left
+        async with aiohttp.ClientSession(cookie_jar=ann.http.cookie_jar, connector_owner=False) as leaving:
+            taking = asyncio.create_task(leaving.get(f"{at.base}/download/{key}"))
+            while session.downloads:  # noqa: ASYNC110 - nothing tells when the server has begun
+                await anyio.sleep(0.02)
+            (await taking).close()
+        os.kill(at.pids()[0], signal.SIGCONT)
+        with anyio.fail_after(PATIENCE_S):
+            while await at.keeps(key):  # noqa: ASYNC110 - nor when it has let go of it
+                await anyio.sleep(0.02)
+
+
+async def test_an_upload_that_cannot_be_stored_is_answered_with_the_reason(db: Path) -> None:
+    async with inside(db, role="operator") as at, visitor(at) as ann, ann.tab() as tab:
+        own = await tab.hears("tab")
+        ((session, _),) = at.sessions()
+        shutil.rmtree(session.folder)
+
+        answer = await ann.post(f"/upload?tab={own}&name=x.zip", b"x")
+
+        assert answer == (507, "x.zip could not be stored: no such file or directory\n")
+
+
+async def test_a_second_upload_of_a_name_leaves_the_first_as_it_was(tmp_path: Path) -> None:
+    first = await receive(pieces(b"first"), tmp_path, "x.zip")
+    second = await receive(pieces(b"sec", b"ond"), tmp_path, "x.zip")
+
+    assert (first.name, first.read_bytes()) == ("x.zip", b"first")
+    assert (second.name, second.read_bytes()) == ("x.zip", b"second")
+
+
+@pytest.mark.parametrize("error", [TooLarge, ConnectionResetError])
+async def test_an_upload_that_does_not_end_leaves_nothing(tmp_path: Path, error: type[Exception]) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"some"
+        raise error
+
+    with pytest.raises(error):
+        await receive(broken(), tmp_path, "x.zip")
+
+    assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 - of this test alone
 
 
 async def test_a_fork_comes_to_the_browser_as_a_file_that_goes_on_from_that_moment(db: Path, tmp_path: Path) -> None:

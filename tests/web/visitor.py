@@ -89,6 +89,14 @@ class Inside(Served):
         """Open tabs, with whose they are; the oldest first."""
         return list(self._server.sessions.values())
 
+    async def keeps(self, key: str) -> bool:
+        """Return whether the server still knows a download."""
+        try:
+            await self._server.download_manager.get_download_metadata(key)
+        except KeyError:
+            return False
+        return True
+
     def pids(self) -> list[int]:
         """Process ids of its tabs, the oldest first."""
         return [session.pid for session, _ in self._server.sessions.values() if session.pid is not None]
