@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboard.views.amounts import median
 from dashboard.views.digest import Digest
-from engine.core.queries.tree import depth_of, mean_ms_of
+from engine.core.queries.tree import agents_of, depth_of, mean_ms_of
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TrackRecord
 from engine.core.values import Usage
 
@@ -85,7 +85,7 @@ def run_item(run: Run | RunSummary, *, engine_alive: bool = True) -> Item:
 
 
 def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Item:
-    """Return a supervisor; agents, running and waiting are its own, not those of supervisors below it.
+    """Return a supervisor; agents, running and waiting are its own, its status is that of all below it.
 
     `hand_over_ms` is what a request through it took on average besides the work below it.
     """
@@ -95,7 +95,7 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
         "name": supervisor.name,
         "parent": name_of(state, supervisor.parent_id),
         "strategy": supervisor.mode,
-        "status": supervisor_status(supervisor, agents),
+        "status": _supervisor_status(state, supervisor, agents),
         "agents": len(agents),
         "running": sum(len(agent.running) for agent in agents),
         "waiting": counts.waiting_of[supervisor.id],
@@ -105,15 +105,15 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
     }
 
 
-def supervisor_status(supervisor: Supervisor, agents: list[Agent]) -> str:
-    """Return error (it has failed, or all its agents are), paused, busy (one of them works) or idle."""
+def _supervisor_status(state: State, supervisor: Supervisor, agents: list[Agent]) -> str:
+    """Return error (it has failed, or all its agents are), paused, busy (an agent at any level below works) or idle."""
     if supervisor.error is not None:
         return "error"
     if supervisor.paused:
         return "paused"
     if agents and all(agent.error is not None for agent in agents):
         return "error"
-    return "busy" if any(agent.running or agent.parked for agent in agents) else "idle"
+    return "busy" if any(agent.running or agent.parked for agent in agents_of(state, supervisor.id)) else "idle"
 
 
 def name_of(state: State, member_id: str | None) -> str | None:

@@ -13,6 +13,8 @@ from typing import Any, get_args
 import pytest
 
 from dashboard.cli import main
+from dashboard.cli.items import supervisor_item
+from dashboard.views.digest import digest
 from engine.core.commands import Pause, Submit, SupervisorSpec, SwapAgent
 from engine.core.signals import EngineBegan
 from engine.core.spec import AgentSpec, Retry
@@ -366,3 +368,16 @@ def test_what_cannot_be_compared_is_one_line(run: Run, database: Path, tmp_path:
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
     assert err.startswith("quarterdeck: ")
+
+
+def test_a_supervisor_is_busy_while_an_agent_at_any_level_below_it_works() -> None:
+    world = team_world(SupervisorSpec(name="below", members=[agent("cyd", "sum")]))
+    world.order(Submit(request="go"))
+    assert world.started
+
+    items = [supervisor_item(world.state, one, digest(world.state)) for one in world.state.supervisors.values()]
+
+    assert [(item["name"], item["status"], item["agents"]) for item in items] == [
+        ("chief", "busy", 0),
+        ("below", "busy", 1),
+    ]
