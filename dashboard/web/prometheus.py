@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
 
-from engine.core.events import Event, RunFinished, StepRecorded, TaskReopened
+from engine.core.events import Event, RunFinished, StateImported, StepRecorded, TaskReopened
 from engine.core.fold import fold
 from engine.core.queries.targets import words
 from engine.core.state import State
@@ -41,9 +41,12 @@ class Counts:
             if isinstance(event, RunFinished):  # its tasks leave the state now
                 self._look(task.id for task in self.state.tasks.values() if task.run_id == event.run_id)
                 self._known -= {task.id for task in self.state.tasks.values() if task.run_id == event.run_id}
+            before = set(self.state.tasks) if isinstance(event, StateImported) else ()
             fold(self.state, [event])
             if isinstance(event, TaskReopened):
                 self._known.difference_update(event.reopened)
+            if isinstance(event, StateImported):  # what ended elsewhere did not end here
+                self._known |= {task.id for task in self.state.tasks.values() if task.ended and task.id not in before}
             task_id = getattr(event, "task_id", None)
             if task_id is not None:
                 self._look((task_id,))

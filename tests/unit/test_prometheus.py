@@ -5,10 +5,11 @@ from pathlib import Path
 
 from dashboard.web.prometheus import BUCKETS_S, Counts, Metrics, exposition
 from engine.core.commands import Cancel
-from engine.core.signals import StepFinished
+from engine.core.signals import EngineBegan, StepFinished
 from engine.core.state import State
 from engine.core.values import Usage
 from tests.databases import write_database
+from tests.exports import exported, ready
 from tests.story import attempt, submitted
 from tests.world import World, agent, team_world
 
@@ -61,6 +62,23 @@ def test_each_task_is_counted_once_however_the_journal_is_cut() -> None:
         before.journal = work.journal[:cut]
         parts = Counter(counted(before)) + Counter(after)
         assert {key: parts[key] for key in whole} == whole, cut
+
+
+def test_tasks_that_an_import_brings_already_ended_are_not_counted() -> None:
+    there = team_world(agent("ada", "parse"), agent("bob", "write"), mode="parallel")
+    submitted(there)
+    there.succeed(attempt(there, "ada"))
+    here = World()
+    here.say(EngineBegan(pid=1, token=1, version="test", processes=1))
+    here.say(ready(*exported(there)))
+    assert ended(counted(here), "chief", "done") == 0
+
+    here.succeed(attempt(here, "bob"))
+    here.settle()
+
+    assert here.state.tasks == {}
+    assert ended(counted(there), "chief", "done") == 1
+    assert ended(counted(here), "chief", "done") == 3  # the other one, the join, and the group of both
 
 
 def test_what_waits_and_what_is_cancelled_is_told() -> None:
