@@ -362,6 +362,3 @@ def ended_of(event: Any) -> Ended:
     tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
     cost = float(usage.cost_usd or 0)
     return Ended(event.at_ms, event.task_id, event.agent_id, event.duration_ms, done, tokens, cost)
-
-
-__all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Tally", "Track", "ended_of"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from dashboard.views.lines import Line, Span
+from dashboard.views.lines import Line, Span, joined
 
 LIGHT, HEAVY = 1, 2
 NORTH, EAST, SOUTH, WEST = 27, 9, 3, 1
@@ -98,14 +98,4 @@ class Canvas:
             if drawn[y][x] == " ":
                 char = _JOINED[sum(place * arm for place, arm in zip(_ARMS, arms, strict=True))]
                 drawn[y][x] = _DASHED.get(char, char) if (x, y) in self._dashed else char
-        return [_runs(texts, tones) for texts, tones in zip(drawn, self._tones, strict=True)]
-
-
-def _runs(texts: Sequence[str], tones: Sequence[str]) -> Line:
-    """Return a row as spans, each as long as the tone is the same."""
-    spans, begin, end = [], 0, len(texts)
-    for at in range(1, end + 1):
-        if at == end or tones[at] != tones[begin]:
-            spans.append(Span("".join(texts[begin:at]), tones[begin]))
-            begin = at
-    return Line(tuple(spans))
+        return [Line(joined(zip(texts, tones, strict=True))) for texts, tones in zip(drawn, self._tones, strict=True)]

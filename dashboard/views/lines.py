@@ -146,6 +146,22 @@ def columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: s
     return Line(tuple(out), key)
 
 
+def joined(parts: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
+    """Return texts with their tones as spans, neighbours of one tone as one: fewer segments to paint."""
+    out: list[Span] = []
+    texts: list[str] = []
+    last = ""
+    for text, tone in parts:
+        if tone != last and texts:
+            out.append(Span("".join(texts), last))
+            texts.clear()
+        last = tone
+        texts.append(text)
+    if texts:
+        out.append(Span("".join(texts), last))
+    return tuple(out)
+
+
 def indented(line: Line) -> Line:
     """Return a line with a cell of air before it."""
     return line._replace(spans=(Span(" "), *line.spans))

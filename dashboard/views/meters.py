@@ -3,11 +3,11 @@
 Samples lie on the clock and are taken twice a second, so that a meter shifts by whole samples and never shimmers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dashboard.views.activity import SLOT_MS, SLOTS, Activity, Track
-from dashboard.views.lines import Span
+from dashboard.views.lines import Span, joined
 from dashboard.views.plots import bar, spark
 from engine.core.queries.tree import agents_of
 from engine.core.state import State
@@ -177,22 +177,6 @@ def lane_heading(cells: int) -> str:
     """Return what stands above lanes: how long ago their beginning, their middle and their end are."""
     half = cells // 2
     return f"{'−60 s':<{half - 2}}{'−30 s':<{cells - half - 1}}now"
-
-
-def joined(cells: Iterable[tuple[str, str]]) -> tuple[Span, ...]:
-    """Return texts with their tones as spans, neighbours of one tone as one."""
-    out: list[Span] = []
-    texts: list[str] = []
-    last = ""
-    for text, tone in cells:
-        if tone != last and texts:
-            out.append(Span("".join(texts), last))
-            texts.clear()
-        last = tone
-        texts.append(text)
-    if texts:
-        out.append(Span("".join(texts), last))
-    return tuple(out)
 
 
 assert SPAN_MS // SLOT_MS <= SLOTS

@@ -6,7 +6,7 @@ All are pure functions of numbers and a width in cells. Braille holds two sample
 from collections.abc import Sequence
 from math import ceil
 
-from dashboard.views.lines import Line, Span, padded
+from dashboard.views.lines import Line, Span, joined, padded
 
 FILLED, HALF, REST = "━", "╸", "─"
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -150,15 +150,9 @@ def plot(
     return lines
 
 
-def _laid_over(below: str, above: str, tone: str) -> list[Span]:
+def _laid_over(below: str, above: str, tone: str) -> tuple[Span, ...]:
     """Return a line of braille with another one over it, which has a tone of its own."""
     if not above.strip():
-        return [Span(below, tone)]
-    spans: list[Span] = []
-    for under, over in zip(below, above, strict=True):
-        text, its = (under, tone) if over == " " else (over, "plot-p95")
-        if spans and spans[-1].tone == its:
-            spans[-1] = Span(spans[-1].text + text, its)
-        else:
-            spans.append(Span(text, its))
-    return spans
+        return (Span(below, tone),)
+    both = zip(below, above, strict=True)
+    return joined((under, tone) if over == " " else (over, "plot-p95") for under, over in both)

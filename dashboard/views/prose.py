@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from rich.cells import cell_len, chop_cells
 
 from dashboard.clean import clean_lines
-from dashboard.views.lines import BLANK, Line, Span, fit_spans, padded
+from dashboard.views.lines import BLANK, Line, Span, fit_spans, joined, padded
 from dashboard.views.markdown import parser
 
 MOST_CHARACTERS = 8_000
@@ -223,7 +223,7 @@ def wrapped(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
                     piece = piece[: len(piece) - max(0, cell_len(piece) - left)] if cell_len(piece) > left else piece
                     lines[-1].append(Span(piece, tone))
                     left -= cell_len(piece)
-    return [_merged(line) for line in lines]
+    return [joined(line) for line in lines]
 
 
 def _words(text: str) -> Iterator[str]:
@@ -238,17 +238,6 @@ def _words(text: str) -> Iterator[str]:
             end += 1
         yield text[start:end]
         start = end
-
-
-def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Return spans with neighbours of one tone put together: fewer segments to paint."""
-    out: list[Span] = []
-    for span in spans:
-        if out and out[-1].tone == span.tone:
-            out[-1] = Span(out[-1].text + span.text, span.tone)
-        else:
-            out.append(span)
-    return tuple(out)
 
 
 def paragraph(text: str, width: int, *, tone: str = "", most: int = 1_000) -> list[Line]:

@@ -4,11 +4,10 @@ Pure: from columns, a moment and a size to lines. What an action said takes the 
 """
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from dashboard.clean import clean
 from dashboard.views.amounts import clock
-from dashboard.views.lines import Line, Span, fit_spans, folded
+from dashboard.views.lines import Line, Span, fit_spans, folded, joined
 from dashboard.views.past import Moment
 from dashboard.views.rows import Cell
 from dashboard.views.time_bar import LEGEND, TONES, TimeBar
@@ -98,7 +97,7 @@ def _line(
     name, tone = ("PAST", "past bold") if past is not None else ("LIVE", "busy bold") if alive else ("END ", "muted")
     rail = "past" if past is not None else "guide"
     return Line(
-        (Span(f" {name if word else '    '} ", tone), Span("▕", rail), *_joined(blocks), Span("▏", rail), *words)
+        (Span(f" {name if word else '    '} ", tone), Span("▕", rail), *joined(blocks), Span("▏", rail), *words)
     )
 
 
@@ -133,7 +132,7 @@ def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Mome
         start = _room(letters, len(text))
         if start is not None:
             letters[start : start + len(text)] = text
-    return Line((Span(" " * HEAD), *_joined([letter or (" ", "") for letter in letters])))
+    return Line((Span(" " * HEAD), *joined(letter or (" ", "") for letter in letters)))
 
 
 def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[_Letter]]:
@@ -159,8 +158,3 @@ def _room(letters: Sequence[_Letter | None], length: int) -> int | None:
                 widest, best = place - start, start
             start = place + 1
     return best + (widest - length) // 2 if length and widest >= length + 4 else None
-
-
-def _joined(letters: Sequence[_Letter]) -> list[Span]:
-    return [Span("".join(text for text, _ in run), tone) for tone, run in
-            ((tone, list(run)) for tone, run in groupby(letters, key=lambda one: one[1]))]  # fmt: skip

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dashboard.views.amounts import clock, duration, left, median, percent
-from dashboard.views.lines import BLANK, Line, Span, cut, padded
+from dashboard.views.lines import BLANK, Line, Span, cut, joined, padded
 from dashboard.views.plots import area, axis_top, bar
-from dashboard.views.timeline.axis import FOLD, Axis, Column, axis, slots_of, sums
-from dashboard.views.timeline.lanes import Lane, Lanes
+from dashboard.views.timeline.axis import FOLD, Axis, axis, slots_of, sums
+from dashboard.views.timeline.lanes import Lanes
 from dashboard.views.timeline.rows import Row
 from engine.core.state import State
 
@@ -61,12 +61,7 @@ class Timeline(NamedTuple):
     """Lines a row."""
 
 
-class _Cell(NamedTuple):
-    text: str
-    tone: str
-
-
-_EMPTY = _Cell(" ", "")
+_EMPTY = Span(" ", "")
 
 
 def timeline(lanes: Lanes, seen: Seen, *, width: int, height: int) -> Timeline:
@@ -123,7 +118,7 @@ def _heading(lanes: Lanes, found: Axis, before: int, after: int, width: int, cur
     right = "BUSY      P50 " if after else ""
     room = width - len(head) - len(right)
     first = Line((Span(head + " " * max(0, room) + right, "heading"),), tone="raised")
-    return first, Line((Span(" " * before), *_joined([_Cell(*one) for one in zip(marks, tones, strict=True)])))
+    return first, Line((Span(" " * before), *joined(zip(marks, tones, strict=True))))
 
 
 def _fold_of(found: Axis, x: int) -> tuple[int, int]:
@@ -153,23 +148,23 @@ def _row(
     if seen.shown_until is not None:
         for x, column in enumerate(found.columns):
             if column.begin > seen.shown_until:
-                cells[x] = _Cell(cells[x].text, "line")
+                cells[x] = Span(cells[x].text, "line")
     if cursor is not None:
         under = cells[cursor]
-        cells[cursor] = _Cell("│", "accent") if under.text in " ─╌" else _Cell(under.text, "strong")
+        cells[cursor] = Span("│", "accent") if under.text in " ─╌" else Span(under.text, "strong")
     name = " " * (2 * row.depth) + row.name
     edge = Span("▌", "accent") if selected else Span(" ")
-    spans = [edge, Span(padded(name, before - 2) + " ", "strong" if selected else tone), *_joined(cells)]
+    spans = [edge, Span(padded(name, before - 2) + " ", "strong" if selected else tone), *joined(cells)]
     if width >= WIDE:
         blank = width - before - len(cells) - len(right) - 1
         spans += [Span(" " * max(0, blank)), Span(right, "muted")]
     return Line(tuple(spans), key=row.id, tone="selected" if selected else "")
 
 
-def _line_of_agent(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> list[_Cell]:
+def _line_of_agent(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> list[Span]:
     lane = lanes.lanes.get(row.id)
     if lane is None:
-        return [_Cell(FOLD, "line") if column.folded_ms else _EMPTY for column in found.columns]
+        return [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in found.columns]
     agent = seen.state.agents.get(row.id)
     at_once = max(1, agent.max_concurrency if agent is not None else 1)
     busy, waited = sums(lane.busy, lanes, found), sums(lane.waited, lanes, found)
@@ -178,22 +173,22 @@ def _line_of_agent(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> list[_Cel
     newest = len(found.columns) - NEWEST
     for x, column in enumerate(found.columns):
         if column.folded_ms:
-            out.append(_Cell(FOLD, "line"))
+            out.append(Span(FOLD, "line"))
         elif failed[x] and 3 * failed[x] >= failed[x] + ended[x]:
-            out.append(_Cell("✕", "error"))
+            out.append(Span("✕", "error"))
         elif busy[x] > 0:
             share = busy[x] / max(1, (column.end - column.begin) * at_once)
-            out.append(_Cell(bar(share, most=7), "busy" if x >= newest else "busy-before"))
+            out.append(Span(bar(share, most=7), "busy" if x >= newest else "busy-before"))
         elif ended[x]:
-            out.append(_Cell("▁", "busy-before"))
+            out.append(Span("▁", "busy-before"))
         elif waited[x] > 0:
-            out.append(_Cell("╌", "waiting"))
+            out.append(Span("╌", "waiting"))
         else:
             out.append(_EMPTY)
     return out
 
 
-def _line_of_supervisor(lanes: Lanes, row: Row, found: Axis) -> list[_Cell]:
+def _line_of_supervisor(lanes: Lanes, row: Row, found: Axis) -> list[Span]:
     """Return a line where any agent below it is at work or waits."""
     known = [lane for member in row.members if (lane := lanes.lanes.get(member)) is not None]
     whole = len(known) == len(lanes.lanes)
@@ -206,17 +201,17 @@ def _line_of_supervisor(lanes: Lanes, row: Row, found: Axis) -> list[_Cell]:
             break
     idle = set(left)
     return [
-        _Cell(FOLD, "line") if column.folded_ms else _EMPTY if x in idle else _Cell("─", "guide")
+        Span(FOLD, "line") if column.folded_ms else _EMPTY if x in idle else Span("─", "guide")
         for x, column in enumerate(found.columns)
     ]
 
 
-def _mark(lanes: Lanes, row: Row, found: Axis, cells: list[_Cell]) -> None:
+def _mark(lanes: Lanes, row: Row, found: Axis, cells: list[Span]) -> None:
     for mark in lanes.marks:
         if mark.subject == row.id:
             x = found.column_of(mark.at)
             if x is not None and _RARE.find(mark.sign) >= _RARE.find(cells[x].text):
-                cells[x] = _Cell(mark.sign, _SIGN_TONES[mark.sign])
+                cells[x] = Span(mark.sign, _SIGN_TONES[mark.sign])
 
 
 def _figures(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> str:
@@ -230,17 +225,17 @@ def _figures(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> str:
 
 def _titles(lanes: Lanes, seen: Seen, row: Row, found: Axis, before: int, cursor: int | None) -> Line:
     """Return the line below a lane: titles of its attempts, where they have room."""
-    cells = [_Cell(FOLD, "line") if column.folded_ms else _EMPTY for column in found.columns]
+    cells = [Span(FOLD, "line") if column.folded_ms else _EMPTY for column in found.columns]
     for one in (*lanes.spans, *lanes.open_attempts()):
         title = seen.titles.get(one.task_id)
         begin, end = found.column_of(max(one.begin, seen.begin)), found.column_of(min(one.end, seen.end))
         if one.agent_id == row.id and title and begin is not None and end is not None and end - begin >= 5:
             said = cut(title, end - begin)
             if said.isascii() and all(cell == _EMPTY for cell in cells[max(0, begin - 1) : begin + len(said)]):
-                cells[begin : begin + len(said)] = [_Cell(char, "muted") for char in said]
+                cells[begin : begin + len(said)] = [Span(char, "muted") for char in said]
     if cursor is not None and cells[cursor] == _EMPTY:
-        cells[cursor] = _Cell("│", "accent")
-    return Line((Span(" " * before), *_joined(cells)), key=row.id)
+        cells[cursor] = Span("│", "accent")
+    return Line((Span(" " * before), *joined(cells)), key=row.id)
 
 
 def _sums(lanes: Lanes, found: Axis, before: int, width: int, room: int, cursor: int | None) -> list[Line]:
@@ -269,10 +264,10 @@ def _sums(lanes: Lanes, found: Axis, before: int, width: int, room: int, cursor:
 
 
 def _rule(found: Axis, before: int, cursor: int | None) -> Line:
-    cells = [_Cell(FOLD if column.folded_ms else "┄", "line") for column in found.columns]
+    cells = [Span(FOLD if column.folded_ms else "┄", "line") for column in found.columns]
     if cursor is not None:
-        cells[cursor] = _Cell("│", "accent")
-    return Line((Span(" " * before), *_joined(cells)))
+        cells[cursor] = Span("│", "accent")
+    return Line((Span(" " * before), *joined(cells)))
 
 
 def _plot(
@@ -284,31 +279,17 @@ def _plot(
     for row, drawn in enumerate(area(doubled, len(values), SUM_HEIGHT, most=top, base=True)):
         tone = tones[min(len(tones) - 1, (SUM_HEIGHT - 1 - row) * len(tones) // SUM_HEIGHT)]
         cells = [
-            _Cell(FOLD, "line") if column.folded_ms else _Cell(char, tone)
+            Span(FOLD, "line") if column.folded_ms else Span(char, tone)
             for column, char in zip(found.columns, drawn, strict=True)
         ]
         if cursor is not None:
             there = cells[cursor].text
-            cells[cursor] = _Cell("│", "accent") if there == " " else _Cell(there, "strong")
+            cells[cursor] = Span("│", "accent") if there == " " else Span(there, "strong")
         said = f"{top:g}" if row == 0 else "0" if row == SUM_HEIGHT - 1 else ""
         label = padded(f" {title}" if row == 0 else "", max(0, before - 8)) + padded(said, 6, right=True)
-        spans = [Span(label, "muted"), Span(" ┤" if said else "  ", "line"), *_joined(cells)]
+        spans = [Span(label, "muted"), Span(" ┤" if said else "  ", "line"), *joined(cells)]
         if row == SUM_HEIGHT - 1 and width >= WIDE and values:
             now = f"{values[-1]:.1f} now " if values[-1] < 10 else f"{values[-1]:,.0f} now "
             spans += [Span(" " * max(0, width - before - len(cells) - len(now))), Span(now, "muted")]
         lines.append(Line(tuple(spans)))
     return lines
-
-
-def _joined(cells: Sequence[_Cell]) -> list[Span]:
-    """Return cells as spans, each as long as the tone is the same."""
-    spans: list[Span] = []
-    begin = 0
-    for at in range(1, len(cells) + 1):
-        if at == len(cells) or cells[at].tone != cells[begin].tone:
-            spans.append(Span("".join(cell.text for cell in cells[begin:at]), cells[begin].tone))
-            begin = at
-    return spans
-
-
-__all__ = ["Column", "Lane", "Seen", "Timeline", "timeline"]
