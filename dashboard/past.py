@@ -42,28 +42,8 @@ PATIENCE_S = 0.2
 """After this time without a result, a moment is finished even if a newer one was requested."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ToSeq:
-    seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class _ToTime:
-    at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class _ByEvents:
-    by: int
-
-
-@dataclass(frozen=True, slots=True)
-class _ToMark:
-    by: int
-    kinds: Collection[str]
-
-
-_Request: TypeAlias = _ToSeq | _ToTime | _ByEvents | _ToMark
+_Request: TypeAlias = Callable[[Reader, int], int]
+"""Returns the seq that is asked for, given the one that was asked for before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +106,24 @@ class Past:
 
     def to_seq(self, seq: int) -> None:
         """Ask for the moment after an event; beyond the ends of the journal for its first or newest."""
-        self._ask(_ToSeq(seq))
+        self._ask(lambda reader, before: seq, from_anywhere=True)
 
     def to_time(self, at_ms: int) -> None:
         """Ask for a time, in UTC milliseconds: the newest event that is no younger."""
-        self._ask(_ToTime(at_ms))
+        self._ask(lambda reader, before: reader.seq_at(at_ms), from_anywhere=True)
 
     def by_events(self, by: int) -> None:
         """Ask for the moment some events after the one that was asked for last; before it where negative."""
-        self._ask(_ByEvents(by))
+        self._ask(lambda reader, before: before + by)
 
     def to_mark(self, by: int, kinds: Collection[str] = frozenset(MARKS)) -> None:
         """Ask for the next event of some kinds, or where `by` is negative for the one before; without any, stay."""
-        self._ask(_ToMark(by, kinds))
+
+        def beside(reader: Reader, before: int) -> int:
+            read = reader.records_before if by < 0 else reader.records
+            return next((one.seq for one in read(before, 1, kinds=kinds)), before)
+
+        self._ask(beside)
 
     @property
     def busy(self) -> bool:
@@ -166,9 +151,9 @@ class Past:
             changed = True
         return changed
 
-    def _ask(self, request: _Request) -> None:
+    def _ask(self, request: _Request, *, from_anywhere: bool = False) -> None:
         with self._news:
-            if isinstance(request, _ToSeq | _ToTime):
+            if from_anywhere:
                 self._requests.clear()  # wherever those before would lead
             self._requests.append(request)
             self._news.notify()
@@ -208,17 +193,7 @@ class Past:
         first, last = max(1, reader.first_seq()), reader.last_seq()
         target = self._target
         for request in requests:
-            if isinstance(request, _ToSeq):
-                target = request.seq
-            elif isinstance(request, _ToTime):
-                target = reader.seq_at(request.at_ms)
-            elif isinstance(request, _ByEvents):
-                target += request.by
-            elif request.by < 0:
-                target = next((one.seq for one in reader.records_before(target, 1, kinds=request.kinds)), target)
-            else:
-                target = next((one.seq for one in reader.records(target, 1, kinds=request.kinds)), target)
-            target = min(max(target, first), last)
+            target = min(max(request(reader, target), first), last)
         return target
 
     def _bring(self, reader: Reader, target: int) -> bool:

@@ -4,13 +4,10 @@ Rule: it is asked in the drawing thread; states of the past are built by `Past`,
 them is not there, the newest event stays shown.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard.views.activity import Activity
-from dashboard.views.event_log import Entry
-from dashboard.views.names import Names
 from dashboard.views.past import Moment
 from engine.core.state import State
 
@@ -50,40 +47,16 @@ class Playback:
         return self._past is not None and (self._past.busy or not self._arrived)
 
     @property
-    def state(self) -> State:
-        """The team at the moment that is shown; only in the past."""
-        assert self._past is not None
-        return self._past.state
-
-    @property
-    def names(self) -> Names:
-        """The names of then; only in the past."""
-        assert self._past is not None
-        return self._past.names
-
-    @property
-    def recent(self) -> Sequence[Entry]:
-        """The last events up to the moment that is shown; only in the past."""
-        assert self._past is not None
-        return self._past.recent
-
-    @property
-    def activity(self) -> Activity:
-        """What each agent did in the minutes before; only in the past."""
-        assert self._past is not None
-        return self._past.activity
-
-    @property
     def trouble(self) -> str | None:
         """Why the moment that was asked for last cannot be shown."""
         return self._past.trouble if self._past is not None else None
 
     def moment(self, live_seq: int, now_ms: int) -> Moment | None:
         """Return the moment that is shown; None for the newest event."""
-        if self.past is None:
+        if (past := self.past) is None:
             return None
-        at_ms = max(self.state.at_ms, self._at_ms or 0)
-        return Moment(self.state.seq, at_ms, live_seq, now_ms, speed=self._speed)
+        at_ms = max(past.state.at_ms, self._at_ms or 0)
+        return Moment(past.state.seq, at_ms, live_seq, now_ms, speed=self._speed)
 
     def to_seq(self, seq: int) -> None:
         """Show the moment after an event."""
@@ -127,7 +100,7 @@ class Playback:
             self._stand()
         else:
             self._speed, self._wall_ms = self._chosen_speed, 0
-            self._at_ms = max(self.state.at_ms, self._at_ms or 0)
+            self._at_ms = max(self._opened().state.at_ms, self._at_ms or 0)
 
     def faster(self, by: int) -> int:
         """Play twice as fast, or where `by` is negative half as fast; return how fast."""
@@ -183,8 +156,8 @@ class Playback:
     def _stand(self, at_ms: int | None = None) -> None:
         self._speed, self._at_ms = 0, at_ms
         self._else = None
-        if self._arrived:
-            self._before_seq = self.state.seq
+        if (past := self.past) is not None:
+            self._before_seq = past.state.seq
 
     def _opened(self) -> "Past":
         if self._past is None:

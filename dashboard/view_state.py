@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dashboard.feed import Feed
 from dashboard.playback import Playback
@@ -9,6 +10,9 @@ from dashboard.views.digest import digest
 from dashboard.views.header import Situation, ViewState, engine_time_ms
 from dashboard.views.past import Moment, rate_of
 from engine.core.state import State
+
+if TYPE_CHECKING:
+    from dashboard.past import Past
 
 
 def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool) -> ViewState:
@@ -20,18 +24,18 @@ def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bo
         behind=feed.behind, opening=feed.opening, trouble=feed.trouble, readonly=readonly, looked=feed.looked,
         wall_ms=wall_ms,
     )  # fmt: skip
-    if past is not None:
-        return _look_back(playback, past, situation)
+    if past is not None and playback.past is not None:
+        return _look_back(playback.past, past, situation)
     state = State() if situation.opening else feed.state
     counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
 
 
-def _look_back(playback: Playback, past: Moment, now: Situation) -> ViewState:
+def _look_back(shown: "Past", past: Moment, now: Situation) -> ViewState:
     """Leave out what is known only of the present: the live file, and which engine holds the database."""
-    rate = rate_of(playback.recent, past.at_ms)
+    rate = rate_of(shown.recent, past.at_ms)
     then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
-    counts = digest(playback.state)
-    playback.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
-    return ViewState(playback.state, counts, {}, then, playback.names, playback.activity, playback.recent, past)
+    counts = digest(shown.state)
+    shown.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
+    return ViewState(shown.state, counts, {}, then, shown.names, shown.activity, shown.recent, past)
