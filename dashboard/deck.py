@@ -70,10 +70,6 @@ class Deck(TimeTravel):
         self._clock = clock
         self._said_ms = 0
 
-    def show(self) -> None:
-        """Refresh every visible screen."""
-        raise NotImplementedError
-
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
         raise NotImplementedError
@@ -259,15 +255,13 @@ class Deck(TimeTravel):
         from engine.archive import ArchiveError, plan_import  # only who imports needs it
         from engine.trust import user_list
 
-        def looking() -> None:
-            found: ImportPlan | str
+        def looking() -> "ImportPlan | str":
             try:
-                found = plan_import(archive, self.path, user_list())
+                return plan_import(archive, self.path, user_list())
             except (ArchiveError, CoreError, StoreError, OSError) as error:
-                found = str(error).split("\n", 1)[0]
-            self.call_from_thread(then, found)
+                return str(error).split("\n", 1)[0]
 
-        self.run_worker(looking, thread=True)
+        self.aside(looking, then, ())
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -290,18 +284,13 @@ class Deck(TimeTravel):
         From a browser nothing is added: what is not on the list already is refused.
         """
         from engine.errors import EngineError  # only who brings code needs it
-        from engine.trust import TrustError, grant, needs_trust, user_list
+        from engine.trust import TrustError, grant, user_list
 
-        allowed = user_list()
+        if self.in_browser:
+            new = self.untrusted(references)
+            return not new or self.at_hand(f"{', '.join(new[:3])} is not trusted; trust it in a shell first")
         try:
-            if self.in_browser:
-                new = (
-                    list(references)
-                    if allowed is None
-                    else needs_trust(allowed, references, self.feed.state, self.path)
-                )
-                return not new or self.at_hand(f"{', '.join(new[:3])} is not trusted; trust it in a shell first")
-            if references and allowed is not None:
+            if references and (allowed := user_list()) is not None:
                 grant(allowed, references, self.feed.state, db=self.path, path=path, sha256=sha256)
         except (TrustError, EngineError) as error:
             self.say(f"not trusted: {error}", "error")

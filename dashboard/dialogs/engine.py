@@ -40,21 +40,19 @@ class EngineDialog(Dialog, ModalScreen[object]):
         deck, info = self.deck, self.deck.view.situation.engine
         takeover = info is not None and info.hung
 
-        def starting() -> None:
-            try:
-                started = start_engine(deck.path, takeover=takeover)
-                wait_until_up(started)
-                leave(started)
-            except (EngineDidNotStart, StoreError, OSError) as error:
-                deck.call_from_thread(deck.say, str(error), "error")
-            else:
-                told = f"✓ engine {started.process.pid} is at work, and stays when this screen is closed"
-                told += paused_runs(deck.feed.state)
-                deck.call_from_thread(deck.say, told, "busy")
+        def starting() -> int:
+            started = start_engine(deck.path, takeover=takeover)
+            wait_until_up(started)
+            leave(started)
+            return started.process.pid
+
+        def told(pid: int) -> None:
+            stays = f"✓ engine {pid} is at work, and stays when this screen is closed"
+            deck.say(stays + paused_runs(deck.feed.state), "busy")
 
         self.app.pop_screen()
         deck.say("… starting an engine", "muted")
-        deck.run_worker(starting, thread=True)
+        deck.aside(starting, told, (EngineDidNotStart, StoreError, OSError))
 
 
 class LeadingDialog(Dialog):
