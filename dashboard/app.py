@@ -154,7 +154,7 @@ class QuarterdeckApp(Touring):
     async def _tick(self) -> None:
         """Flush so that a key which comes in between is answered first."""
         if self._opening is not None:
-            return  # what opens is about the team as it was at its key: the object could be gone
+            return
         changed = await self._pace.fold(self.feed)
         self._stale |= changed and not self.in_past
         if not self._pace.key_is_first:
@@ -162,8 +162,8 @@ class QuarterdeckApp(Touring):
 
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
-        if not self.screen_stack:  # it closes
-            return
+        if not self.screen_stack or self._opening is not None:
+            return  # it closes; or what opens is about the team as it was at its key: the object could be gone
         changed = self.feed.advance(STEP_S)
         now_ms = self._clock()
         moved, in_past = self.advance_past(now_ms), self.in_past

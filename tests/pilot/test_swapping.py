@@ -143,8 +143,9 @@ async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[byte
         await until(pilot, lambda: "rolled reader back to the spec before, as g3" in told(app))
 
 
+@pytest.mark.parametrize("ticks", [True, False], ids=["at a tick", "when something was read"])
 async def test_a_dialog_opens_on_the_team_as_it_was_at_its_key_although_its_agent_goes_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticks: bool
 ) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         idle = next(one for one in hand.work.state.agents.values() if one.status == "idle")
@@ -157,7 +158,10 @@ async def test_a_dialog_opens_on_the_team_as_it_was_at_its_key_although_its_agen
 
         monkeypatch.setattr(hand.app.feed, "advance", goes)
         hand.app.push_screen(RemoveDialog(idle.id))
-        await hand.app._tick()
+        if ticks:
+            await hand.app._tick()
+        else:
+            hand.app.flush()
         await until(hand.pilot, lambda: isinstance(hand.app.screen, RemoveDialog) and hand.app.screen.has_begun)
         await until(hand.pilot, lambda: idle.id not in hand.work.state.agents)
 
