@@ -28,7 +28,6 @@ from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
 from dashboard.views.tips import DISMISS
 from dashboard.widgets.bar import Bar
-from dashboard.widgets.card import Card
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.picks import Picks
@@ -100,7 +99,7 @@ class Frame(Sized):
         yield Tabs(id="tabs", gap=TAB_GAP)
         yield from self.body()
         yield Lines(id="tip")
-        yield Card(id="tour")
+        yield Lines(id="tour")
         yield Scrubber(id="time")
         yield Keys(id="keys")
         yield Prompt(self._completed, self._prompt_typed)
@@ -148,7 +147,7 @@ class Frame(Sized):
         self.set_class(True, "-touring")
         for name in ("tabs", "time", "keys"):
             self.query_one(f"#{name}").set_class(step.at == name, "-pointed")
-        self.query_one("#tour", Card).put(tour.lines(self.size.width))
+        self.query_one("#tour", Lines).show(tour.lines(self.size.width))
 
     def _show_strip(self, view: ViewState) -> bool:
         """Bring the health strip up to date; False where there is no room for it."""

@@ -56,8 +56,9 @@ class PanelsScreen(PageScreen):
     def on_mount(self) -> None:
         self.focus_body()
 
-    def on_panel_resized(self) -> None:
-        self.look(self.deck.view)
+    def on_lines_resized(self, event: Lines.Resized) -> None:
+        if isinstance(event.lines, Panel):
+            self.look(self.deck.view)
 
     def on_panel_opened(self, event: Panel.Opened) -> None:
         key = event.key

@@ -14,6 +14,7 @@ from dashboard.views.pages import History
 from dashboard.views.place import seq_of
 from dashboard.views.raw import as_json, object_of, raw_lines
 from dashboard.views.rows import Cell
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from store import Reader
 
@@ -66,8 +67,9 @@ class RawScreen(PageScreen):
         where = "as the state has it" if found is not None else "as the journal has it"
         body.fill(f"{self._key}", raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")
 
-    def on_panel_resized(self) -> None:
-        self.look(self.deck.view)
+    def on_lines_resized(self, event: Lines.Resized) -> None:
+        if isinstance(event.lines, Panel):
+            self.look(self.deck.view)
 
     def copied(self) -> tuple[str, str]:
         return f"{self._key} as JSON", self._text

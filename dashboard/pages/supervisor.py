@@ -17,7 +17,7 @@ from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
 from dashboard.views.lines import indented
 from dashboard.views.meters import Meters
-from dashboard.views.network import ORDERS, Folding, Measures, network
+from dashboard.views.network import GAP, ORDERS, Folding, Measures, network
 from dashboard.views.progress import Progress, Progresses
 from dashboard.views.rows import Cell
 from dashboard.views.sorting import DOWN, UP, Sorting
@@ -27,7 +27,6 @@ from dashboard.views.usage import is_metered
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
-from dashboard.widgets.tree import Tree
 from engine.core.codec import kind_of
 from engine.core.events import StrategySwitched
 from store import Reader, Record
@@ -74,7 +73,7 @@ class SupervisorScreen(PageScreen):
         yield Lines(id="facts")
         with Container(id="parts"):
             with Vertical(id="left"):
-                yield Tree(id="body")
+                yield Table(id="body", gap=GAP)
                 yield Lines(id="graph")
             yield Picks(id="side")
 

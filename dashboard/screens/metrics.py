@@ -57,7 +57,6 @@ class MetricsScreen(TableScreen):
         self._known = 0
         """Ends that the feed had counted when they were last taken over."""
         self._source: object = None
-        self._reading = False
         self._drawn: tuple[object, ...] = ()
 
     def body(self) -> Iterable[Widget]:

@@ -17,7 +17,7 @@ from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, hairline, indented
 from dashboard.views.meters import Meters
-from dashboard.views.network import HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
+from dashboard.views.network import GAP, HEADS, ORDERS, Folding, Measures, depth_facts, lane_cells, network
 from dashboard.views.progress import Progress, Progresses
 from dashboard.views.rows import Cell, Listing
 from dashboard.views.sections import framed
@@ -27,7 +27,6 @@ from dashboard.views.targets import Target, target_of
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
-from dashboard.widgets.tree import Tree
 
 PANE, TAIL = Grip("pane", "pane", "left"), Grip("tail", "tail", "top")
 
@@ -81,7 +80,7 @@ class NetworkScreen(TableScreen):
     def body(self) -> Iterable[Widget]:
         with Parts(id="parts"):
             with Vertical(id="left"):
-                yield Tree(id="body")
+                yield Table(id="body", gap=GAP)
                 yield Lines(id="graph")
                 yield Picks(id="tail")
             yield Picks(id="pane")

@@ -28,21 +28,16 @@ class Lines(Toned, Widget):
     class Clicked(Message):
         """A line with a key was clicked."""
 
-        def __init__(self, lines: "Lines", key: str, *, x: int, again: bool) -> None:
+        def __init__(self, lines: "Lines", key: str) -> None:
             super().__init__()
-            self.lines = lines
-            self.key = key
-            self.x = x
-            self.again = again
-            """Whether it is the second click of a double one."""
+            self.lines, self.key = lines, key
 
     class Dragged(Message):
         """The hairline at its edge was moved to a cell of the screen; None: put it back where it was at first."""
 
         def __init__(self, lines: "Lines", at: Offset | None, *, done: bool) -> None:
             super().__init__()
-            self.lines = lines
-            self.at = at
+            self.lines, self.at = lines, at
             self.done = done
             """Whether the button was released."""
 
@@ -130,4 +125,4 @@ class Lines(Toned, Widget):
             return
         line = self._lines[event.y] if event.y < len(self._lines) else BLANK
         if line.key:
-            self.post_message(self.Clicked(self, line.key, x=event.x, again=event.chain > 1))
+            self.post_message(self.Clicked(self, line.key))

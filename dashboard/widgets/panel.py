@@ -26,9 +26,6 @@ class Panel(Lines, can_focus=True):
     also while the keys go elsewhere.
     """
 
-    DEFAULT_CSS = """
-    Panel { height: 1fr; width: 1fr; }
-    """
     BINDINGS = [
         Binding("up,k", "move(-1)", "up", show=False),
         Binding("down,j", "move(1)", "down", show=False),
@@ -42,20 +39,12 @@ class Panel(Lines, can_focus=True):
     class Opened(Message):
         """A line was opened by enter or a double click."""
 
-        def __init__(self, panel: "Panel", key: str) -> None:
+        def __init__(self, key: str) -> None:
             super().__init__()
-            self.panel = panel
             self.key = key
 
     class Moved(Message):
         """The cursor stands on another line, or the pane was scrolled."""
-
-        def __init__(self, panel: "Panel") -> None:
-            super().__init__()
-            self.panel = panel
-
-    class Resized(Message):
-        """The pane was resized."""
 
         def __init__(self, panel: "Panel") -> None:
             super().__init__()
@@ -168,7 +157,6 @@ class Panel(Lines, can_focus=True):
         super().on_resize()
         self._find_cursor()
         self._paint()
-        self.post_message(self.Resized(self))
 
     def _scroll(self, by: int) -> None:
         before = self.top
@@ -218,7 +206,7 @@ class Panel(Lines, can_focus=True):
 
     def action_open(self) -> None:
         if self._cursor:
-            self.post_message(self.Opened(self, self._cursor))
+            self.post_message(self.Opened(self._cursor))
 
     def spots(self) -> Iterable[Spot]:
         """Return the pane itself, and the lines in sight that can be chosen."""

@@ -27,9 +27,8 @@ class Picks(Lines, can_focus=True):
     class Opened(Message):
         """A line with a key was chosen."""
 
-        def __init__(self, picks: "Picks", key: str) -> None:
+        def __init__(self, key: str) -> None:
             super().__init__()
-            self.picks = picks
             self.key = key
 
     def __init__(self, *, id: str) -> None:
@@ -79,7 +78,7 @@ class Picks(Lines, can_focus=True):
 
     def action_open(self) -> None:
         if self._cursor:
-            self.post_message(self.Opened(self, self._cursor))
+            self.post_message(self.Opened(self._cursor))
 
     def on_focus(self) -> None:
         self.show(self._given)

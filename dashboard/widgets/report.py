@@ -41,8 +41,6 @@ class Report(VerticalScroll, can_focus=True):
         self._wanted = ""
         self._shown: list[str] = []
         self._setting = False
-        self.follows = False
-        """Whether it stays at its end while it grows."""
 
     def spots(self) -> list[Spot]:
         """Return the pane itself."""
@@ -89,8 +87,6 @@ class Report(VerticalScroll, can_focus=True):
         await self.mount(document)
         await document.update(section)
         self._shown.append(section)
-        if self.follows:
-            self.scroll_end(animate=False)
 
 
 def _common(some: list[str], others: list[str]) -> int:

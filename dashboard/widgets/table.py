@@ -51,8 +51,6 @@ class Table(Toned, ScrollView, can_focus=True):
         Binding("enter", "open", "open", show=False),
     ]
 
-    GAP = GAP
-    """Blank characters between two columns."""
     CURSOR = "▌"
     """Stands before the row under the cursor, beside its colour."""
     MARKED, CURSOR_MARKED = "▪", "▙"
@@ -61,16 +59,11 @@ class Table(Toned, ScrollView, can_focus=True):
     class Moved(Message):
         """The cursor stands on another row."""
 
-        def __init__(self, table: "Table") -> None:
-            super().__init__()
-            self.table = table
-
     class Headed(Message):
         """A heading was clicked."""
 
-        def __init__(self, table: "Table", title: str) -> None:
+        def __init__(self, title: str) -> None:
             super().__init__()
-            self.table = table
             self.title = title
 
     class Opened(Message):
@@ -80,10 +73,13 @@ class Table(Toned, ScrollView, can_focus=True):
             super().__init__()
             self.key = key
 
-    def __init__(self, *, id: str, sorts: bool = False) -> None:
-        """Show no row yet; where rows change places (`sorts`), the cursor stays on the first until it is moved."""
+    def __init__(self, *, id: str, sorts: bool = False, gap: int = GAP) -> None:
+        """Show no row yet, later ones with `gap` blanks between two columns.
+
+        Where rows change places (`sorts`), the cursor stays on the first until it is moved.
+        """
         super().__init__(id=id)
-        self._sorts = sorts
+        self._sorts, self._gap = sorts, gap
         self.rows: Rows = Listing((), (), lambda key: ())
         """What is shown."""
         self._cursor: str | None = None
@@ -227,7 +223,7 @@ class Table(Toned, ScrollView, can_focus=True):
         if not rooms:  # nothing was shown yet
             return Strip.blank(self.size.width, style)
         by, sign = self._sorted_by
-        texts, gaps = [], [" ", *[" " * self.GAP] * (len(rooms) - 1), *([""] if rooms else [])]
+        texts, gaps = [], [" ", *[" " * self._gap] * (len(rooms) - 1), *([""] if rooms else [])]
         for place, (index, room) in enumerate(rooms):
             column = self.rows.columns[index]
             title, is_sorted = column.title, bool(column.title) and column.title == by
@@ -253,7 +249,7 @@ class Table(Toned, ScrollView, can_focus=True):
         """Return the columns that fit; worked out once for all lines."""
         asked = (self.rows.columns, width)
         if self._room_for != asked:
-            self._room_for, self._rooms = asked, fitted(*asked, self.GAP)
+            self._room_for, self._rooms = asked, fitted(*asked, self._gap)
             self._strips.clear()
         return self._rooms
 
@@ -287,7 +283,7 @@ class Table(Toned, ScrollView, can_focus=True):
         segments = [Segment(edge, self.on(style)["accent"])]
         for place, (index, room) in enumerate(rooms):
             if place:
-                segments.append(Segment(" " * self.GAP, style))
+                segments.append(Segment(" " * self._gap, style))
             cell = cells[index] if index < len(cells) else EMPTY
             segments += self._cell(cell, columns[index], room, style, fresh=index in bright)
         return Strip(segments).adjust_cell_length(self.size.width, style)
@@ -330,7 +326,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self.line = max(0, min(index, len(self.rows.keys) - 1))
         before, self._cursor = self._cursor, self.rows.keys[self.line]
         if before != self._cursor:
-            self.post_message(self.Moved(self))
+            self.post_message(self.Moved())
         top = self.scroll_offset.y
         if self.line < top:
             self.scroll_to(y=self.line, animate=False)
@@ -392,10 +388,10 @@ class Table(Toned, ScrollView, can_focus=True):
         """Tell which heading stands at a place."""
         start = 0
         for index, room in self._fitted(self.size.width - 2):
-            if start <= x < start + room + self.GAP:
-                self.post_message(self.Headed(self, self.rows.columns[index].title))
+            if start <= x < start + room + self._gap:
+                self.post_message(self.Headed(self.rows.columns[index].title))
                 return
-            start += room + self.GAP
+            start += room + self._gap
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Let the cursor come along when the wheel or the bar scrolls its row out of sight."""
@@ -416,10 +412,6 @@ class Table(Toned, ScrollView, can_focus=True):
 class Log(Table):
     """Show the journal."""
 
-    DEFAULT_CSS = """
-    Log { height: 1fr; }
-    """
-
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.following = True
@@ -438,7 +430,7 @@ class Log(Table):
             return
         before, self.line, self._cursor = self._cursor, last, self.rows.keys[last]
         if before != self._cursor:
-            self.post_message(self.Moved(self))
+            self.post_message(self.Moved())
         self.scroll_to(y=max(0, last + 1 - self.room), animate=False, force=True, immediate=True)
 
     def _keep_in_sight(self, before: int) -> None:

@@ -34,7 +34,6 @@ class Scrubber(Lines):
         self._cut: tuple[int, int] = (0, 0)
         self._bar: TimeBar | None = None
         self._rows = 1
-        self._latest: Sequence[Line] = ()
         self._dragged = False
 
     def show_time(self, view: ViewState, spans: Sequence[Span], said: Cell | None) -> None:
@@ -52,13 +51,9 @@ class Scrubber(Lines):
             said=said,
             stays=said is not None and said == view.banner and view.situation.trouble is None,
         )
-        self._rows, self._latest = rows, lines
+        self._rows = rows
         self._fit(lines)
         self.show(lines)
-
-    def on_resize(self) -> None:
-        super().on_resize()
-        self.show(self._latest)
 
     def _columns(self, spans: Sequence[Span], columns: int, rows: int) -> TimeBar:
         if self._bar is None or spans is not self._spans or self._cut != (columns, rows):
