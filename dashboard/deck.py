@@ -134,8 +134,14 @@ class Deck(TimeTravel):
             self.next_path = path
             self.exit(0)
 
-    def order(self, command: Command | None, then: "Callable[[CommandReply], None] | None" = None) -> None:
-        """Send a command, say what became of it, and go on here with that."""
+    def order(
+        self,
+        command: Command | None,
+        then: "Callable[[CommandReply], None] | None" = None,
+        *,
+        failed: Callable[[], None] = do_nothing,
+    ) -> None:
+        """Send a command, say what became of it, and go on here with that; if it cannot be sent, call `failed`."""
         if command is not None and self.may():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
 
@@ -144,7 +150,7 @@ class Deck(TimeTravel):
                 if then is not None:
                     then(outcome)
 
-            self.aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ")
+            self.aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ", failed=failed)
 
     def _client(self) -> Client:
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
@@ -189,12 +195,17 @@ class Deck(TimeTravel):
 
     def undo(self, command_id: str | None = None) -> None:
         """Undo a command, else the last one of this session; refused where what it changed has changed since."""
+        failed: Callable[[], None] = do_nothing
         if command_id is None:
             if not self.undoable:
                 self.say(NOTHING_TO_UNDO, "muted")
                 return
+            if not self.may():
+                return
+            # Taken before the outcome is known, so that a second press undoes the one before.
             command_id = self.undoable.pop()
-        self.order(Undo(command_id=command_id))
+            failed = partial(self.undoable.append, command_id)
+        self.order(Undo(command_id=command_id), failed=failed)
 
     def read(
         self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -31,11 +32,11 @@ class Ordering(QuarterdeckApp):
         self._then: Callable[[CommandReply], None] | None = None
         super().__init__(db, **said)  # type: ignore[arg-type]
 
-    def order(self, command: Command | None, then: Callable[[CommandReply], None] | None = None) -> None:
+    def order(self, command: Command | None, then: Callable[[CommandReply], None] | None = None, **said: Any) -> None:
         if command is not None:
             self.orders.append(command)
             self._then = then
-        super().order(command, then)
+        super().order(command, then, **said)
 
     def refuse(self, reason: str) -> None:
         """Let the last command be refused, as an engine would that was asked later."""

@@ -127,6 +127,19 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
             await until(pilot, partial(undone, number))
 
 
+async def test_what_u_undoes_is_kept_where_the_undo_is_not_sent(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.undoable += ["c1", "c2"]
+        hand.app.path.unlink()
+        await hand.press("u")
+        assert hand.said.startswith("not sent: ")
+        assert hand.app.undoable == ["c1", "c2"]
+
+        hand.app.readonly = True
+        await hand.press("u")
+        assert hand.app.undoable == ["c1", "c2"]
+
+
 async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
     app = QuarterdeckApp(tmp_path / "team.db")
     async with app.run_test(size=(120, 36)) as pilot:
