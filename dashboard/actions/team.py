@@ -7,7 +7,7 @@ from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
 from dashboard.actions.marked import in_bulk
 from dashboard.views.amounts import counted, duration
-from dashboard.views.bulk import cancelling
+from dashboard.views.bulk import Bulk, cancelling
 from dashboard.views.limits import limit_lines
 from dashboard.views.parsers import Line, Mistyped, length_s, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
@@ -256,9 +256,12 @@ def _add(on: Acting, said: Spoken) -> None:
         wanted = [commands.AddSupervisor(parent=under, team=found.team)]
 
     def answered(said: object) -> None:
-        if said is not None and deck.allow(found.references, found.path, found.sha256):
-            for command in wanted:
-                deck.order(command)
+        if said is None or not deck.allow(found.references, found.path, found.sha256):
+            return
+        if len(wanted) == 1:
+            deck.order(wanted[0])
+        else:
+            deck.order_all(Bulk("Add", "added", tuple(wanted)), wanted)
 
     if not found.references or not wanted:
         answered(wanted)

@@ -1,5 +1,6 @@
 """Agents of a file, added in the dashboard: their code runs only where the operator says so."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -8,9 +9,23 @@ import pytest
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Told
 from dashboard.frame.frame import Frame
+from store import InboxClient
 from tests.pilot.engines import until
+from tests.pilot.hand import opened
 
 pytestmark = pytest.mark.anyio
+
+
+async def test_several_agents_of_a_file_are_added_in_its_order_and_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "more.yaml"
+    file.write_text("".join(f"- {{name: new{one}, type: scripted}}\n" for one in range(9)))
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *f"add {file}", "enter")
+
+        with InboxClient(hand.app.path) as inbox:
+            names = [json.loads(row.body)["spec"]["name"] for row in inbox.pending()]
+        assert names == [f"new{one}" for one in range(9)]
+        assert hand.said.startswith("9 queued")
 
 
 async def test_the_code_of_an_added_file_is_named_and_runs_only_after_a_yes(
