@@ -18,6 +18,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control lets what it runs in the background ignore Ctrl-C, and so all that this starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# By default all that lives is looked through again and again: a quarter of the time of a test that opens the dashboard.
+gc.set_threshold(20_000, 10, 20)
+
 # Different examples at each run of a person, always the same ones where nobody could look into a rare failure.
 settings.register_profile("local", deadline=None, max_examples=examples(15))
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)

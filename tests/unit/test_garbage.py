@@ -12,7 +12,6 @@ from engine.garbage import importing
 def _as_it_was() -> Iterator[None]:
     thresholds = gc.get_threshold()
     yield
-    gc.unfreeze()
     gc.set_threshold(*thresholds)
 
 
