@@ -18,6 +18,7 @@ from pathlib import Path
 
 from engine.archive.manifest import MOST_BYTES, MOST_RATIO, PARTS, REQUIRED
 from engine.errors import ExportRefused, ImportRefused
+from engine.folders import sync_folder
 
 _END = struct.Struct("<4s4H2LH")
 _DATABASE = b"SQLite format 3\0"
@@ -170,7 +171,7 @@ def write_parts(target: Path, parts: Iterable[tuple[str, bytes]], *, overwrite: 
             temporary.replace(target)
         else:
             _put(temporary, target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except FileExistsError as error:
         raise ExportRefused(target, "is there already; give another name or --force") from error
     except FileNotFoundError as error:
@@ -217,14 +218,6 @@ def _put(temporary: Path, target: Path) -> None:
         if target.exists():
             raise FileExistsError(target) from None
         temporary.rename(target)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,6 +1,7 @@
 """Trust: a team file runs its code only as it was when somebody looked at it, and where it stood."""
 
 import json
+import os
 import stat
 import tempfile
 from pathlib import Path
@@ -135,6 +136,14 @@ def test_a_file_that_runs_no_code_needs_no_trust(trusted: TrustList) -> None:
     trusted.check(Path("/a/team.yaml"), "one", references=[], files=FILES)
 
     assert not trusted.path.exists()
+
+
+def test_a_change_of_the_list_survives_a_power_cut(trusted: TrustList, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    allow(trusted, "/a/team.yaml", "one")
+
+    assert synced == [trusted.path.stat().st_ino, trusted.path.parent.stat().st_ino]
 
 
 def test_nobody_else_may_read_or_write_the_list(trusted: TrustList) -> None:
