@@ -49,6 +49,8 @@ class CallFailed(Exception):
 
 @dataclass
 class _Request:
+    process: Process
+    """Which child it was sent to: an earlier one may be heard of last when the next is at work."""
     answer: Pending[messages.AskAnswered | messages.Found]
     on_chunk: Callable[[Chunk], None]
 
@@ -106,7 +108,7 @@ class Link:
         process = await self._started()
         self._last_id += 1
         id = self._last_id
-        pending = self._pending[id] = _Request(Pending(), on_chunk)
+        pending = self._pending[id] = _Request(process, Pending(), on_chunk)
         try:
             with anyio.move_on_after(longest_s):
                 await _write(process, messages.line(message(id)))
@@ -151,7 +153,7 @@ class Link:
             await process.wait()
         if self._process is process:
             self._process = None
-        self._fail_all(self._last_words(process))
+        self._fail_all(process, self._last_words(process))
 
     def _take(self, one: bytes) -> None:
         try:
@@ -182,10 +184,9 @@ class Link:
             why = "the answer of the process that talks to providers cannot be read"
             pending.answer.fail(CallFailed(messages.Failed(id=id, text=why, error_type="server", retryable=True)))
 
-    def _fail_all(self, why: str) -> None:
-        pending, self._pending = self._pending, {}
-        for id, one in pending.items():
-            one.answer.fail(CallFailed(_died(id, why)))
+    def _fail_all(self, process: Process, why: str) -> None:
+        for id in [id for id, one in self._pending.items() if one.process is process]:
+            self._pending.pop(id).answer.fail(CallFailed(_died(id, why)))
 
     async def _keep_tail(self, process: Process) -> None:
         assert process.stderr is not None
