@@ -133,6 +133,7 @@ class Processes:
 class _Child:
     def __init__(self, process: Process) -> None:
         self.process = process
+        self._is_asked = False
         self._unread = b""
         self._errors = b""
         self._errors_read = anyio.Event()
@@ -144,11 +145,13 @@ class _Child:
             ProcessDied: If the process ends instead.
         """
         assert self.process.stdin is not None
+        self._is_asked = True
         try:
             await self.process.stdin.send(line)
             while True:
                 message: dict[str, Any] = json.loads(await self._line())
                 if "progress" not in message:
+                    self._is_asked = False
                     return message
                 report(*message["progress"])
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
@@ -157,6 +160,9 @@ class _Child:
 
     def kill(self) -> None:
         """Kill it and everything that it started."""
+        # One that ended while it was idle may have been reaped long ago, and its id may be that of others by now.
+        if self.process.returncode is not None and not self._is_asked:
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 

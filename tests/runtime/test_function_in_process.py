@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,23 @@ async def test_a_process_that_is_cancelled_while_it_begins_is_ended_too() -> Non
         left = _children() - before
 
     assert left == set()
+
+
+async def test_a_process_that_ended_while_it_was_idle_is_not_killed_by_its_id_which_may_be_given_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    killed: list[int] = []
+    async with anyio.create_task_group() as group:
+        processes = Processes(group.start_soon)
+        pid = await processes.call(Origin("os:getpgid", None), 0, report=lambda *_: None)
+        assert isinstance(pid, int)
+        os.kill(pid, signal.SIGKILL)
+        (child,) = processes._all
+        await child.process.wait()
+        monkeypatch.setattr("os.killpg", lambda *said: killed.append(said))
+        await processes.close()
+
+    assert killed == []
 
 
 def _children() -> set[str]:
