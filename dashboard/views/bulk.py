@@ -119,7 +119,7 @@ def lines(found: Sequence[Part]) -> list[Cell]:
         for one in found[:SHOWN]
     ]  # fmt: skip
     more = len(found) - SHOWN
-    return [*cells, Cell(f"and {counted(more, 'more')}", "muted")] if more > 0 else cells
+    return [*cells, Cell(f"and {more:,} more", "muted")] if more > 0 else cells
 
 
 def _cut(text: str, most: int) -> str:

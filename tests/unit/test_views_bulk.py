@@ -1,7 +1,8 @@
 """What became of several changes, in one line."""
 
 from dashboard.client import CommandReply
-from dashboard.views.bulk import Bulk, spoken
+from dashboard.views.bulk import SHOWN, Bulk, Part, lines, spoken
+from engine.core.commands import Cancel
 
 CANCEL = Bulk("Cancel", "cancelled", ())
 
@@ -28,3 +29,9 @@ def test_what_no_engine_took_is_said() -> None:
     assert spoken(CANCEL, [outcome(3), outcome()], undoable=True).text == (
         "✓ 1 cancelled at seq 3, 1 queued; no engine has taken them yet · u undoes them one by one"
     )
+
+
+def test_of_very_many_the_rest_is_counted() -> None:
+    part = Part("t5 dive", Cancel(target="t5"), "cancelled task t5", refused=False)
+
+    assert lines([part] * (SHOWN + 1_200))[-1].text == "and 1,200 more"
