@@ -111,12 +111,13 @@ async def test_a_deadline_without_an_answer_rejects(engine: Engines) -> None:
 
 
 async def test_several_are_answered_at_once_or_none(engine: Engines) -> None:
-    async with engine(AgentSpec(name="sender", run=sends, max_concurrency=3)) as running:
-        runs = [await running.submit() for _ in range(3)]
-        await running.until(lambda state: len(state.escalations) == 3)
+    async with engine(AgentSpec(name="sender", run=sends, max_concurrency=5)) as running:
+        runs = [await running.submit() for _ in range(5)]
+        await running.until(lambda state: len(state.escalations) == 5)
         with pytest.raises(CommandRefusedError, match="no question 'e9'"):
             await running.host.order(Answer(escalation="e1", answer="allow_once", also=["e9"]))
-        assert len(running.state.escalations) == 3
-        await running.host.order(Answer(escalation="e1", answer="allow_once", alike=True))
+        assert len(running.state.escalations) == 5
+        outcome = await running.host.order(Answer(escalation="e1", answer="allow_once", alike=True))
 
-        assert [(await running.ended(run_id))[1] for run_id in runs] == ["sent"] * 3
+        assert outcome.summary == "answered e1, e2, e3 and 2 more: allow_once"
+        assert [(await running.ended(run_id))[1] for run_id in runs] == ["sent"] * 5

@@ -22,6 +22,8 @@ from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
 
 REPLY = "reply"
 """The answer to a question without options; the text is its output."""
+NAMED = 3
+"""Questions that the outcome of an answer names; the rest is counted."""
 
 OnAnswer: TypeAlias = Callable[[State, ActOnAnswer, DecisionContext], list[Event]]
 ON_ANSWER: dict[str, OnAnswer] = {}
@@ -35,9 +37,10 @@ def answer(state: State, command: Answer, ctx: DecisionContext) -> Decided:
     if command.alike:
         asked |= {one.id: one for one in alike(state, found)}
     events = [_answered(one, command) for one in asked.values()]
+    more = f" and {len(asked) - NAMED:,} more" if len(asked) > NAMED else ""
     return Decided(
         events=[*events],
-        summary=f"answered {', '.join(asked)}: {events[0].answer}",
+        summary=f"answered {', '.join([*asked][:NAMED])}{more}: {events[0].answer}",
         result={"escalation_id": found.id, "subject": found.subject, "answered": [*asked]},
     )
 
