@@ -320,7 +320,7 @@ class Activity:
                 track.change(at_ms, 0, -1)
             else:
                 track.change(at_ms, -1)
-        if isinstance(event, on.AttemptDone | on.AttemptFailed | on.AttemptLost):
+        if isinstance(event, on.AttemptDone | on.AttemptFailed):  # a lost one goes on: no failure of the agent's
             self.ended += 1
             self.ends.append(end := ended_of(event))
             (self.done if end.done else self.failed).add(at_ms)
@@ -355,10 +355,9 @@ class Activity:
 
 def ended_of(event: Any) -> Ended:
     """Return what an event that ends an attempt of an agent says of it."""
-    done = isinstance(event, on.AttemptDone)
-    if isinstance(event, on.AttemptLost):  # it says neither how long it took nor what it used
-        return Ended(event.at_ms, event.task_id, event.agent_id or "", 0, done)
     usage = event.usage
     tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
     cost = float(usage.cost_usd or 0)
-    return Ended(event.at_ms, event.task_id, event.agent_id, event.duration_ms, done, tokens, cost)
+    return Ended(
+        event.at_ms, event.task_id, event.agent_id, event.duration_ms, isinstance(event, on.AttemptDone), tokens, cost
+    )

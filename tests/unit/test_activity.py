@@ -8,6 +8,7 @@ from engine.core.events import (
     AgentSwapped,
     AttemptDone,
     AttemptFailed,
+    AttemptLost,
     AttemptParked,
     AttemptResumed,
     AttemptStarted,
@@ -62,6 +63,15 @@ def test_a_parked_attempt_is_not_at_work(before: int, parked: int, after: int) -
     _, waited = activity.track(AGENT).work(START_MS + 10_000, SLOTS, 1)
     assert busy_ms(activity, 10_000) == before + after
     assert sum(waited) == parked
+
+
+def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:
+    activity = Activity()
+    activity.learn([started(0), AttemptLost(at_ms=START_MS + 900, task_id="t1", attempt=1, agent_id=AGENT)])
+
+    assert (activity.ended, len(activity.ends)) == (0, 0)
+    assert sum(activity.failed.sums(START_MS + 10_000, 10, 1)) == 0
+    assert busy_ms(activity, 10_000) == 900
 
 
 def test_an_attempt_whose_start_is_not_known_counts_by_its_length() -> None:
