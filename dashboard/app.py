@@ -4,7 +4,9 @@ It decides nothing. Ten times a second it folds what the feed has read; the scre
 operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/places`.
 """
 
+import asyncio
 import gc
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,6 +134,9 @@ class QuarterdeckApp(Touring):
         self.set_interval(FLUSH_S, self._tick)
         self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
         self.set_interval(COLLECT_S, self.collect)
+        if not (self.is_headless or self.in_browser):
+            # Ended at once, it would leave the terminal in raw mode, reporting the mouse to the shell.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit, 128 + signal.SIGTERM)
 
     def watch_app_focus(self, is_in_front: bool) -> None:
         """Focus the screen that opened while the terminal was not in front: Textual focuses only what it left."""
