@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import engine.core.events as on
 from dashboard.views.amounts import clock, duration
 from dashboard.views.event_log import Entry
+from dashboard.views.glyphs import RUN
 from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path, spread
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
@@ -54,7 +55,6 @@ _GLYPHS: dict[str, tuple[str, str]] = {
     "steered": ("⚑", "accent"),
     "command_applied": ("▸", "accent"),
     "run_submitted": ("▸", "accent"),
-    "run_finished": ("✓", "done"),
     "retry_scheduled": ("↻", "draining"),
     "task_failed_over": ("↻", "draining"),
 }
@@ -177,7 +177,9 @@ def tell(entry: Entry, names: Names) -> Told:
         said = sentence(event, names)
         what, tone = said.text.removeprefix(f"{who}: ").removeprefix(f"{who} ").removeprefix("was "), said.tone
         bold = tone not in _QUIET
-    if isinstance(event, on.StepRecorded) and event.what != "tool":
+    if isinstance(event, on.RunFinished):
+        glyph, _, glyph_tone = RUN[event.status]
+    elif isinstance(event, on.StepRecorded) and event.what != "tool":
         glyph, glyph_tone = ("✦", "waiting") if event.what == "model" else ("·", "muted")
     return Told(entry.seq, entry.at_ms, glyph, glyph_tone, who, what, tone, took_ms, entry.kind, bold)
 

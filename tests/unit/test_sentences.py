@@ -7,7 +7,10 @@ from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
 from dashboard.views.tail import tell
 from engine.core import events as on
+from engine.core.events.run import RunFigures
 from engine.core.spec import AgentSpec
+from engine.core.state import RunStatus
+from engine.core.values import Usage
 
 
 @pytest.mark.parametrize(
@@ -59,3 +62,14 @@ def test_a_rollback_warns_only_where_nobody_asked_for_it(by_itself: bool, tone: 
 
     assert sentence(event, Names()).tone == tone
     assert tell(Entry(1, 0, event.type, event), Names()).tone == tone
+
+
+@pytest.mark.parametrize(("status", "glyph"), [("done", "✓"), ("failed", "✕"), ("cancelled", "■"), ("skipped", "–")])
+def test_the_tail_shows_by_its_sign_how_a_run_ended(status: str, glyph: str) -> None:
+    figures = RunFigures(
+        supervisor_id="s1", title="audit", request="audit", strategy="parallel", tasks=1, done=1, failed=0,
+        usage=Usage(), started_ms=0, longest_ms=0,
+    )  # fmt: skip
+    event = on.RunFinished(run_id="r1", status=RunStatus(status), output=None, figures=figures)
+
+    assert tell(Entry(7, 0, event.type, event), Names()).glyph == glyph
