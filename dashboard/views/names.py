@@ -32,18 +32,20 @@ class OfAttempt(Protocol):
 
 
 class Names:
-    """Titles and names by id, the last `REMEMBERED` of them; any thread may ask and learn."""
+    """Names of members, and the last `REMEMBERED` titles of work, by id; any thread may ask and learn."""
 
     def __init__(self) -> None:
+        self._members: dict[str, str] = {}
         self._known: OrderedDict[str, str] = OrderedDict()
 
     def of(self, an_id: str | None) -> str:
         """Return the name of an id; the id itself where none is known."""
-        return "engine" if an_id is None else self._known.get(an_id, an_id)
+        return "engine" if an_id is None else self._members.get(an_id) or self._known.get(an_id, an_id)
 
     def ids_of(self, word: str) -> list[str]:
         """Return the ids whose names contain a word, in small letters."""
-        return [an_id for an_id, name in list(self._known.items()) if word in name.casefold()]
+        known = (*self._members.items(), *self._known.items())
+        return [an_id for an_id, name in known if word in name.casefold()]
 
     def work(self, attempt: OfAttempt) -> str:
         """Return what an attempt is at: a task that is called like its agent says less than its run."""
@@ -61,15 +63,15 @@ class Names:
         for event in events:
             learn = _LEARN.get(type(event))
             if learn is not None:
-                for an_id, name in learn(event):
-                    self._known[an_id] = name
+                known = self._members if isinstance(event, on.AgentAdded | on.SupervisorAdded) else self._known
+                known.update(learn(event))
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
     def learn_state(self, state: State) -> None:
         """Remember every name of a state."""
         for members in (state.supervisors, state.agents):
-            self._known.update((member.id, member.name) for member in members.values())
+            self._members.update((member.id, member.name) for member in members.values())
         for works in (state.tasks.values(), state.finished, state.runs.values()):
             self._known.update((work.id, work.title) for work in works)
 

@@ -13,7 +13,7 @@ from dashboard.views.names import REMEMBERED, Names
 from dashboard.views.rows import GAP, NARROWEST, Column, fitted
 from dashboard.views.switching import Node, drawn
 from engine.core.commands import Submit
-from engine.core.events import EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
+from engine.core.events import AgentAdded, EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
 from engine.core.values import Usage
 from store import Record
@@ -136,6 +136,18 @@ def test_names_are_remembered_up_to_a_bound() -> None:
     assert names.of("r0") == "r0"
     assert names.of(None) == "engine"
     names.learn([SpecUnregistered(at_ms=0, name="x")])
+
+
+def test_members_keep_their_names_however_much_work_there_is() -> None:
+    names = Names()
+    names.learn([AgentAdded(agent_id="a1", name="scout", supervisor_id="s1", spec=agent("scout"))])
+    names.learn(
+        Submitted(at_ms=0, run_id=f"r{place}", supervisor_id="s1", root_id=f"t{place}", request="do it")
+        for place in range(REMEMBERED)
+    )
+
+    assert names.of("a1") == "scout"
+    assert names.ids_of("sco") == ["a1"]
 
 
 graphs = st.lists(st.tuples(st.text("abcdef/.", min_size=1, max_size=30), st.sets(st.integers(0, 11))), max_size=12)
