@@ -17,7 +17,6 @@ from anyio.lowlevel import EventLoopToken
 from engine.core.events.attempt import StepKind
 from engine.core.recall import Recalled
 from engine.core.records import Json, JsonValue
-from engine.core.signals import StepFinished
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import AttemptOver, BlocksLoop, DelegationFailed, EngineError, WrongLoop
 from engine.runtimes.people import checked_question
@@ -25,8 +24,8 @@ from engine.runtimes.task import Task
 from engine.runtimes.toolbox.calling import ToolError, called
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
-from engine.runtimes.values import Amounts, clean, json_value, one_line, own, shown_input, usage_of
-from engine.runtimes.work import DelegationResult, Work, of_attempt
+from engine.runtimes.values import Amounts, clean, json_value, one_line, own, usage_of
+from engine.runtimes.work import DelegationResult, Work
 
 
 class UnknownTool(EngineError):
@@ -293,18 +292,7 @@ class Context:
         async with work.step():
             began_ms = work.now_ms()
             output = await call(key)
-            await work.record(
-                StepFinished(
-                    **of_attempt(work.effect),
-                    what=what,
-                    name=name,
-                    key=key,
-                    input=shown_input(given),
-                    output=output,
-                    duration_ms=work.now_ms() - began_ms,
-                    usage=work.take_spent(),
-                )
-            )
+            await work.record(work.finished(what, name, key, output, given=given, began_ms=began_ms))
             return own(output)
 
 

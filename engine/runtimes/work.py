@@ -16,6 +16,7 @@ from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.effects.table import answer_of
 from engine.core.events import ModelFailed
+from engine.core.events.attempt import StepKind
 from engine.core.keys import stem_of
 from engine.core.records import JsonValue
 from engine.core.signals import Signal
@@ -33,7 +34,7 @@ from engine.runtimes.people import PeopleLine
 from engine.runtimes.remembering import Remembering
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
 from engine.runtimes.time_limits import TimeLimit
-from engine.runtimes.values import json_value, one_line, own
+from engine.runtimes.values import json_value, one_line, own, shown_input
 
 T = TypeVar("T")
 
@@ -142,6 +143,13 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         stem = stem_of(name, value)
         return f"{stem}:{self._occurrences.get(stem, 0) + 1}"
 
+    def new_key(self, name: str) -> str:
+        """Return the key of a step whose input is not known; steps of earlier attempts keep their keys."""
+        key = self.key(name, None)
+        while self.is_recorded(key):
+            key = self.key(name, None)
+        return key
+
     def was_asked(self, key: str) -> bool:
         """Return whether an attempt has already delegated under this key."""
         task = self.state.tasks.get(self.effect.task_id)
@@ -154,6 +162,25 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     async def recorded(self, key: str) -> JsonValue:
         """Return the output of a finished step."""
         return own(await self._services.text(self.effect.steps[key]))
+
+    def finished(
+        self, what: StepKind, name: str, key: str, output: JsonValue, *, given: JsonValue = None,
+        began_ms: int | None = None,
+    ) -> signals.StepFinished:  # fmt: skip
+        """Return the record of a step that ends now; it is charged for what was spent since the last report.
+
+        Args:
+            what: The kind of step.
+            name: Its name.
+            key: Its key.
+            output: Its output.
+            given: Its input, of which an excerpt is kept.
+            began_ms: When it began; None counts no time.
+        """
+        return signals.StepFinished(
+            **of_attempt(self.effect), what=what, name=name, key=key, input=shown_input(given), output=output,
+            duration_ms=0 if began_ms is None else self.now_ms() - began_ms, usage=self.take_spent(),
+        )  # fmt: skip
 
     async def record(self, step: signals.StepFinished) -> None:
         """Journal a finished step; returns once it is on disk.

@@ -1,16 +1,18 @@
 """Interface of the engine's own tools to the loop, and results of their calls.
 
-Rule: such a tool records its calls itself, because a delegation is a record already. See `tools` for those that the
-loop records.
+Rule: such a tool records its calls itself, because a delegation is a record already (`CallResult`). See `tools` for
+those that the loop records.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from engine.core.errors import BadValue
 from engine.core.records import JsonValue
+from engine.errors import CommandRefusedError
 from engine.models.records import ToolSchema
-from engine.runtimes.model.tools import Arguments, error_result, tool_step
+from engine.runtimes.model.tools import Arguments, error_result
 from engine.runtimes.work import Work
 
 
@@ -55,7 +57,6 @@ class OwnTool(ABC):
     def schema(self, name: str) -> ToolSchema | None:
         """Return its schema for the model under `name`; None while it is of no use."""
 
-    @abstractmethod
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return the result of a call; it is recorded under `key` by then, or derived from recorded steps.
 
@@ -63,6 +64,26 @@ class OwnTool(ABC):
             name: The name by which the model calls the tool.
             arguments: The arguments of the call.
             key: Key of the call; nothing is recorded under it yet, unless the tool says otherwise.
+        """
+        work, began_ms = self._work, self._work.now_ms()
+        try:
+            found = await self._result(arguments, key)
+        except Refused as refused:
+            found = refused.result
+        except (BadValue, CommandRefusedError) as error:
+            found = error_result(error.reason)
+        if isinstance(found, CallResult):
+            return found
+        step = work.finished("tool", f"tool:{name}", key, found, given=dict(arguments), began_ms=began_ms)
+        await work.record(step)
+        return CallResult(found)
+
+    @abstractmethod
+    async def _result(self, arguments: Arguments, key: str) -> "JsonValue | CallResult":
+        """Return the result of a call, which is recorded then; a `CallResult` stands in the journal already.
+
+        Raises:
+            Refused, BadValue, CommandRefusedError: If the call fails; the model is told why.
         """
 
 
@@ -72,15 +93,6 @@ class Refused(Exception):
     def __init__(self, error: str, **besides: JsonValue) -> None:
         super().__init__(error)
         self.result = error_result(error, **besides)
-
-
-async def keep(
-    work: Work, name: str, key: str, *, arguments: Arguments, result: JsonValue, began_ms: int
-) -> CallResult:
-    """Record the result of a call, and return it."""
-    step = tool_step(work, name, key, arguments=dict(arguments), result=result, began_ms=began_ms)
-    await work.record(step)
-    return CallResult(result)
 
 
 def text_in(arguments: Arguments, name: str, *, needed: bool = True) -> str:

@@ -6,6 +6,7 @@ since.
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
@@ -18,7 +19,7 @@ from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
-from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of, tool_step
+from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of
 from engine.runtimes.task import as_text
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.work import Work
@@ -109,7 +110,7 @@ class Calls:
                     await put(place, make)  # from the journal: fifty tasks of the loop would only wait for each other
                 else:
                     due.append((place, make))
-            await _at_once(due, put)
+            await at_once([partial(put, *one) for one in due])
         return [keyed(place) for place in range(len(calls))]
 
     def _comes_last(self, call: Call) -> bool:
@@ -147,10 +148,8 @@ class Calls:
 
     async def _refused(self, call: Call, key: str, result: dict[str, JsonValue]) -> CallResult:
         """Record that a call could not be made."""
-        arguments = call.invalid if call.invalid is not None else call.arguments
-        now_ms = self._work.now_ms()
-        step = tool_step(self._work, call.name, key, arguments=arguments, result=result, began_ms=now_ms)
-        await self._work.record(step)
+        given = call.invalid if call.invalid is not None else call.arguments
+        await self._work.record(self._work.finished("tool", f"tool:{call.name}", key, result, given=given))
         return CallResult(result)
 
     async def _called(self, call: Call, arguments: dict[str, JsonValue], key: str) -> CallResult:
@@ -168,22 +167,22 @@ async def _given(outcome: CallResult) -> CallResult:
     return outcome
 
 
-async def _at_once(calls: Sequence[tuple[int, Make]], put: Callable[[int, Make], Coroutine[Any, Any, None]]) -> None:
-    """Perform calls concurrently; if one ends the attempt, the others first reach their end or next step."""
+async def at_once(jobs: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+    """Run jobs concurrently; if one ends the attempt, the others first reach their end or next step."""
     ended: list[AttemptInterrupted | Exception] = []
 
-    async def run(place: int, make: Make) -> None:
+    async def run(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await put(place, make)
+            await job()
         except (AttemptInterrupted, Exception) as error:
             ended.append(error)
 
-    if len(calls) <= 1:
-        for one in calls:
-            await put(*one)
+    if len(jobs) <= 1:
+        for job in jobs:
+            await job()
         return
     async with anyio.create_task_group() as group:
-        for place, make in calls:
-            group.start_soon(run, place, make)
+        for job in jobs:
+            group.start_soon(run, job)
     if ended:
         raise next((one for one in ended if isinstance(one, AttemptInterrupted)), ended[0])

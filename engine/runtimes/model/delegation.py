@@ -12,9 +12,9 @@ from engine.core.records import JsonValue
 from engine.core.state import State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, Forwarded, OwnTool, Refused, keep, text_in
+from engine.runtimes.model.builtin_tools import CallResult, Forwarded, OwnTool, Refused, text_in
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
-from engine.runtimes.model.tools import Arguments, error_result, object_schema
+from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work
 
 
@@ -98,14 +98,12 @@ class Delegate(OwnTool):
         about = "Give work to a worker, and get its answer."
         return ToolSchema(name, about, object_schema(worker=self._workers.named, instructions=what))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
+    async def _result(self, arguments: Arguments, key: str) -> CallResult:
         """Delegate to a worker; return its answer, or why there is none."""
-        work, began_ms = self._work, self._work.now_ms()
         try:
             return CallResult(await self._asked(arguments, key))
         except Refused as refused:
-            result = error_result(str(refused), workers=[*self._workers.names])
-        return await keep(work, name, key, arguments=arguments, result=result, began_ms=began_ms)
+            raise Refused(str(refused), workers=[*self._workers.names]) from None
 
     async def _asked(self, arguments: Arguments, key: str) -> JsonValue:
         worker, instructions = str(arguments.get("worker")), arguments.get("instructions")
@@ -145,26 +143,28 @@ class ForwardMessage(OwnTool):
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Return the worker's last answer in this task as the task's output."""
-        work, worker, answers = self._work, arguments.get("worker"), self._workers.answers()
-        task = next((task for who, task in reversed(answers) if who == worker), None)
-        if work.is_recorded(key):
-            recorded = await work.recorded(key)
-            said = recorded.get("forwarded") if isinstance(recorded, dict) else None
-            # In another database it has another id, and still is that worker's last.
-            task = next((one for _, one in answers if one.id == said), task) if said is not None else None
-            return await self._outcome(recorded, task)
-        if task is None:
-            there = list(dict.fromkeys(who for who, _ in answers))
-            result = error_result(f"{worker} has given no answer in this task", answered=[*there])
-        else:
-            result = {"forwarded": task.id}
-        await keep(work, name, key, arguments=arguments, result=result, began_ms=work.now_ms())
-        return await self._outcome(result, task)
-
-    async def _outcome(self, result: JsonValue, task: Task | None) -> CallResult:
+        work = self._work
+        called = None if work.is_recorded(key) else await super().answer(name, arguments, key)
+        result = await work.recorded(key) if called is None else called.value
+        said = result.get("forwarded") if isinstance(result, dict) else None
+        # In another database it has another id, and still is that worker's last.
+        known = (task for _, task in self._workers.answers() if task.id == said)
+        task = next(known, self._last_of(arguments)) if said is not None else None
         if task is None:
             return CallResult(result)
-        return CallResult(result, Forwarded(task.id, await self._work.text(task.output)))
+        return CallResult(result, Forwarded(task.id, await work.text(task.output)))
+
+    async def _result(self, arguments: Arguments, key: str) -> JsonValue:
+        task = self._last_of(arguments)
+        if task is None:
+            there = dict.fromkeys(who for who, _ in self._workers.answers())
+            raise Refused(f"{arguments.get('worker')} has given no answer in this task", answered=[*there])
+        return {"forwarded": task.id}
+
+    def _last_of(self, arguments: Arguments) -> Task | None:
+        """Return the last task of the worker that a call names."""
+        answers = reversed(self._workers.answers())
+        return next((task for who, task in answers if who == arguments.get("worker")), None)
 
 
 def _one_of(workers: Sequence[Worker]) -> dict[str, JsonValue]:

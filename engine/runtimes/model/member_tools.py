@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 import anyio
 
 from engine.core.commands import AddAgent
-from engine.core.errors import BadValue
 from engine.core.limits import Limits
 from engine.core.queries.targets import at
 from engine.core.queries.workers import workers_of
 from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec
-from engine.errors import CommandRefusedError
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work
 
@@ -36,16 +34,15 @@ class ListWorkers(OwnTool):
         about = "List the members of the team that can work now, with their specialties and what they are for."
         return ToolSchema(name, about, object_schema())
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
+    async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Return one object for each."""
         work = self._work
         agent = work.state.agents[work.effect.agent_id]
         home = work.state.supervisors[agent.supervisor_id]
-        found: list[JsonValue] = [
+        return [
             {"name": one.name, "description": one.description, "specialties": [*one.specialties]}
             for one in workers_of(work.state, home, lead_id=agent.id)
         ]
-        return await keep(work, name, key, arguments=arguments, result=found, began_ms=work.now_ms())
 
 
 class CreateAgent(OwnTool):
@@ -80,25 +77,15 @@ class CreateAgent(OwnTool):
             },
             "tokens": {"type": "integer", "minimum": 1, "description": "The most tokens that it may spend in all."},
         }
-        needed = object_schema(name=text, instructions=text)
-        properties = needed["properties"]
-        assert isinstance(properties, dict)
         about = f"Add an agent to the team, played by a model; at most {MOST_MADE} in one request."
-        return ToolSchema(name, about, {**needed, "properties": {**properties, **optional}})
+        return ToolSchema(name, about, object_schema(optional, name=text, instructions=text))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
         """Add it by a command of the agent's own, once; what it comes to is recorded."""
-        work, began_ms = self._work, self._work.now_ms()
         async with self._one_at_a_time:
-            try:
-                result = await self._made(arguments, key)
-            except Refused as refused:
-                result = refused.result
-            except (CommandRefusedError, BadValue) as error:
-                result = Refused(error.reason).result
-            return await keep(work, name, key, arguments=arguments, result=result, began_ms=began_ms)
+            return await super().answer(name, arguments, key)
 
-    async def _made(self, arguments: Arguments, key: str) -> JsonValue:
+    async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         work = self._work
         if self._count() >= MOST_MADE:
             raise Refused(f"this request has made {MOST_MADE} agents, which is the most that it may")

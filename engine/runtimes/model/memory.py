@@ -2,13 +2,11 @@
 
 import msgspec
 
-from engine.core.errors import BadValue
 from engine.core.records import JsonValue
-from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import OwnTool, Refused, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.work import Work
 
 FOUND = 5
 """How many things are recalled at once."""
@@ -24,30 +22,19 @@ class Remember(OwnTool):
     def schema(self, name: str) -> ToolSchema | None:
         """It takes a text, and words that it is found by."""
         text: JsonValue = {"type": "string"}
-        needed = object_schema(text=text)
-        properties: dict[str, JsonValue] = {
-            "text": text,
+        optional: dict[str, JsonValue] = {
             "tags": {"type": "array", "items": text, "description": "Words that it is found by."},
             "importance": {"type": "number", "minimum": 0, "maximum": 1},
         }
-        return ToolSchema(name, "Remember something for later tasks.", {**needed, "properties": properties})
+        return ToolSchema(name, "Remember something for later tasks.", object_schema(optional, text=text))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
+    async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Keep it once; the call is recorded besides, with the id of what is kept."""
-        work = self._work
-        try:
-            importance = arguments.get("importance", 0.5)
-            if isinstance(importance, bool) or not isinstance(importance, int | float):
-                raise Refused("importance must be a number from 0 to 1")
-            kept = await work.remember(
-                text_in(arguments, "text"), tuple(texts_in(arguments, "tags")), float(importance)
-            )
-            result: JsonValue = {"remembered": kept}
-        except Refused as refused:
-            result = refused.result
-        except BadValue as bad:
-            result = Refused(bad.reason).result
-        return await keep(work, name, key, arguments=arguments, result=result, began_ms=work.now_ms())
+        importance = arguments.get("importance", 0.5)
+        if isinstance(importance, bool) or not isinstance(importance, int | float):
+            raise Refused("importance must be a number from 0 to 1")
+        text, tags = text_in(arguments, "text"), tuple(texts_in(arguments, "tags"))
+        return {"remembered": await self._work.remember(text, tags, float(importance))}
 
 
 class Recall(OwnTool):
@@ -60,14 +47,10 @@ class Recall(OwnTool):
         query: JsonValue = {"type": "string", "description": "Words to look for."}
         return ToolSchema(name, "Find what you remembered in earlier tasks.", object_schema(query=query))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
+    async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         """Return what is found, the best first."""
-        work = self._work
-        try:
-            found: JsonValue = msgspec.to_builtins(await work.recall(text_in(arguments, "query"), FOUND))
-        except Refused as refused:
-            found = refused.result
-        return await keep(work, name, key, arguments=arguments, result=found, began_ms=work.now_ms())
+        found: JsonValue = msgspec.to_builtins(await self._work.recall(text_in(arguments, "query"), FOUND))
+        return found
 
 
 async def recalled(work: Work, request: str) -> str:
@@ -77,9 +60,7 @@ async def recalled(work: Work, request: str) -> str:
         return str(await work.recorded(key))
     found = await work.recall(request, FOUND)
     text = "\n".join(f"- {one.text}" for one in found)
-    await work.record(
-        StepFinished(**of_attempt(work.effect), what="tool", name="recall", key=key, input=None, output=text)
-    )
+    await work.record(work.finished("tool", "recall", key, text))
     return text
 
 

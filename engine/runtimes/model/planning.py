@@ -12,7 +12,7 @@ from engine.core.signals import PlannedItem
 from engine.core.values import preview
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, keep, text_in, texts_in
+from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
 from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import DelegationResult, Work
@@ -63,22 +63,17 @@ class CreatePlan(OwnTool):
         tasks: JsonValue = {"type": "array", "items": task, "minItems": 1, "maxItems": MOST_TASKS}
         return ToolSchema(name, about, object_schema(tasks=tasks))
 
-    async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
+    async def _result(self, arguments: Arguments, key: str) -> JsonValue | CallResult:
         """Run a plan; return the outcome of each of its tasks."""
-        work, began_ms = self._work, self._work.now_ms()
-        try:
-            tasks = planned(arguments)
-            if not work.was_asked(key):
-                for task in tasks:
-                    if (reason := self._workers.why_not(task.worker)) is not None:
-                        raise Refused(f"{task.name}: {reason}", workers=[*self._workers.names])
-            outcomes = await self._outcomes(tasks, key)
-        except Refused as refused:
-            return await keep(work, name, key, arguments=arguments, result=refused.result, began_ms=began_ms)
+        tasks = planned(arguments)
+        if not self._work.was_asked(key):
+            for task in tasks:
+                if (reason := self._workers.why_not(task.worker)) is not None:
+                    raise Refused(f"{task.name}: {reason}", workers=[*self._workers.names])
+        outcomes = await self._outcomes(tasks, key)
         if not any("error" in outcome for outcome in outcomes.values()):
             return CallResult({name: outcome["result"] for name, outcome in outcomes.items()})
-        result: dict[str, JsonValue] = {name: {**outcome} for name, outcome in outcomes.items()}
-        return await keep(work, name, key, arguments=arguments, result=result, began_ms=began_ms)
+        return {name: {**outcome} for name, outcome in outcomes.items()}
 
     async def _outcomes(self, tasks: Sequence[Planned], key: str) -> dict[str, dict[str, JsonValue]]:
         """Have the tasks done as one call, in which each waits for those that it comes after."""

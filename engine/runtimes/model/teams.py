@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-import anyio
-
 from engine.core.records import JsonValue
-from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.errors import DelegationFailed
 from engine.joins import Result, concat
+from engine.runtimes.model.calls import at_once
 from engine.runtimes.model.conversation import Conversation
 from engine.runtimes.model.errors import ModelStopped
 from engine.runtimes.model.options import TalkOptions, TeamOptions
@@ -73,19 +72,11 @@ async def run_team(work: Work, options: TeamOptions, says: Says | None) -> JsonV
 
 async def _all(work: Work, names: Sequence[str], request: str) -> list[TaskInput]:
     found: dict[int, JsonValue] = {}
-    raised: list[BaseException] = []
 
     async def run(place: int, name: str) -> None:
-        try:
-            found[place] = await given_to(work, name, request)
-        except (MemberFailed, AttemptInterrupted) as error:  # raised later: in the group it would cancel the others
-            raised.append(error)
+        found[place] = await given_to(work, name, request)
 
-    async with anyio.create_task_group() as group:
-        for place, name in enumerate(names):
-            group.start_soon(run, place, name)
-    if raised:
-        raise next((one for one in raised if isinstance(one, AttemptInterrupted)), raised[0])
+    await at_once([partial(run, place, name) for place, name in enumerate(names)])
     return [TaskInput(name, name, found[place]) for place, name in enumerate(names)]
 
 

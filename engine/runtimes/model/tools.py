@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine.core.records import JsonValue
-from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
 from engine.runtimes.toolbox.calling import ToolError
-from engine.runtimes.values import shown_input
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.work import Work
 
 Arguments = Mapping[str, JsonValue]
 
@@ -57,9 +55,10 @@ def error_result(error: str, **besides: JsonValue) -> dict[str, JsonValue]:
     return {"error": error, **besides}
 
 
-def object_schema(**properties: JsonValue) -> dict[str, JsonValue]:
-    """Return the JSON Schema of an object all of whose properties are needed."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+def object_schema(optional: Arguments | None = None, /, **needed: JsonValue) -> dict[str, JsonValue]:
+    """Return the JSON Schema of an object with properties that are needed, and others that are not."""
+    properties = {**needed, **(optional or {})}
+    return {"type": "object", "properties": properties, "required": [*needed], "additionalProperties": False}
 
 
 async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> JsonValue:
@@ -72,21 +71,6 @@ async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) ->
         except ToolError as error:
             result = error_result(str(error))
         work.tool_ended(tool.name, result)
-        await work.record(tool_step(work, tool.name, key, arguments=dict(arguments), result=result, began_ms=began_ms))
+        given = dict(arguments)
+        await work.record(work.finished("tool", f"tool:{tool.name}", key, result, given=given, began_ms=began_ms))
     return result
-
-
-def tool_step(
-    work: Work, name: str, key: str, *, arguments: JsonValue, result: JsonValue, began_ms: int
-) -> StepFinished:
-    """Return what records a call of a tool."""
-    return StepFinished(
-        **of_attempt(work.effect),
-        what="tool",
-        name=f"tool:{name}",
-        key=key,
-        input=shown_input(arguments),
-        output=result,
-        duration_ms=work.now_ms() - began_ms,
-        usage=work.take_spent(),
-    )

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from acp import schema
 from acp.connection import Connection
@@ -17,7 +17,7 @@ from acp.exceptions import RequestError
 from pydantic import BaseModel, ValidationError
 
 from engine.errors import AttemptInterrupted, EngineError
-from engine.runtimes.programs.terminals import Terminals
+from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
 from engine.runtimes.programs.watched import Program
 from engine.version import program_version
 
@@ -25,20 +25,6 @@ M = TypeVar("M", bound=BaseModel)
 LOGIN_WANTED = -32000
 """The error that says that a login is required."""
 PROTOCOL = 1
-
-
-class LineEnded(EngineError):
-    """The agent closed its output, or cannot be written to."""
-
-
-class AgentRefused(EngineError):
-    """The agent answered a request with an error, or with what is no answer."""
-
-
-class LoginMissing(EngineError):
-    """The agent wants a login that only a person can make."""
-
-    retryable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,55 +72,18 @@ class Choice:
     kind: str
 
 
-class Client(Protocol):
-    """Our side of the protocol."""
-
-    def heard_text(self, text: str) -> None:
-        """Take a chunk of the agent's answer, or a line that is no message."""
-
-    def heard_thought(self, text: str) -> None:
-        """Take a chunk of its thoughts."""
-
-    def heard_tool(self, call: ToolCall) -> None:
-        """Take what is new about a tool call."""
-
-    def heard_plan(self, entries: list[dict[str, str]]) -> None:
-        """Take its plan, which replaces the one before."""
-
-    def heard_cost(self, cost_usd: float) -> None:
-        """Take what the session has cost in all."""
-
-    async def permit(self, call: ToolCall, choices: list[Choice]) -> str | None:
-        """Return the id of a choice; None where the turn is cancelled."""
-
-    async def read_file(self, path: str, line: int | None, limit: int | None) -> str:
-        """Return the text of a file; raises `EngineError` where the agent may not have it."""
-
-    async def write_file(self, path: str, content: str) -> None:
-        """Write a file; raises `EngineError` where the agent may not."""
-
-    async def run_program(
-        self, argv: list[str], *, cwd: str | None, env: dict[str, str], most_bytes: int | None
-    ) -> str:  # fmt: skip
-        """Start a program and return what its terminal is called; raises `EngineError` where the agent may not."""
-
-    @property
-    def terminals(self) -> Terminals:
-        """The programs that were started; raises `EngineError` where there can be none."""
-
-
 class AcpLink:
     """The conversation with one agent.
 
     Args:
         program: The agent.
-        client: Who it talks with.
+        client: Our side of the conversation.
         reads: It may ask for files.
         writes: It may ask to write files.
         runs: It may ask to run programs.
     """
 
-    def __init__(self, program: Program, client: Client, *, reads: bool, writes: bool, runs: bool) -> None:
+    def __init__(self, program: Program, client: AcpSession, *, reads: bool, writes: bool, runs: bool) -> None:
         self._client = client
         self._runs = runs
         self._files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=writes)

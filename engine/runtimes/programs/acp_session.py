@@ -3,16 +3,16 @@
 Each tool call that ends, and each new plan, is a step. What it asks leave for goes to the inbox.
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import anyio
 
+from engine.core.events.attempt import StepKind
 from engine.core.excerpts import shown
 from engine.core.records import JsonValue
-from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.programs.acp_asking import AcpAsking, cut, diff, json_or_none, line_of
 from engine.runtimes.programs.attending import Attended, ProgramFailed
@@ -20,8 +20,8 @@ from engine.runtimes.programs.speaking import steers_before
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import Amounts, clean, shown_input, usage_of, without_secrets
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
+from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
     from engine.runtimes.programs.acp_link import AcpLink, ToolCall
@@ -40,6 +40,20 @@ STOPPED = {
     "refusal": "refuses to go on",
     "cancelled": "ended its turn as cancelled without being cancelled",
 }
+
+
+class LineEnded(EngineError):
+    """The agent closed its output, or cannot be written to."""
+
+
+class AgentRefused(EngineError):
+    """The agent answered a request with an error, or with what is no answer."""
+
+
+class LoginMissing(EngineError):
+    """The agent wants a login that only a person can make."""
+
+    retryable = False
 
 
 class TurnStopped(EngineError):
@@ -114,7 +128,7 @@ class AcpSession(AcpAsking):
                     await link.close()
                     await self._terminals.close()
             group.cancel_scope.cancel()
-        if type(failure).__name__ == "LineEnded":
+        if isinstance(failure, LineEnded):
             self.broken = link.lines.fault or "ended in the middle of its work"
         elif failure is not None:
             raise failure
@@ -139,10 +153,8 @@ class AcpSession(AcpAsking):
         try:
             with self._answers_soon("begin a session"):
                 session_id, goes_on = await self._begin(link, loads=abilities.loads, resumes=abilities.resumes)
-        except EngineError as error:
-            if type(error).__name__ == "LoginMissing":
-                raise type(error)(self._login(abilities.logins)) from None
-            raise
+        except LoginMissing:
+            raise LoginMissing(self._login(abilities.logins)) from None
         self._session_id = session_id
         before = await steers_before(self._work)
         if goes_on:
@@ -175,8 +187,13 @@ class AcpSession(AcpAsking):
         if now:
             self._cut.set()
 
-    def _answers_soon(self, what: str) -> "_Soon":
-        return _Soon(f"{self._name} did not {what} within {ANSWERS_S:g} s")
+    @contextmanager
+    def _answers_soon(self, what: str) -> Iterator[None]:
+        try:
+            with anyio.fail_after(ANSWERS_S):
+                yield
+        except TimeoutError:
+            raise ProgramFailed(f"{self._name} did not {what} within {ANSWERS_S:g} s") from None
 
     def _login(self, ways: list[str]) -> str:
         how = f" ({', '.join(clean(way) for way in ways)})" if ways else ""
@@ -190,15 +207,14 @@ class AcpSession(AcpAsking):
             self._is_loading = True
             try:
                 await link.take_up(earlier, folder, load=loads)
-            except EngineError as error:
-                if type(error).__name__ != "AgentRefused":
-                    raise
-            else:
                 return earlier, True
+            except AgentRefused:
+                pass  # it does not know the session any more
             finally:
                 self._is_loading = False
         session_id = await link.new_session(folder)
-        await self._work.record(self._step(SESSION, {"session_id": session_id}))
+        work = self._work
+        await work.record(work.finished("code", SESSION, work.new_key(SESSION), {"session_id": session_id}))
         return session_id, False
 
     async def _earlier(self) -> str | None:
@@ -275,41 +291,7 @@ class AcpSession(AcpAsking):
         self, name: str, output: JsonValue, *, given: JsonValue = None, began_ms: int | None = None,
         is_tool: bool = False,
     ) -> None:  # fmt: skip
-        if not self._work.over:
-            self._work.record_soon(self._step(name, output, given=given, began_ms=began_ms, is_tool=is_tool))
-
-    def _step(
-        self, name: str, output: JsonValue, *, given: JsonValue = None, began_ms: int | None = None,
-        is_tool: bool = False,
-    ) -> StepFinished:  # fmt: skip
         work = self._work
-        key = work.key(name, None)
-        while work.is_recorded(key):
-            key = work.key(name, None)
-        return StepFinished(
-            **of_attempt(work.effect),
-            what="tool" if is_tool else "code",
-            name=name,
-            key=key,
-            input=shown_input(given),
-            output=output,
-            duration_ms=0 if began_ms is None else work.now_ms() - began_ms,
-            usage=work.take_spent(),
-        )
-
-
-class _Soon:
-    """Fails what takes too long, with words for it."""
-
-    def __init__(self, words: str) -> None:
-        self._words = words
-        self._scope = anyio.fail_after(ANSWERS_S)
-
-    def __enter__(self) -> None:
-        self._scope.__enter__()
-
-    def __exit__(self, *raised: Any) -> bool | None:
-        try:
-            return self._scope.__exit__(*raised)
-        except TimeoutError:
-            raise ProgramFailed(self._words) from None
+        if not work.over:
+            what: StepKind = "tool" if is_tool else "code"
+            work.record_soon(work.finished(what, name, work.new_key(name), output, given=given, began_ms=began_ms))

@@ -3,9 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from engine.core.records import JsonValue
-from engine.core.signals import StepFinished
-from engine.runtimes.values import shown_input
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.work import Work
 
 
 async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
@@ -27,16 +25,5 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
     except Exception as error:  # whatever went wrong, it is over
         await work.tool_raised(key, error)
         raise
-    await work.record(
-        StepFinished(
-            **of_attempt(work.effect),
-            what="tool",
-            name=f"tool:{name}",
-            key=key,
-            input=shown_input(given),
-            output=output,
-            duration_ms=work.now_ms() - began_ms,
-            usage=work.take_spent(),
-        )
-    )
+    await work.record(work.finished("tool", f"tool:{name}", key, output, given=given, began_ms=began_ms))
     return output

@@ -8,10 +8,9 @@ from pathlib import Path
 import anyio
 
 from engine.core.records import JsonValue
-from engine.core.signals import StepFinished
 from engine.runtimes.programs.worktree import GitFailed, Worktree, added, found, removed, repository_of
 from engine.runtimes.threads import Threads
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.work import Work
 
 STEP = "worktree"
 """The step that says where an attempt works, and the one that says what it left there."""
@@ -71,7 +70,8 @@ async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -
     if words is not None:
         place.left = f"The branch {tree.branch} has {words} in {tree.path}"
         if not work.over:
-            work.record_soon(_step(work, {"path": str(tree.path), "branch": tree.branch, "left": words}))
+            output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "left": words}
+            work.record_soon(work.finished("code", STEP, work.new_key(STEP), output))
 
 
 async def _earlier(work: Work, threads: Threads) -> Worktree | None:
@@ -89,12 +89,6 @@ async def _new(work: Work, folder: Path, threads: Threads) -> Worktree:
     name = f"{work.effect.task_id}-{work.effect.attempt}"
     with anyio.CancelScope(shield=True):  # half a worktree would be left
         tree = await threads.run(partial(added, top, name))
-    await work.record(_step(work, {"path": str(tree.path), "branch": tree.branch, "top": str(tree.top)}))
+    output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "top": str(tree.top)}
+    await work.record(work.finished("code", STEP, work.new_key(STEP), output))
     return tree
-
-
-def _step(work: Work, output: JsonValue) -> StepFinished:
-    key = work.key(STEP, None)
-    while work.is_recorded(key):
-        key = work.key(STEP, None)
-    return StepFinished(**of_attempt(work.effect), what="code", name=STEP, key=key, output=output)

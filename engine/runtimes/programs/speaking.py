@@ -7,14 +7,13 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from engine.core.records import JsonValue
-from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.people import STEERED, turn_of
 from engine.runtimes.programs import lines
 from engine.runtimes.programs.attending import Attended
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.values import Amounts, clean, json_value, usage_of
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.work import Work
 
 ENDS_S = 5.0
 """How long a program may take to exit after its result."""
@@ -153,19 +152,8 @@ class Speaking:
 
     async def _record(self, line: lines.StepLine) -> None:
         work, name = self._work, clean(line.name)
-        key = work.key(f"{STEP}{name}", None)
-        while work.is_recorded(key):  # a recorded key means a step of an earlier attempt: use the next occurrence
-            key = work.key(f"{STEP}{name}", None)
         began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
-        step = StepFinished(
-            **of_attempt(work.effect),
-            what="code",
-            name=name,
-            key=key,
-            output=json_value(line.output),
-            duration_ms=work.now_ms() - began_ms,
-            usage=work.take_spent(),
-        )
+        step = work.finished("code", name, work.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms)
         with suppress(AttemptInterrupted):  # the step is recorded, and how it is stopped is seen to elsewhere
             await work.record(step)
         if work.stopping and work.patient:
