@@ -20,10 +20,9 @@ from engine.models import child_messages as messages
 from engine.models.records import Chunk, ModelAnswer, ModelRequest
 from engine.models.redaction import redacted
 from engine.runtimes.pending import Pending
+from engine.runtimes.programs.tail import Tail, how_ended
 
 T = TypeVar("T")
-TAIL_BYTES = 4_000
-"""The end of the child's output that is kept, to report why it died."""
 GONE_S = 5.0
 """How long the end of the child is waited for after it was killed."""
 CANCEL_S = 1.0
@@ -70,7 +69,6 @@ class Link:
         self._starting = anyio.Lock()
         self._pending: dict[int, _Request] = {}
         self._last_id = 0
-        self._tail = b""
 
     async def ask(self, request: ModelRequest, key: str | None, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
         """Send a request and return its whole answer; when cancelled, the connection is closed.
@@ -133,11 +131,12 @@ class Link:
                     [sys.executable, "-P", "-m", "engine.models.child"], env=environment, start_new_session=True
                 )
             self._process = process
-            self._spawn(self._read, process)
-            self._spawn(self._keep_tail, process)
+            tail = Tail()
+            self._spawn(self._read, process, tail)
+            self._spawn(_keep_tail, process, tail)
             return process
 
-    async def _read(self, process: Process) -> None:
+    async def _read(self, process: Process, tail: Tail) -> None:
         """Dispatch the messages of the child until it is gone."""
         assert process.stdout is not None
         unread: list[bytes] = []
@@ -153,7 +152,7 @@ class Link:
             await process.wait()
         if self._process is process:
             self._process = None
-        self._fail_all(process, self._last_words(process))
+        self._fail_all(process, self._last_words(process, tail))
 
     def _take(self, one: bytes) -> None:
         try:
@@ -188,20 +187,17 @@ class Link:
         for id in [id for id, one in self._pending.items() if one.process is process]:
             self._pending.pop(id).answer.fail(CallFailed(_died(id, why)))
 
-    async def _keep_tail(self, process: Process) -> None:
-        assert process.stderr is not None
-        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async for chunk in process.stderr:
-                self._tail = (self._tail + chunk)[-TAIL_BYTES:]
-
-    def _last_words(self, process: Process) -> str:
-        code, said = process.returncode, self._tail.decode(errors="replace").splitlines()
-        how = "ended" if code is None else f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
-        last = next((one.strip() for one in reversed(said) if one.strip()), "")
+    def _last_words(self, process: Process, tail: Tail) -> str:
         secrets = [os.environ[name] for name in self._variables if name in os.environ]
-        return f"the process that talks to providers {how}" + (
-            f"; it last said: {redacted(last, secrets)}" if last else ""
-        )
+        last = f"; it last said: {redacted(tail.line, secrets)}" if tail.line else ""
+        return f"the process that talks to providers {how_ended(process.returncode)}{last}"
+
+
+async def _keep_tail(process: Process, tail: Tail) -> None:
+    assert process.stderr is not None
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async for chunk in process.stderr:
+            tail.add(chunk)
 
 
 def _died(id: int, why: str) -> messages.Failed:

@@ -24,6 +24,7 @@ from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
 from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps
+from engine.runtimes.options import first_fault
 from engine.scripts import Expression, Part, filled
 
 PIECE = 24
@@ -69,9 +70,7 @@ def replies_of(name: str, model: ModelSpec) -> list[Reply]:
         try:
             found.append(Reply.model_validate(one))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in ("models", name, "replies", place, *first["loc"]))
-            raise Unusable(f"{where}: {first['msg']}") from error
+            raise Unusable(first_fault(error, "models", name, "replies", place)) from error
     return found
 
 

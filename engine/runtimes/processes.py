@@ -19,11 +19,9 @@ from anyio.abc import Process
 from engine.core.records import JsonValue
 from engine.errors import CallFailed, ProcessDied
 from engine.references import Origin
-from engine.runtimes.programs.attending import signal_name
+from engine.runtimes.programs.tail import Tail, how_ended
 
 PROGRAM = Path(__file__).with_name("child.py")
-TAIL_BYTES = 4000
-"""How much of a child's standard error is kept, to say why it died."""
 CHECKS = 3
 """How often a reference is checked whose process is killed meanwhile: memory ran out, or somebody meant another one."""
 GONE_S = 5.0
@@ -135,7 +133,7 @@ class _Child:
         self.process = process
         self._is_asked = False
         self._unread = b""
-        self._errors = b""
+        self._errors = Tail()
         self._errors_read = anyio.Event()
 
     async def ask(self, line: bytes, report: Report) -> dict[str, Any]:
@@ -171,7 +169,7 @@ class _Child:
         assert self.process.stderr is not None
         try:
             async for chunk in self.process.stderr:
-                self._errors = (self._errors + chunk)[-TAIL_BYTES:]
+                self._errors.add(chunk)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
         finally:
@@ -190,10 +188,8 @@ class _Child:
         with anyio.move_on_after(GONE_S):
             await self._errors_read.wait()
             await self.process.wait()
-        code = self.process.returncode
-        how = "ended" if code is None else f"was killed by {signal_name(-code)}" if code < 0 else f"exited with {code}"
-        said = next((line.strip() for line in reversed(self._errors.decode(errors="replace").splitlines()) if line), "")
-        return f"its process {how}" + (f"; it last said: {said}" if said else "")
+        last = f"; it last said: {self._errors.line}" if self._errors.line else ""
+        return f"its process {how_ended(self.process.returncode)}{last}"
 
 
 def _request(origin: Origin) -> dict[str, Any]:

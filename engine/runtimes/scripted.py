@@ -27,14 +27,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
-from engine.errors import EngineError, Unusable
+from engine.errors import EngineError
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
+from engine.runtimes.options import options_in
 from engine.runtimes.script import Rule, Script, ScriptedStep, Spending
 from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
@@ -51,13 +50,7 @@ def scripted_runtime(spec: AgentSpec, code: Code) -> Runtime:
     Raises:
         Unusable: If the options are not a script; the message names the place.
     """
-    try:
-        script = Script.model_validate(dict(spec.options))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in ("options", *first["loc"]))
-        raise Unusable(f"agent {spec.name!r}: {place}: {first['msg']}") from error
-    return ScriptedRuntime(script)
+    return ScriptedRuntime(options_in(spec, Script))
 
 
 class ScriptedRuntime:

@@ -12,8 +12,8 @@ from engine.core.spec import AgentSpec
 from engine.core.values import preview
 from engine.errors import BoundElsewhere, Unusable
 from engine.runtimes.code import Code
-from engine.runtimes.model.kinds import options_of
 from engine.runtimes.model.lookup import NamedModel
+from engine.runtimes.model.options import options_of
 from engine.runtimes.model.runtime import ModelRuntime
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.toolbox.functions import FunctionTool

@@ -19,7 +19,7 @@ from engine.core.spec import MODEL_TYPES, Pool
 from engine.core.strategies import check_settings
 from engine.errors import Unusable
 from engine.models.scripted import Reply
-from engine.runtimes.model.kinds import options_class
+from engine.runtimes.model.options import options_class
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.script import Script

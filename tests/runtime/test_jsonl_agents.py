@@ -155,6 +155,7 @@ async def test_an_exit_status_counts_also_after_a_result(engine: Engines) -> Non
         ("print('x' * 200_000, end=''); sys.stdout.flush(); time.sleep(1000)", "it wrote a line of more than"),
         ("while True: say(type='text', text='x' * 1000)", "its output is longer than 100,000 bytes"),
         ("sys.exit(3)", "exited with 3"),
+        ("sys.stderr.write('no room\\n  \\n'); sys.exit(3)", "exited with 3: no room"),
     ],
 )
 async def test_one_that_says_too_much_or_leaves_fails_in_one_line(engine: Engines, code: str, said: str) -> None:

@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
+from engine.errors import Unusable
+from engine.runtimes.options import options_in
 
 TOOL_NAMES = (
     "delegate",
@@ -83,6 +85,26 @@ class TalkOptions(ModelOptions):
     """The member that chooses the next speaker and the end; otherwise its own model, otherwise they take turns."""
     end: Annotated[str, Field(min_length=1, max_length=100)] = "END"
     """The word with which a speaker ends the conversation."""
+
+
+_OF_TYPES: dict[str, type[ModelOptions]] = {"MultiAgent": TeamOptions, "ConversationAgent": TalkOptions}
+
+
+def options_class(agent_type: str) -> type[ModelOptions]:
+    """Return what the options of a type are made of."""
+    return _OF_TYPES.get(agent_type, ModelOptions)
+
+
+def options_of(spec: AgentSpec) -> ModelOptions:
+    """Return the options of a spec that a model plays.
+
+    Raises:
+        Unusable: If they do not fit, or the type cannot do what the spec asks for.
+    """
+    options = options_in(spec, options_class(spec.agent_type or ""))
+    if spec.agent_type == "SimpleAgent" and (given := beyond_simple(spec)):
+        raise Unusable(f"agent {spec.name!r} is a SimpleAgent, which has no {given}; make it a ReactAgent")
+    return options
 
 
 def beyond_simple(spec: AgentSpec) -> str | None:

@@ -13,12 +13,11 @@ from engine.runtimes.model.builtin_tools import OwnTool
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import Delegate, ForwardMessage, Workers
 from engine.runtimes.model.judging import asked_by_strategy
-from engine.runtimes.model.kinds import options_of
 from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import Loop
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recalled, remembered
-from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, uses_tools
+from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.planning import CreatePlan

@@ -17,6 +17,7 @@ from acp.exceptions import RequestError
 from pydantic import BaseModel, ValidationError
 
 from engine.errors import AttemptInterrupted, EngineError
+from engine.runtimes.options import first_fault
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
 from engine.runtimes.programs.watched import Program
 from engine.version import program_version
@@ -151,9 +152,7 @@ class AcpLink:
         try:
             return answer.model_validate(said)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise AgentRefused(f"{method}: its answer is not one ({where}: {first['msg']})") from None
+            raise AgentRefused(f"{method}: its answer is not one ({first_fault(error)})") from None
 
     async def _send(self, method: str, asked: BaseModel) -> Any:
         try:

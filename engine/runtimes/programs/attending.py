@@ -15,6 +15,7 @@ import anyio
 
 from engine.errors import AttemptInterrupted, EngineError, ProcessDied
 from engine.runtimes.programs.footprint import footprint
+from engine.runtimes.programs.tail import Tail, how_ended
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.threads import Threads
 from engine.runtimes.work import Work
@@ -22,8 +23,6 @@ from engine.runtimes.work import Work
 Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 CHUNK_BYTES = 65_536
-TAIL_BYTES = 4_000
-"""Bytes of standard error that are kept, for the error message."""
 ASKED = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 """Escalation of signals with the wait after each, in seconds; less in sum than the grace period of 5 s."""
 CLEANS_UP_S = 0.2
@@ -54,7 +53,7 @@ class Attended:
         self._name = name
         self._threads = threads
         self._failure: BaseException | None = None
-        self._errors = b""
+        self._errors = Tail()
         self._open_pipes = 2
         self.bytes_read = 0
         """Bytes of output read so far; updated by the reader."""
@@ -124,11 +123,9 @@ class Attended:
         if self.is_stopped:
             raise AttemptInterrupted
         code = 0 if self._is_finished else self._program.returncode
-        last = next((line.strip() for line in reversed(self._errors.decode(errors="replace").splitlines()) if line), "")
-        if code is not None and code < 0:
-            raise ProcessDied(f"{self._name} was killed by {signal_name(-code)}" + (f": {last}" if last else ""))
         if code:
-            raise ProgramFailed(f"{self._name} exited with {code}" + (f": {last}" if last else ""))
+            said = f"{self._name} {how_ended(code)}" + (f": {self._errors.line}" if self._errors.line else "")
+            raise ProcessDied(said) if code < 0 else ProgramFailed(said)
 
     async def _read(self, read: Talk) -> None:
         try:
@@ -148,7 +145,7 @@ class Attended:
 
     async def _keep_errors(self) -> None:
         while chunk := await self._program.stderr.read(CHUNK_BYTES):
-            self._errors = (self._errors + chunk)[-TAIL_BYTES:]
+            self._errors.add(chunk)
         self._open_pipes -= 1
 
     async def _stop_when_told(self, before: Talk) -> None:
@@ -170,16 +167,8 @@ class Attended:
         """Wait until both pipes have been read to the end, or were silent for a while."""
         quiet = 0
         while self._open_pipes and quiet < 2:
-            before = self.bytes_read, len(self._errors)
+            before = self.bytes_read, self._errors.bytes_read
             with anyio.move_on_after(QUIET_S):
                 while self._open_pipes:  # noqa: ASYNC110 - a pipe ends within a turn of the loop, or never
                     await anyio.sleep(0.002)
-            quiet = quiet + 1 if before == (self.bytes_read, len(self._errors)) else 0
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+            quiet = quiet + 1 if before == (self.bytes_read, self._errors.bytes_read) else 0

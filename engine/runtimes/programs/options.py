@@ -3,13 +3,14 @@
 See docs/reference/programs.md.
 """
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.core.model_spec import Variable
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
+from engine.runtimes.options import options_in
 
 Word = Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")]
 O = TypeVar("O", bound="ProgramOptions")  # noqa: E741 - the one type variable here
@@ -72,17 +73,7 @@ def options_of(spec: AgentSpec, kind: type[O]) -> O:
     """
     if spec.run is not None or spec.tools:
         raise Unusable(f"agent {spec.name!r} is a program; leave out 'run' and 'tools'")
-    try:
-        return kind.model_validate(dict(spec.options))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in ("options", *first["loc"]))
-        raise Unusable(f"agent {spec.name!r}: {place}: {said(first)}") from error
-
-
-def said(error: Any) -> str:
-    """Return what is wrong, without what pydantic puts before it."""
-    return str(error["msg"]).removeprefix("Value error, ")
+    return options_in(spec, kind)
 
 
 KINDS: dict[str, type[ProgramOptions]] = {"process": ProcessOptions, "acp": AcpOptions}

@@ -10,7 +10,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from engine.errors import EngineError
-from engine.runtimes.programs.attending import CHUNK_BYTES, signal_name
+from engine.runtimes.programs.attending import CHUNK_BYTES
+from engine.runtimes.programs.tail import signal_name
 from engine.runtimes.programs.watched import Program, Watched
 
 MOST_BYTES = 1_000_000

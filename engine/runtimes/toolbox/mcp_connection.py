@@ -19,6 +19,7 @@ from engine.core.model_spec import McpSpec
 from engine.core.records import JsonValue
 from engine.errors import EngineError, Unusable
 from engine.garbage import importing
+from engine.runtimes.programs.tail import Tail, how_ended
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.values import clean, json_value, one_line, without_secrets
@@ -36,8 +37,6 @@ SHOWN_CHARACTERS = 10_000
 """Most characters of a tool's description for a model."""
 GOES_S = 0.5
 """How long a program may take to end by itself after its input was closed, in seconds."""
-TAIL_BYTES = 4_000
-"""Bytes of a server's standard error that are kept, to report why it ended."""
 
 
 class Lost(EngineError):
@@ -133,11 +132,11 @@ class Connection:
             raise NotReached("the server was restarted") from error
 
 
-class LastWords:
+class LastWords(Tail):
     """The last lines that a program wrote on its standard error, and how it ended."""
 
     def __init__(self) -> None:
-        self._tail = b""
+        super().__init__()
         self._program: Program | None = None
         self.why = ""
         """Why it was ended; empty if it ended by itself."""
@@ -147,17 +146,16 @@ class LastWords:
         self._program = program
         with suppress(ValueError, ConnectionError):
             while chunk := await program.stderr.read(65_536):
-                self._tail = (self._tail + chunk)[-TAIL_BYTES:]
+                self.add(chunk)
 
     def __str__(self) -> str:
         """Return it as one line; empty if it neither ended nor wrote anything."""
-        lines = [line.strip() for line in clean(self._tail.decode(errors="replace")).splitlines() if line.strip()]
-        said = [f"it last said: {without_secrets(lines[-1])[:300]}"] if lines else []
         if self.why:
             return self.why
         code = None if self._program is None else self._program.returncode
-        if code is not None:
-            said.insert(0, f"it exited with {code}" if code >= 0 else f"it was killed by signal {-code}")
+        said = [] if code is None else [f"it {how_ended(code)}"]
+        if self.line:
+            said.append(f"it last said: {without_secrets(self.line)[:300]}")
         return "; ".join(said)
 
 

@@ -1,0 +1,42 @@
+"""How a child process ended, in words: by which signal or status, and what it wrote last on its standard error."""
+
+import signal
+
+from engine.runtimes.values import clean
+
+TAIL_BYTES = 4_000
+
+
+class Tail:
+    """The end of what a process wrote on its standard error."""
+
+    def __init__(self) -> None:
+        self._end = b""
+        self.bytes_read = 0
+        """Bytes that were read so far."""
+
+    def add(self, chunk: bytes) -> None:
+        """Add what was read."""
+        self._end = (self._end + chunk)[-TAIL_BYTES:]
+        self.bytes_read += len(chunk)
+
+    @property
+    def line(self) -> str:
+        """The last line that is not blank; empty if there is none."""
+        lines = clean(self._end.decode(errors="replace")).splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def how_ended(code: int | None) -> str:
+    """Return how a process ended by its exit status, or the negative number of a signal; None is unknown."""
+    if code is None:
+        return "ended"
+    return f"was killed by {signal_name(-code)}" if code < 0 else f"exited with {code}"
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
