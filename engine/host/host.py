@@ -34,7 +34,6 @@ from engine.host.pending_commands import Applied, Intake, PendingCommands
 from engine.host.runtime_pool import RuntimePool
 from engine.host.timers import Timers
 from engine.host.trusting import Trusting
-from engine.models.records import Models
 from engine.models.service import ModelService
 from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
@@ -114,7 +113,7 @@ class Host:
         self.clock = clock if clock is not None else RealClock()
         self.threads = Threads()
         self.reserved = Reservations()
-        self.models: Models = ModelService(self.spawn, self._check_outside)
+        self.models = ModelService(self.spawn, self._check_outside)
         self.processes = Processes(self.spawn)
         self.programs = Watched()
         self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_on)

@@ -1,7 +1,7 @@
 """Requests to models and their answers, the same for every provider; the journal stores messages verbatim."""
 
-from collections.abc import Callable, Mapping
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
@@ -117,39 +117,5 @@ class ModelError(EngineError):
         self.partial = partial
 
 
-class Sleeps(Protocol):
-    """Waits on the engine's clock; `Work.sleep` does."""
-
-    async def __call__(self, seconds: float) -> None:
-        """Return after so many seconds."""
-
-
-class Models(Protocol):
-    """Answers model requests; implemented by `ModelService`."""
-
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
-        """Send one request and return its whole answer; when cancelled, the connection is closed.
-
-        Args:
-            request: The request.
-            on_chunk: Called with each piece of the answer.
-            sleep: Waits on the engine's clock.
-
-        Raises:
-            ModelError: If there is no whole answer.
-        """
-
-    def due_ms(self, request: ModelRequest, now_ms: int) -> int:
-        """Reserve a turn under the rate limits of its key; return the time from which `ask` may be called."""
-
-    def settle(self, request: ModelRequest, usage: Usage, now_ms: int, *, retry_after_s: float | None = None) -> None:
-        """Record the usage of a request, and the delay that its provider asks for."""
-
-    def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
-        """Estimate the usage of a request; with `characters_out`, of one whose answer was cut off after so many."""
-
-    def context_tokens(self, model: ModelSpec) -> int | None:
-        """Return the size of a model's context in tokens; None if unknown."""
-
-    async def close(self) -> None:
-        """Release all resources; no request may follow."""
+Sleeps: TypeAlias = Callable[[float], Awaitable[None]]
+"""Waits so many seconds on the engine's clock; `Work.sleep` does."""

@@ -39,15 +39,18 @@ class ModelService:
         self._facts: dict[str, Facts] = {}
 
     async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> ModelAnswer:
-        """Send one request and return its whole answer.
+        """Send one request and return its whole answer; when cancelled, the connection is closed.
+
+        Args:
+            request: The request.
+            on_chunk: Called with each piece of the answer.
+            sleep: Waits on the engine's clock.
 
         Raises:
             ModelError: If there is no whole answer.
         """
         if request.model.replies:
-            from engine.models.scripted import (
-                answer,
-            )  # Imports pydantic (60 ms), which models of providers do not need.
+            from engine.models.scripted import answer  # with pydantic, 60 ms, which models of providers do not need
 
             return await answer(request, on_chunk, sleep)
         try:
@@ -112,7 +115,7 @@ class ModelService:
         return model.context_tokens or (None if facts is None or model.base_url is not None else facts.context_tokens)
 
     async def close(self) -> None:
-        """End the child processes."""
+        """End the child processes; no request may follow."""
         for link in self._links.values():
             await link.close()
 

@@ -16,7 +16,7 @@ from engine.core.records import JsonValue
 from engine.core.signals import Signal, SlotAsked, StepsEnded
 from engine.core.state import ParkedFor, State
 from engine.core.values import StoredValue
-from engine.models.records import Models
+from engine.models.service import ModelService
 from engine.runtimes.pending import Pending
 from engine.runtimes.reservations import Reservations
 from engine.runtimes.threads import Threads
@@ -29,7 +29,7 @@ class Services(Protocol):
 
     clock: Clock
     threads: Threads
-    models: Models
+    models: ModelService
     reserved: Reservations
     bus: Bus
 

@@ -51,9 +51,9 @@ class Showing:
         self._say("tool_ended", name=name, value=result)
 
     def progress(self, done: int, total: int, note: str = "") -> None:
-        """Show progress."""
+        """Show progress, which streams do not contain."""
         if not self.over:
-            self._services.bus.progress(self._named(), done, total, note)
+            self._services.bus.board.progress(self._named().task_id, done, total, note)
 
     def show(self, name: str, text: str) -> None:
         """Show a text under the live key `name` of the task; an empty one removes it."""

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 from anyio.abc import Process
@@ -35,13 +35,6 @@ def spare_cores() -> int:
     return max(1, (os.cpu_count() or 2) - 1)
 
 
-class Spawner(Protocol):
-    """Starts a task in the loop, as a task group does."""
-
-    def __call__(self, function: Callable[..., Any], /, *args: object) -> object:
-        """Run `function` with `args` besides what runs now."""
-
-
 class Processes:
     """Runs functions by reference in child processes, one call at a time in each; the core limits how many run.
 
@@ -49,7 +42,7 @@ class Processes:
         spawn: Starts the tasks that read what children print.
     """
 
-    def __init__(self, spawn: Spawner) -> None:
+    def __init__(self, spawn: Callable[..., object]) -> None:
         self._spawn = spawn
         self._checks = anyio.CapacityLimiter(spare_cores())
         self._idle: list[_Child] = []

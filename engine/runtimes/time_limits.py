@@ -1,18 +1,10 @@
 """Time limits of attempts and steps, on the engine's clock; they stand still while a person is waited for."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from engine.clock import Clock
-
-
-class Timers(Protocol):
-    """The engine's clock and timers."""
-
-    clock: Clock
-
-    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Schedule `call`; returns a function that cancels it."""
+if TYPE_CHECKING:
+    from engine.runtimes.attempt_slot import Services
 
 
 class TimeLimit:
@@ -24,7 +16,7 @@ class TimeLimit:
         passed: Called when the time is up.
     """
 
-    def __init__(self, timers: Timers, limit_s: float, passed: Callable[[], None]) -> None:
+    def __init__(self, timers: "Services", limit_s: float, passed: Callable[[], None]) -> None:
         self._timers = timers
         self._left_ms = round(limit_s * 1000)
         self._passed = passed

@@ -66,10 +66,6 @@ class Bus:
         else:
             self._pass_on(piece)
 
-    def progress(self, speaker: Speaker, done: int, total: int, note: str) -> None:
-        """Show the progress of an attempt; streams do not contain it."""
-        self.board.progress(speaker.task_id, done, total, note)
-
     def expect(self, speaker: Speaker, key: str) -> None:
         """Note that an attempt has reported an event that will be journaled.
 

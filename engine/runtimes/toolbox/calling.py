@@ -4,16 +4,18 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from engine.core.records import JsonValue
 from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected
-from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.tools import KEY, ToolOptions, takes_key
 from engine.runtimes.values import json_value, with_class
 from engine.runtimes.work import Work
+
+if TYPE_CHECKING:
+    from engine.runtimes.toolbox.functions import FunctionTool
 
 
 class ToolError(EngineError):
@@ -34,23 +36,7 @@ class ToolTimeout(ToolError):
         self.timeout_s = timeout_s
 
 
-class Callee(Protocol):
-    """The interface of a tool to `performed`."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def options(self) -> ToolOptions:
-        """Its declared options."""
-
-    @property
-    def gate(self) -> Gate:
-        """Limits its concurrent calls."""
-
-
-async def performed(work: Work, tool: Callee, call: Callable[[], Any], *, key: str) -> JsonValue:
+async def performed(work: Work, tool: "FunctionTool", call: Callable[[], Any], *, key: str) -> JsonValue:
     """Return the result of a tool call as JSON; the caller records the end of the call.
 
     Args:
@@ -71,7 +57,7 @@ async def performed(work: Work, tool: Callee, call: Callable[[], Any], *, key: s
             await work.tool_began(tool.name, key)
         elif takes_key(call):
             call = partial(call, **{KEY: f"{work.effect.task_id}:{key}"})
-        with work.step_limit(f"tool:{tool.name}"), _limited(tool), _raised():
+        with work.step_limit(f"tool:{tool.name}"), _limited(tool.name, tool.options.timeout_s), _raised():
             return output_of(await called(work, call))
 
 
@@ -90,25 +76,24 @@ def _raised() -> Iterator[None]:
 
 
 async def approved(
-    work: Work, tool: Callee, arguments: JsonValue, *, name: str | None = None, version: str | None = None
+    work: Work, name: str, options: ToolOptions, arguments: JsonValue, *, version: str | None = None
 ) -> None:
     """Return once a tool may be called; a person is asked if the agent's spec, or else the tool's author, requires it.
 
     Args:
         work: The calling attempt.
-        tool: The tool.
+        name: Name of the tool in the spec.
+        options: What its author declares.
         arguments: Arguments by name.
-        name: Its name in the spec, if that differs from its own.
         version: Standing permissions hold for this version of the tool only.
 
     Raises:
         ToolRejected: If the call is rejected.
         AttemptInterrupted: If the attempt is asked to stop meanwhile.
     """
-    known = name or tool.name
-    rule = work.spec.approve.get(known, tool.options.approve)
+    rule = work.spec.approve.get(name, options.approve)
     if rule != "never":
-        await work.approve(known if version is None else f"{known}#{version}", arguments, rule)
+        await work.approve(name if version is None else f"{name}#{version}", arguments, rule)
 
 
 @contextmanager
@@ -127,12 +112,11 @@ def told() -> Iterator[None]:
 
 
 @contextmanager
-def _limited(tool: Callee) -> Iterator[None]:
-    limit_s = tool.options.timeout_s
+def _limited(name: str, limit_s: float | None) -> Iterator[None]:
     with anyio.move_on_after(limit_s) as scope:
         yield
     if scope.cancelled_caught and limit_s is not None:
-        raise ToolTimeout(tool.name, limit_s)
+        raise ToolTimeout(name, limit_s)
 
 
 def output_of(value: object) -> JsonValue:

@@ -56,7 +56,7 @@ class FunctionTool:
         except BadArguments as bad:
             raise ToolError(str(bad)) from bad
         with told():
-            await approved(work, self, dict(arguments))
+            await approved(work, self.name, self.options, dict(arguments))
             return await performed(work, self, partial(self.function, *positional, **named), key=key)
 
     async def perform(
@@ -64,7 +64,7 @@ class FunctionTool:
     ) -> JsonValue:
         """Return the result of a call by code; errors of the function are raised."""
         call = partial(self.function, *args, **named)
-        await approved(work, self, self._by_name(args, named))
+        await approved(work, self.name, self.options, self._by_name(args, named))
         try:
             return await performed(work, self, call, key=key)
         except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none

@@ -11,7 +11,6 @@ import anyio
 from engine.core.records import JsonValue
 from engine.errors import EngineError, ToolRejected
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
-from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, Offered
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
 from engine.runtimes.toolbox.schemas import MOST_FAULTS
@@ -57,7 +56,6 @@ class ServedTool:
         self._server = server
         self._offered = offered
         self._validator: Any = None
-        self.gate = Gate(None)
         said = [offered.description, dict(offered.parameters)]
         self._version = hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=4).hexdigest()
         """Hash of the server's description: a standing permission holds for exactly this description."""
@@ -74,7 +72,7 @@ class ServedTool:
         """
         self._check(arguments)
         try:
-            await approved(work, self, dict(arguments), name=self.full_name, version=self._version)
+            await approved(work, self.full_name, self.options, dict(arguments), version=self._version)
         except ToolRejected as rejected:
             raise ToolError(str(rejected)) from rejected
         connection = await self._connected(work)
