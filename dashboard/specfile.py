@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from engine.core.commands import SupervisorSpec
 from engine.core.spec import AgentSpec
-from engine.teamfile import TeamFileError, UnusableTeamFile, known_runtimes, known_strategies, parse_team, text_of
+from engine.teamfile import TeamFileError, UnusableTeamFile, parse_team, text_of
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, read_document
 from engine.teamfile.faults import problems_of
@@ -76,7 +76,7 @@ def _as_team(document: Document, path: Path, servers: Iterable[str]) -> TeamDocu
         team = TeamDocument.model_validate(around.value)
     except ValidationError as error:
         raise TeamFileError(path, problems_of(error.errors(include_url=False), around)) from None
-    problems = Meaning(team, around, strategies=known_strategies(), runtimes=known_runtimes()).problems()
+    problems = Meaning(team, around).problems()
     if problems:
         raise TeamFileError(path, problems)
     if not team.agents:

@@ -49,9 +49,10 @@ def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, byte
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError) as error:
-        raise ImportRefused(path, f"is damaged ({_first_line(error)})") from error
-    except (OSError, OverflowError, UnicodeError, ValueError, KeyError, IndexError) as error:
+    except (
+        zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError, OSError,
+        OverflowError, UnicodeError, ValueError, KeyError, IndexError,
+    ) as error:  # fmt: skip
         raise ImportRefused(path, f"is damaged ({_first_line(error)})") from error
 
 

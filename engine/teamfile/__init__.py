@@ -13,8 +13,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from engine.core.commands import LoadTeam
-from engine.core.strategies import STRATEGIES
-from engine.runtimes.catalogue import built_in
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
 from engine.teamfile.faults import problems_of, right_part
@@ -127,8 +125,7 @@ def _checked(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
         problems = problems_of(errors, document)
         team, faulty = right_part(document.value, errors)
     if team is not None:
-        known = {"strategies": known_strategies(), "runtimes": known_runtimes()}
-        problems += Meaning(team, document, faulty=faulty, **known).problems()
+        problems += Meaning(team, document, faulty=faulty).problems()
     return team, problems
 
 
@@ -164,19 +161,6 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
     if "\0" in text:
         raise UnusableTeamFile(path, "is not text")
     return text
-
-
-def known_strategies() -> list[str]:
-    """Return the coordination strategies that a team file may name, including those of installed packages."""
-    from engine.strategies_plugins import installed_strategies  # 20 ms, which the schema does not need
-
-    installed_strategies()
-    return sorted(STRATEGIES)
-
-
-def known_runtimes() -> list[str]:
-    """Return the runtimes that are allowed at `type`."""
-    return list(built_in())
 
 
 __all__ = [

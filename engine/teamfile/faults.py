@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -205,7 +206,7 @@ def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument
     Returns:
         The team; None if too little of it is valid.
     """
-    part, faulty = _copied(value), []
+    part, faulty = msgspec.to_builtins(value), []  # a copy, in which no aliases share their values
     names = (f"unnamed-{number}" for number in count(1))
     for _ in range(_ROUNDS):
         for error in errors:
@@ -217,12 +218,6 @@ def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument
         except ValidationError as error:
             errors = error.errors(include_url=False)
     return None, faulty
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
-    return [_copied(each) for each in value] if isinstance(value, list) else value
 
 
 def _take_out(part: Any, loc: Loc, names: Iterable[str], *, is_missing: bool) -> None:
@@ -259,8 +254,5 @@ def _filler(key: str, names: Iterable[str]) -> dict[str, Any] | None:
 
 def _at(part: Any, loc: Loc) -> Any:
     for step in loc:
-        try:
-            part = part[step]
-        except (KeyError, IndexError, TypeError):
-            return None
+        part = _step(part, step)
     return part if isinstance(part, dict | list) else None

@@ -3,11 +3,11 @@
 Rule: nothing of the team's own code is imported.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from engine.core.approval import check_approval
 from engine.core.code import PROGRAM_TYPES
@@ -16,9 +16,10 @@ from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
 from engine.core.records import JsonValue
 from engine.core.spec import MODEL_TYPES, Pool
-from engine.core.strategies import check_settings
+from engine.core.strategies import STRATEGIES, check_settings
 from engine.errors import Unusable
 from engine.models.scripted import Reply
+from engine.runtimes.catalogue import built_in
 from engine.runtimes.model.options import options_class
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
@@ -40,24 +41,17 @@ class Meaning:
     Args:
         team: The team.
         document: The document that contains it.
-        strategies: Names of the known coordination strategies.
-        runtimes: Names of the known runtimes, which are allowed at `type`.
         faulty: Locations from which faulty values were removed; faults that may follow from that are not reported.
     """
 
-    def __init__(
-        self,
-        team: TeamDocument,
-        document: Document,
-        *,
-        strategies: Sequence[str],
-        runtimes: Sequence[str],
-        faulty: Sequence[Loc] = (),
-    ) -> None:
+    def __init__(self, team: TeamDocument, document: Document, *, faulty: Sequence[Loc] = ()) -> None:
+        from engine.strategies_plugins import installed_strategies  # 20 ms, which the schema does not need
+
+        installed_strategies()
         self._team = team
         self._document = document
-        self._strategies = strategies
-        self._runtimes = runtimes
+        self._strategies = sorted(STRATEGIES)
+        self._runtimes = list(built_in())
         self._faulty = faulty
         self._found: list[Problem] = []
 
@@ -97,7 +91,8 @@ class Meaning:
         self._policies(chief.on_failure, (*here, "on_failure"))
         for name, model in block.models.items():
             self._can_be((*loc, "models", name), partial(model_spec, model))
-            self._replies(model.replies, (*loc, "models", name, "replies"))
+            for at, reply in enumerate(model.replies):
+                self._fits(Reply, reply, (*loc, "models", name, "replies", at), of=Reply)
         for name, server in block.mcp.items():
             self._can_be((*loc, "mcp", name), partial(McpSpec, **server.model_dump()))
         for category, strategy in block.strategies.items():
@@ -191,19 +186,12 @@ class Meaning:
             self._say((*loc, "script"), "stands in options too; keep one of them")
         options = dict(agent.options) if agent.script is None else {**agent.options, "script": agent.script}
         place = (*loc, "options") if agent.script is None else loc
-        try:
-            Script.model_validate(options)
-        except ValidationError as error:
-            self._found += problems_of(error.errors(include_url=False), self._document, under=place)
+        self._fits(Script, options, place)
 
     def _modelled(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
         """Check a model agent."""
         kind = options_class(runtime)
-        try:
-            kind.model_validate(agent.options)
-        except ValidationError as error:
-            under = (*loc, "options")
-            self._found += problems_of(error.errors(include_url=False), self._document, under=under, of=kind)
+        self._fits(kind, agent.options, (*loc, "options"), of=kind)
         given = next((name for name in ("tools", "mcp", "may") if getattr(agent, name)), None)
         if runtime == "SimpleAgent" and given is not None:
             self._say((*loc, given), "is nothing for a SimpleAgent; make it a ReactAgent")
@@ -235,18 +223,14 @@ class Meaning:
             self._say((*loc, "options"), "is missing; name the program: options: {argv: [tr, a-z, A-Z]}")
             return
         kind = KINDS[agent.type or ""]
-        try:
-            kind.model_validate(agent.options)
-        except ValidationError as error:
-            under = (*loc, "options")
-            self._found += problems_of(error.errors(include_url=False), self._document, under=under, of=kind)
+        self._fits(kind, agent.options, (*loc, "options"), of=kind)
 
-    def _replies(self, replies: Sequence[JsonValue], loc: Loc) -> None:
-        for at, reply in enumerate(replies):
-            try:
-                Reply.model_validate(reply)
-            except ValidationError as error:
-                self._found += problems_of(error.errors(include_url=False), self._document, under=(*loc, at), of=Reply)
+    def _fits(self, kind: type[BaseModel], value: object, loc: Loc, *, of: type[BaseModel] | None = None) -> None:
+        """Check a value against a model; `of` is the model if the path does not determine it."""
+        try:
+            kind.model_validate(value)
+        except ValidationError as error:
+            self._found += problems_of(error.errors(include_url=False), self._document, under=loc, of=of)
 
     def _once(self, taken: dict[str, str], name: str, loc: Loc, where: str) -> None:
         if name in taken:
@@ -269,13 +253,16 @@ class Meaning:
 
 def type_of(agent: AgentBlock) -> str | None:
     """Return the runtime of an agent, derived from other keys if `type` is missing; None if it cannot be derived."""
-    if agent.type is not None:
-        return agent.type
-    if agent.run is not None:
+    return agent.type if agent.type is not None else implied_type(vars(agent))
+
+
+def implied_type(said: Mapping[str, Any]) -> str | None:
+    """Return the runtime that follows from the keys of an agent besides `type`; None if none does."""
+    if said.get("run") is not None:
         return "function"
-    if agent.script is not None:
+    if said.get("script") is not None:
         return "scripted"
-    return "llm" if agent.model is not None or agent.instructions else None
+    return MODEL_TYPES[0] if said.get("model") is not None or said.get("instructions") else None
 
 
 def teams_of(team: TeamBlock, loc: Loc = ()) -> Iterator[tuple[Loc, TeamBlock]]:

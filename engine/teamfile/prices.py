@@ -60,16 +60,15 @@ def _paid_for(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelBlock]]:
     """Yield each model under a cost budget that has no price in the file, with its path."""
     blocks = dict(teams_of(team))
     for at, agent in agents_of(team):
-        around = [blocks[at[:end]] for end in range(len(at), -1, -1) if at[:end] in blocks]
-        yield from _of((*at, "model"), agent.model, around, own=agent.limits)
+        yield from _of((*at, "model"), agent.model, blocks, own=agent.limits)
     for at, block in blocks.items():
-        around = [blocks[at[:end]] for end in range(len(at), -1, -1) if at[:end] in blocks]
-        yield from _of((*at, "supervisor", "model"), block.supervisor.model, around, own=None)
+        yield from _of((*at, "supervisor", "model"), block.supervisor.model, blocks, own=None)
 
 
 def _of(
-    loc: Loc, said: Any, around: list[TeamBlock], *, own: AmountsBlock | None
+    loc: Loc, said: Any, blocks: dict[Loc, TeamBlock], *, own: AmountsBlock | None
 ) -> Iterator[tuple[Loc, str, ModelBlock]]:
+    around = [blocks[loc[:end]] for end in range(len(loc), -1, -1) if loc[:end] in blocks]
     if not any(_bounds_money(limits) for limits in (own, *(block.limits for block in around))):
         return
     for name in [said] if isinstance(said, str) else said or ():

@@ -16,9 +16,10 @@ from pydantic import ValidationError
 from engine.core.limits import WARN_AT, Limits
 from engine.core.policies.failure_policies import Policy, Retry
 from engine.core.records import names
-from engine.core.spec import MODEL_TYPES, AgentSpec, Pool
+from engine.core.spec import AgentSpec, Pool
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import plain_value
+from engine.teamfile.meaning import implied_type
 from engine.teamfile.schema import AgentBlock
 
 _AMOUNTS = ("attempts", "time_s", "tokens", "cost_usd")
@@ -53,7 +54,7 @@ def _block(spec: AgentSpec) -> dict[str, Any]:
     if spec.agent_type == "scripted" and "script" in spec.options:
         said["script"] = spec.options["script"]
         said["options"] = {key: value for key, value in spec.options.items() if key != "script"}
-    if said["type"] == _told_by(said):
+    if said["type"] == implied_type(said):
         said["type"] = None
     found = {name: said.get(name) for name in AgentBlock.model_fields}
     return {name: _plain(value) for name, value in found.items() if name == "name" or not _is_unsaid(name, value)}
@@ -63,15 +64,6 @@ def _fields(spec: AgentSpec) -> dict[str, Any]:
     known = {name: getattr(spec, name) for name in names(AgentSpec) if name in AgentBlock.model_fields}
     chain = [_policy(policy) for policy in spec.on_failure]
     return {**known, "type": spec.agent_type, "on_failure": chain, "pool": _pool(spec.pool)}
-
-
-def _told_by(said: Mapping[str, Any]) -> str | None:
-    """Return the type that follows from the other keys, which is not written."""
-    if said.get("run") is not None:
-        return "function"
-    if said.get("script") is not None:
-        return "scripted"
-    return MODEL_TYPES[0] if said.get("model") is not None or said.get("instructions") else None
 
 
 def _is_unsaid(name: str, value: Any) -> bool:
