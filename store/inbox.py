@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from store.connection import BUSY_S, connect, is_busy, retry_delay_s, translated
 from store.errors import StoreError
-from store.records import CommandOutcome, CommandRow
+from store.records import LARGEST_COMMAND_BYTES, CommandOutcome, CommandRow
 from store.statements import ANY_PENDING, COMMAND_OUTCOME, NAME_COMMANDS, PENDING_COMMANDS, command_of, put_commands
 from store.tail import PollInterval
 
@@ -94,6 +94,7 @@ def _asked(connection: sqlite3.Connection, question: str) -> int | None:
 
 
 KEPT_OUTCOMES = 10_000
+TAKEN_BYTES = 2 * LARGEST_COMMAND_BYTES
 _SETTLE_PATIENCE_S = 0.05
 
 _SETTLE = """
@@ -131,14 +132,17 @@ class Inbox:
         self._wake()
 
     async def pending(self, limit: int = 500) -> list[CommandRow]:
-        """Commands without an outcome, oldest first, at most `limit`; invalid rows have a fault."""
+        """Commands without an outcome, oldest first; invalid rows have a fault.
+
+        At most `limit`, and no further ones after `TAKEN_BYTES` of bodies: those come once these are settled.
+        """
         with translated(self._path, disposable=True):
-            found = await self._do(PENDING_COMMANDS, (limit + len(self._unwritten),))
+            asked = {"limit": limit, "bytes": TAKEN_BYTES, "but": json.dumps(list(self._unwritten))}
+            found = await self._do(PENDING_COMMANDS, asked)
             unnamed = [row[-1] for row in found if command_of(row) is None]
             if unnamed and await self._named(unnamed):
                 return await self.pending(limit)
-        rows = [row for row in map(command_of, found) if row is not None]
-        return [row for row in rows if row.id not in self._unwritten][:limit]
+        return [row for row in map(command_of, found) if row is not None]
 
     async def _named(self, places: list[int]) -> bool:
         """Give ids to rows without a valid one, so that they can be settled; False while a client holds the file."""
@@ -223,7 +227,9 @@ class Inbox:
             self._settled = 0
             await self._do(_FORGET, (), patience_s=_SETTLE_PATIENCE_S)
 
-    async def _do(self, sql: str, parameters: tuple[Any, ...], *, patience_s: float = BUSY_S) -> list[Any]:
+    async def _do(
+        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any], *, patience_s: float = BUSY_S
+    ) -> list[Any]:
         deadline = time.monotonic() + patience_s
         while True:
             try:

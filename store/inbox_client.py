@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
@@ -82,7 +83,8 @@ class InboxClient:
         """Commands that wait for an engine, oldest first, at most `limit`."""
         if not exists(self._files.inbox, disposable=True):
             return []
-        found = self._do(lambda connection: connection.execute(PENDING_COMMANDS, (limit,)).fetchall())
+        asked = {"limit": limit, "bytes": sys.maxsize, "but": "[]"}
+        found = self._do(lambda connection: connection.execute(PENDING_COMMANDS, asked).fetchall())
         return [row for row in map(command_of, found) if row is not None]
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:

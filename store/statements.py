@@ -36,13 +36,31 @@ def _bytes_of(column: str) -> str:
 
 _UNNAMED = "unnamed-"
 _SIZE = "length(CAST(body AS BLOB))"
+_NEXT_PENDING = """
+SELECT place FROM commands
+ WHERE state = 'pending' AND place > {after} AND id NOT IN (SELECT value FROM json_each(:but)) ORDER BY place LIMIT 1
+"""
+_DUE = f"""
+WITH RECURSIVE due (place, bytes) AS (
+    SELECT place, {_SIZE} FROM commands WHERE place = ({_NEXT_PENDING.format(after=0)})
+     UNION ALL
+    SELECT one.place, due.bytes + {_SIZE} FROM due
+      JOIN commands AS one ON one.place = ({_NEXT_PENDING.format(after="due.place")})
+     WHERE due.bytes < :bytes
+     LIMIT :limit
+)
+SELECT place FROM due
+"""
 PENDING_COMMANDS = f"""
 SELECT CASE typeof(id) WHEN 'text' THEN {_bytes_of("id")} ELSE x'' END, {_bytes_of("kind")},
        CASE WHEN {_SIZE} <= {LARGEST_COMMAND_BYTES} THEN CAST(body AS BLOB) END,
        {_bytes_of("sender")}, {_bytes_of("role")}, CAST(at_ms AS INTEGER), {_SIZE}, place
-  FROM commands WHERE state = 'pending' ORDER BY place LIMIT ?
+  FROM commands WHERE place IN ({_DUE}) ORDER BY place
 """
-"""Rows for `command_of`. Others write them, so a column may hold anything: bytes are read, no more than are taken."""
+"""Rows for `command_of`, but for those whose ids are `:but`: `:limit` at most, and none after `:bytes` of bodies.
+
+Others write them, so a column may hold anything: bytes are read, no more than are taken.
+"""
 NAME_COMMANDS = f"""
 UPDATE commands SET id = '{_UNNAMED}' || place || '-' || lower(hex(randomblob(8)))
  WHERE place IN (SELECT value FROM json_each(?))

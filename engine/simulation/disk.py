@@ -6,6 +6,7 @@
 
 import itertools
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
@@ -254,7 +255,7 @@ class Disk:
 
     def pending(self) -> list[str]:
         """Return the ids of commands in the inbox that have no outcome yet."""
-        found = self._inbox_reader.execute(PENDING_COMMANDS, (10_000,))
+        found = self._inbox_reader.execute(PENDING_COMMANDS, {"limit": 10_000, "bytes": sys.maxsize, "but": "[]"})
         return [row.id for row in map(command_of, found) if row is not None]
 
     def close(self) -> None:

@@ -34,6 +34,17 @@ def pending(id: str) -> CommandOutcome:
     return CommandOutcome(id, "pending", None, None, None)
 
 
+async def test_commands_are_taken_by_a_bounded_number_of_bytes_at_once(tmp_path: Path) -> None:
+    sent = [command(f"c{one}", b"x" * 6_000_000) for one in range(5)]
+    async with open_store(tmp_path / "team.db") as store:
+        with InboxClient(tmp_path / "team.db") as client:
+            client.put(*sent)
+            assert client.pending() == sent
+        assert await store.inbox.pending() == sent[:3]
+        await store.inbox.settle([applied("c0"), applied("c1")])
+        assert await store.inbox.pending() == sent[2:]
+
+
 steps = st.lists(st.tuples(st.sampled_from(["put", "apply", "refuse"]), st.sampled_from("abcd")), max_size=12)
 
 
