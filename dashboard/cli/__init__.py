@@ -5,6 +5,7 @@ traceback is shown only with `--debug`. Subcommands are listed in `group.SECTION
 `output`, which database they mean is decided in `database`. See docs/operating.md.
 """
 
+import errno
 import os
 import re
 import sys
@@ -158,8 +159,13 @@ def failure_of(error: BaseException) -> Failure:
     if known is not None:
         return known
     if isinstance(error, OSError):
+        said = error.strerror or str(error)
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO):  # what has no name is a standard stream
+            return Failure(
+                "os_error", f"what is to be printed cannot be written ({said})", "print it elsewhere", WRONG_USAGE
+            )
         where = f": {error.filename}" if error.filename else ""
-        return Failure("os_error", f"{error.strerror or error}{where}", "", WRONG_USAGE)
+        return Failure("os_error", f"{said}{where}", "", WRONG_USAGE)
     first = (str(error).splitlines() or [""])[0]
     said = f"this is a defect in quarterdeck: {type(error).__name__}: {first}"
     return Failure("internal_error", said, "the same with --debug shows where", WORK_FAILED)

@@ -121,16 +121,22 @@ def _models() -> Iterator[Finding]:
 
 def _folders() -> Iterator[Finding]:
     folder = data_folder()
-    if not folder.exists():
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        said = f"{folder} cannot be {'written' if there == folder else 'made'}"
+        yield Finding("fault", "data folder", f"{said}: correct the mode of {there}, or set XDG_DATA_HOME")
+    elif not os.statvfs(there).f_bavail:
+        yield Finding("fault", "data folder", f"no space is left in {there}: free some, or set XDG_DATA_HOME")
+    elif there != folder:
         yield Finding("ok", "data folder", f"{folder} (made when it is needed)")
+    else:
+        try:
+            refuse_network(folder.resolve())
+            yield Finding("ok", "data folder", str(folder))
+        except StoreError as error:
+            yield Finding("fault", "data folder", str(error))
+    if there != folder:
         return
-    if not os.access(folder, os.W_OK | os.X_OK):
-        yield Finding("fault", "data folder", f"{folder} cannot be written: correct its mode, or set XDG_DATA_HOME")
-    try:
-        refuse_network(folder.resolve())
-        yield Finding("ok", "data folder", str(folder))
-    except StoreError as error:
-        yield Finding("fault", "data folder", str(error))
     try:
         yield Finding("ok", "trusted files", str(len(trust_list().entries())))
     except TrustError as error:

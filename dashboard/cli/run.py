@@ -14,6 +14,7 @@ from dashboard.cli.output import (
     INTERRUPTED,
     NO_ENGINE,
     WORK_FAILED,
+    WRONG_USAGE,
     Settings,
     emit,
     fail,
@@ -159,7 +160,11 @@ def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) 
     run_of = f"run {ended.run_id} of team {team_in(db)}"
     written = ""
     if output is not None and ended.status == "done":
-        output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
+        try:
+            output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            said = f"{run_of} is done, but {output} cannot be written ({error.strerror})"
+            fail("unwritable", said, f"print its output: quarterdeck wait {ended.run_id} --db {db}", WRONG_USAGE)
         written = f"; wrote {output}"
     if ctx.ensure_object(Settings).json:
         emit(ctx, ended.body() | team_fields(db), None)

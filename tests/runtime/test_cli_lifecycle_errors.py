@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -19,7 +20,11 @@ from dashboard.cli.doctor import sqlite_finding
 from dashboard.cli.group import COMMANDS
 from dashboard.cli.output import Table
 from dashboard.process import start_engine
+from engine.core.commands import Submit
 from store import MissingFolder
+from tests.databases import write_database
+from tests.runtime.console import PROGRAM
+from tests.world import agent, team_world
 
 MAKE = """
 import sys, anyio
@@ -304,6 +309,48 @@ def test_doctor_names_each_fault_with_what_to_do(capsys: pytest.CaptureFixture[s
     assert out.splitlines()[-1] == (
         f"FAULT  {path}: is not a database, not one of our files; nothing was changed: choose another path"
     )
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        ("file/data", "cannot be made: correct the mode of {file}, or set XDG_DATA_HOME"),
+        ("", "no space is left in {there}: free some, or set XDG_DATA_HOME"),
+    ],
+)
+def test_doctor_tells_of_a_data_folder_that_cannot_be_used(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str, told: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / folder))
+    if not folder:
+        monkeypatch.setattr(os, "statvfs", lambda _path: SimpleNamespace(f_bavail=0))
+    status, out, _ = said(capsys, "doctor")
+
+    (line,) = (line for line in out.splitlines() if " data folder: " in line)
+    assert line.startswith("FAULT")
+    assert line.endswith(told.format(file=tmp_path / "file", there=tmp_path))
+    assert status == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")
+def test_an_output_that_finds_no_room_is_told_with_the_way_to_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    world = team_world(agent("ada", "parse"))
+    world.order(Submit(request="audit"))
+    world.settle()
+    database = write_database(tmp_path / "team.db", world.journal)
+    status, _, err = said(capsys, "wait", "r1", "-o", "/dev/full", "--db", str(database))
+
+    assert status == 2
+    assert "is done, but /dev/full cannot be written (No space left on device)" in err
+    assert f"print its output: quarterdeck wait r1 --db {database}" in err
+
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([*PROGRAM, "ps", "--db", database], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("quarterdeck: what is to be printed cannot be written (No space left on device)")
 
 
 def test_an_engine_is_not_started_in_a_folder_that_is_missing(tmp_path: Path) -> None:
