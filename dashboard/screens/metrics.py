@@ -14,7 +14,7 @@ from dashboard.views.activity import Ended, ended_of
 from dashboard.views.amounts import clock
 from dashboard.views.header import ViewState
 from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows
-from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, grid, plot_count, plots, series
+from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, Window, grid, plot_count, plots
 from dashboard.views.rows import Cell, Listing
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
@@ -58,6 +58,10 @@ class MetricsScreen(TableScreen):
         """Ends that the feed had counted when they were last taken over."""
         self._source: object = None
         self._drawn: tuple[object, ...] = ()
+        self._plotted = Window(0, 0, 0)
+        """Samples of the plots."""
+        self._plotted_of: tuple[str, int, str | None] | None = None
+        """Of which window, how many, and of which agent only; None counts them anew."""
 
     def body(self) -> Iterable[Widget]:
         with Vertical():
@@ -83,13 +87,27 @@ class MetricsScreen(TableScreen):
         activity = view.activity
         if activity is not self._source:
             self._source, self._known = activity, activity.ended
-            self._ends = deque(activity.ends, MOST)
+            self._ends, self._plotted_of = deque(activity.ends, MOST), None
             self._fit_window(view)
             self._read(view)
         new = activity.ended - self._known
         if new > 0:
             self._known = activity.ended
-            self._ends.extend(list(activity.ends)[-new:])
+            ended = list(activity.ends)[-new:]
+            self._ends.extend(ended)
+            self._plotted.add(self._of_plots(ended))
+
+    def _of_plots(self, ends: Iterable[Ended]) -> Iterable[Ended]:
+        only = self._only
+        return ends if only is None else (one for one in ends if one.agent_id == only)
+
+    def _window_of(self, samples: int, now_ms: int) -> Window:
+        """Return the samples of the plots, which are counted anew only for another window, size or agent."""
+        asked = (self._window, samples, self._only)
+        if asked != self._plotted_of:
+            self._plotted, self._plotted_of = Window(WINDOWS_MS[self._window], samples, now_ms), asked
+            self._plotted.add(self._of_plots(self._ends))
+        return self._plotted
 
     def _fit_window(self, view: ViewState) -> None:
         """Begin with the shortest window in which something ended, until somebody chooses another."""
@@ -112,7 +130,7 @@ class MetricsScreen(TableScreen):
         def then(found: list[Ended]) -> None:
             if source is self._source and found:
                 newer = [one for one in self._ends if one.at_ms > found[-1].at_ms]
-                self._ends = deque([*found, *newer], MOST)
+                self._ends, self._plotted_of = deque([*found, *newer], MOST), None
                 self._fit_window(self.deck.view)
                 self._drawn = ()
                 if self.is_there:
@@ -128,13 +146,9 @@ class MetricsScreen(TableScreen):
         agents = view.state.agents
         at_work = [agents[only]] if only in agents else agents.values()
         tasks = [view.state.tasks.get(task_id) for agent in at_work for task_id in agent.running]
-        found = series(
-            (one for one in self._ends if only is None or one.agent_id == only),
-            now_ms=until_ms(view),
-            window_ms=WINDOWS_MS[self._window],
-            samples=2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS),
-            running_ms=[task.attempt.started_ms for task in tasks if task is not None and task.attempt is not None],
-        )
+        samples = 2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS)
+        running_ms = [task.attempt.started_ms for task in tasks if task is not None and task.attempt is not None]
+        found = self._window_of(samples, until_ms(view)).series(until_ms(view), running_ms)
         pane.show(
             plots(
                 found,

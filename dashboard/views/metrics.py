@@ -42,63 +42,89 @@ class Series:
     cost_usd: list[float] = field(default_factory=list)
 
 
-def series(
-    ends: Iterable[Ended], *, now_ms: int, window_ms: int, samples: int, running_ms: Sequence[int] = ()
-) -> Series:
-    """Return what happened in a window.
+@dataclass(slots=True)
+class _Bucket:
+    """What ended in one sample; `busy_ms` is also of what ended later."""
 
-    Args:
-        ends: Ends of attempts, in any order; older ones than the window are left out.
-        now_ms: End of the window.
-        window_ms: Its length.
-        samples: How many samples it has.
-        running_ms: Since when each attempt under way is at work.
-    """
-    samples = max(1, samples)
-    each_ms = max(250, ceil(window_ms / samples))
-    first = now_ms // each_ms - samples + 1
-    out = Series(
-        each_ms, len(running_ms), [0] * samples, [0] * samples, [], [], [0.0] * samples, [0] * samples, [0.0] * samples
-    )
-    took: list[list[int]] = [[] for _ in range(samples)]
-    spans = [(since_ms, now_ms) for since_ms in running_ms]
-    for end in ends:
-        place = end.at_ms // each_ms - first
-        if place < 0 or place >= samples:
-            continue
-        spans.append((end.at_ms - end.duration_ms, end.at_ms))
-        (out.done if end.done else out.failed)[place] += 1
-        out.tokens[place] += end.tokens
-        out.cost_usd[place] += end.cost_usd
-        if end.done and len(took[place]) < _MOST_IN_BUCKET:
-            took[place].append(end.duration_ms)
-    _work(out.busy, spans, first * each_ms, each_ms)
-    over_ms = now_ms % each_ms
-    if over_ms:
-        out.busy[-1] *= each_ms / over_ms  # the newest sample is not over yet
-    _percentiles(out, took)
-    return out
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    busy_ms: int = 0
+    took_ms: list[int] = field(default_factory=list)
 
 
-def _work(busy: list[float], spans: Iterable[tuple[int, int]], start_ms: int, each_ms: int) -> None:
-    """Add how much of each sample spans cover; whole samples by their differences, so that long spans cost no more."""
-    change = [0.0] * (len(busy) + 1)
-    for begin_ms, end_ms in spans:
-        begin, end = max(0, begin_ms - start_ms), min(len(busy) * each_ms, end_ms - start_ms)
-        if end <= begin:
-            continue
-        low, high = begin // each_ms, (end - 1) // each_ms
-        if low == high:
-            busy[low] += (end - begin) / each_ms
-            continue
-        busy[low] += ((low + 1) * each_ms - begin) / each_ms
-        busy[high] += (end - high * each_ms) / each_ms
-        change[low + 1] += 1
-        change[high] -= 1
-    level = 0.0
-    for place in range(len(busy)):
-        level += change[place]
-        busy[place] += level
+class Window:
+    """The ends of attempts by sample, kept from look to look: each is counted once, however many the window has."""
+
+    def __init__(self, window_ms: int, samples: int, now_ms: int) -> None:
+        """Begin with a window of so many samples that ends now."""
+        self._samples = max(1, samples)
+        self._each_ms = max(250, ceil(window_ms / self._samples))
+        self._first = now_ms // self._each_ms - self._samples + 1
+        self._buckets: dict[int, _Bucket] = {}
+
+    def add(self, ends: Iterable[Ended]) -> None:
+        """Count ends of attempts, in any order; older ones than the window are left out."""
+        each_ms, first = self._each_ms, self._first
+        for end in ends:
+            place = end.at_ms // each_ms
+            if place < first:
+                continue
+            bucket = self._bucket(place)
+            bucket.tokens += end.tokens
+            bucket.cost_usd += end.cost_usd
+            if not end.done:
+                bucket.failed += 1
+            else:
+                bucket.done += 1
+                if len(bucket.took_ms) < _MOST_IN_BUCKET:
+                    bucket.took_ms.append(end.duration_ms)
+            from_ms = max(end.at_ms - end.duration_ms, first * each_ms)
+            while from_ms < end.at_ms:
+                until_ms = min(end.at_ms, (from_ms // each_ms + 1) * each_ms)
+                self._bucket(from_ms // each_ms).busy_ms += until_ms - from_ms
+                from_ms = until_ms
+
+    def _bucket(self, place: int) -> _Bucket:
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            bucket = self._buckets[place] = _Bucket()
+        return bucket
+
+    def series(self, now_ms: int, running_ms: Sequence[int] = ()) -> Series:
+        """Return what happened up to now, with the attempts that are at work since these moments."""
+        each_ms, samples = self._each_ms, self._samples
+        self._first = first = now_ms // each_ms - samples + 1
+        self._buckets = {place: one for place, one in self._buckets.items() if place >= first}
+        found = [self._buckets.get(first + place) or _Bucket() for place in range(samples)]
+        out = Series(
+            each_ms, len(running_ms), [one.done for one in found], [one.failed for one in found], [], [],
+            [one.busy_ms / each_ms for one in found], [one.tokens for one in found], [one.cost_usd for one in found],
+        )  # fmt: skip
+        begin_ms = first * each_ms
+        _under_way(out.busy, [since_ms - begin_ms for since_ms in running_ms], now_ms - begin_ms, each_ms)
+        over_ms = now_ms % each_ms
+        if over_ms:
+            out.busy[-1] *= each_ms / over_ms  # the newest sample is not over yet
+        for one in found:
+            one.took_ms.sort()  # what is sorted already is merged, not sorted again
+        _percentiles(out, [one.took_ms for one in found])
+        return out
+
+
+def _under_way(busy: list[float], since_ms: Sequence[int], until_ms: int, each_ms: int) -> None:
+    """Add what began so long after the window did and goes on until its end."""
+    begun = [0] * len(busy)
+    for since in since_ms:
+        place, over_ms = divmod(max(0, since), each_ms)
+        if since < until_ms:
+            begun[place] += 1
+            busy[place] -= over_ms / each_ms
+    level = 0
+    for place, count_of_sample in enumerate(begun):
+        level += count_of_sample
+        busy[place] += level * min(1.0, (until_ms - place * each_ms) / each_ms)
 
 
 def _percentiles(out: Series, took: list[list[int]]) -> None:

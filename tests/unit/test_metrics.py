@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from dashboard.views.activity import Activity, Ended
 from dashboard.views.digest import digest
 from dashboard.views.metric_rows import ORDERS, figures, metric_rows
-from dashboard.views.metrics import WINDOWS_MS, plots, series
+from dashboard.views.metrics import WINDOWS_MS, Series, Window, plots
 from tests.pilot.scene import audit
 
 NOW_MS = 10_000_000
@@ -25,9 +25,15 @@ ENDS = st.lists(
 )
 
 
+def series(ends: list[Ended], *, window_ms: int, samples: int, now_ms: int = NOW_MS) -> Series:
+    window = Window(window_ms, samples, now_ms)
+    window.add(ends)
+    return window.series(now_ms)
+
+
 @given(ENDS, st.integers(2, 200))
 def test_every_end_in_the_window_is_in_one_sample(ends: list[Ended], samples: int) -> None:
-    found = series(ends, now_ms=NOW_MS, window_ms=120_000, samples=samples)
+    found = series(ends, window_ms=120_000, samples=samples)
 
     assert sum(found.done) == sum(end.done for end in ends)
     assert sum(found.failed) == sum(not end.done for end in ends)
@@ -45,13 +51,32 @@ def test_time_at_work_is_the_sum_of_what_took_so_long(ends: list[Ended]) -> None
 
 @given(ENDS)
 def test_p95_is_not_below_p50(ends: list[Ended]) -> None:
-    found = series(ends, now_ms=NOW_MS, window_ms=60_000, samples=60)
+    found = series(ends, window_ms=60_000, samples=60)
 
     assert all(high >= low for low, high in zip(found.p50_ms, found.p95_ms, strict=True))
 
 
+@given(ENDS, st.integers(2, 200), st.lists(st.integers(0, 60_000), max_size=4), st.integers(0, 90_000))
+def test_samples_that_are_kept_equal_those_that_are_counted_anew(
+    ends: list[Ended], samples: int, looks_ms: list[int], window_ms: int
+) -> None:
+    left = sorted(ends, key=lambda end: end.at_ms)
+    anew = Window(window_ms, samples, NOW_MS)
+    anew.add(left)
+    running_ms = [NOW_MS - 61_000, NOW_MS - 1]
+    kept = Window(window_ms, samples, NOW_MS - 60_000)
+    for until_ms in sorted(NOW_MS - 60_000 + at_ms for at_ms in looks_ms):
+        new = [end for end in left if end.at_ms <= until_ms]
+        kept.add(new)
+        left = left[len(new) :]
+        kept.series(until_ms, [running_ms[0]])
+    kept.add(left)
+
+    assert kept.series(NOW_MS, running_ms) == anew.series(NOW_MS, running_ms)
+
+
 def test_attempts_under_way_count_until_now() -> None:
-    found = series([], now_ms=NOW_MS, window_ms=60_000, samples=60, running_ms=[NOW_MS - 10_000, NOW_MS - 20_000])
+    found = Window(60_000, 60, NOW_MS).series(NOW_MS, [NOW_MS - 10_000, NOW_MS - 20_000])
 
     assert found.running == 2
     assert found.busy[-5] == 2.0
@@ -63,7 +88,7 @@ def test_attempts_under_way_count_until_now() -> None:
 def test_plots_fill_their_size(width: int, height: int, large: int | None) -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
-    found = series(activity.ends, now_ms=work.now_ms, window_ms=WINDOWS_MS["1 h"], samples=40)
+    found = series([*activity.ends], now_ms=work.now_ms, window_ms=WINDOWS_MS["1 h"], samples=40)
 
     lines = plots(found, activity, work.state, now_ms=work.now_ms, width=width, height=height, large=large)
 
