@@ -70,21 +70,20 @@ def progress_of(state: State) -> dict[str, Progress]:
 
 def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: Activity, now_ms: int) -> str:
     """Return when the open work of a supervisor may end, such as `41–66 s to go`; empty where too little is known."""
-    to_do = progress.total - progress.ended
-    if to_do <= 0:
+    to_do, windows = progress.total - progress.ended, _windows_known(activity, now_ms)
+    if to_do <= 0 or windows <= 0:  # a fast team's ends are kept for less than a window
         return ""
     whose = {agent.id for agent in agents_of(state, supervisor_id)}
-    counts = [0] * WINDOWS
+    counts = [0] * windows
     for end in reversed(activity.ends):
         window = (now_ms - end.at_ms) // WINDOW_MS
-        if window >= WINDOWS:
+        if window >= windows:
             break
         if end.done and end.agent_id in whose and window >= 0:
             counts[window] += 1
-    known = counts[: _windows_known(activity, now_ms)]
-    if sum(known) < LEAST or not all(known):
+    if sum(counts) < LEAST or not all(counts):
         return ""
-    fast, slow = (to_do / count * WINDOW_MS for count in (max(known), min(known)))
+    fast, slow = (to_do / count * WINDOW_MS for count in (max(counts), min(counts)))
     return f"{Range(fast, slow).text} to go"
 
 
