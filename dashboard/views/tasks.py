@@ -90,22 +90,25 @@ def _cost(usage: Usage | None) -> float:
     return float(usage.cost_usd or 0) if usage is not None else 0.0
 
 
-def _rank_of_ended(state: State, task: EndedTask, order: str) -> tuple[object, ...]:
-    """Return the place of a task whose run is over among the others in one of `ORDERS`."""
-    by_state = (_URGENT_FIRST[task.status], -task.ended_ms, 0)
-    ranks: dict[str, tuple[object, ...]] = {
-        "newest": (-task.ended_ms,),
-        "agent": (member_name(state, task.agent_id) or "~", *by_state),
-        "attempts": (-task.attempt, *by_state),
-        "urgency": (True, DEFAULT_PRIORITY, _NEVER, *by_state),
-        "title": (task.title.casefold(),),
-        "run": (task.run_id, *by_state),
-        "due": (True, _NEVER),
-        "longest": (-task.duration_ms, *by_state),
-        "tokens": (-_tokens(task.usage),),
-        "cost": (-_cost(task.usage),),
-    }
-    return ranks.get(order, by_state)
+def _ended_by_state(state: State, task: EndedTask) -> tuple[object, ...]:
+    return (_URGENT_FIRST[task.status], -task.ended_ms, 0)
+
+
+_ORDERS_OF_ENDED: dict[str, Callable[[State, EndedTask], tuple[object, ...]]] = {
+    "state": _ended_by_state,
+    "newest": lambda state, task: (-task.ended_ms,),
+    "agent": lambda state, task: (member_name(state, task.agent_id) or "~", *_ended_by_state(state, task)),
+    "attempts": lambda state, task: (-task.attempt, *_ended_by_state(state, task)),
+    "urgency": lambda state, task: (True, DEFAULT_PRIORITY, _NEVER, *_ended_by_state(state, task)),
+    "title": lambda state, task: (task.title.casefold(),),
+    "run": lambda state, task: (task.run_id, *_ended_by_state(state, task)),
+    "due": lambda state, task: (True, _NEVER),
+    "longest": lambda state, task: (-task.duration_ms, *_ended_by_state(state, task)),
+    "tokens": lambda state, task: (-_tokens(task.usage),),
+    "cost": lambda state, task: (-_cost(task.usage),),
+}
+"""The place of a task whose run is over among the others, in each of `ORDERS`."""
+assert _ORDERS_OF_ENDED.keys() == ORDERS.keys()
 
 
 def tasks(
@@ -129,13 +132,13 @@ def tasks(
         needle: The filter.
         ended: Tasks of runs that are over, as far as they were read.
     """
-    rank = ORDERS[order]
+    rank, rank_of_ended = ORDERS[order], _ORDERS_OF_ENDED[order]
     every = [task for task in state.tasks.values() if task.kind != "group"]
     over = {task.id: task for task in ended if task.id not in state.tasks}
     wanted = filter_typed(needle)
     ranked = [(rank(state, task), task.id) for task in wanted.of(every, lambda task: OfTask(state, task, now_ms))]
     kept = wanted.of(list(over.values()), lambda task: OfEnded(state, task))
-    ranked += [(_rank_of_ended(state, task, order), task.id) for task in kept]
+    ranked += [(rank_of_ended(state, task), task.id) for task in kept]
     ranked.sort(key=lambda one: one[0])
 
     metered = is_metered(state)
