@@ -41,6 +41,9 @@ class Measured(QuarterdeckApp):
         if not self._driven or self.in_past:
             super().flush()
 
+    def collect(self) -> None:
+        """Do not: the crew's copy of the state would be walked through, which no dashboard has."""
+
     async def _tick(self) -> None:
         if not self._driven or self.in_past:
             await super()._tick()
