@@ -292,6 +292,14 @@ async def test_leave_that_is_given_for_all_is_asked_once(engine: Engines, coder:
         assert await running.ask("write") == "written"
 
 
+async def test_one_that_says_too_much_is_ended_and_its_attempt_fails(
+    engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acp_session, "LONGEST_TEXT", 10)
+    async with engine(coder()) as running:
+        assert "said more than 10 characters" in await running.fails("work")
+
+
 async def test_without_the_package_one_line_says_what_to_install(coder: Coder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "acp", None)
 

@@ -6,7 +6,6 @@ models), so it is done in a thread and only where an agent is of that type.
 """
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -88,7 +87,7 @@ class AcpLink:
         self._client = client
         self._runs = runs
         self._files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=writes)
-        self.lines = _Lines(program, client.heard_text)
+        self.lines = _Lines(program, client)
         self._connection = Connection(self._handle, self.lines)
 
     async def close(self) -> None:
@@ -243,9 +242,9 @@ class AcpLink:
 class _Lines:
     """Messages as lines of JSON: the transport of the package's connection."""
 
-    def __init__(self, program: Program, heard_text: Callable[[str], None]) -> None:
+    def __init__(self, program: Program, client: AcpSession) -> None:
         self._program = program
-        self._heard_text = heard_text
+        self._client = client
         self.fault: str | None = None
         """Why nothing more is read, where it was not the end."""
 
@@ -259,13 +258,14 @@ class _Lines:
             except ValueError:
                 self.fault = "wrote a line that is too long"
                 return None
-            if not line:
+            self.fault = self._client.too_much
+            if not line or self.fault is not None:
                 return None
             message = _message(line)
             if message is not None:
                 return message
             if line.strip():
-                self._heard_text(line.decode(errors="replace"))
+                self._client.heard_text(line.decode(errors="replace"))
 
     async def close(self) -> None:
         """Nothing to close: the watcher owns the pipes."""

@@ -32,6 +32,8 @@ ENDS_S = 2.0
 """How long it may take to exit when its work is done."""
 CANCELS_S = 1.5
 """How long it may take to end its turn when it is told to."""
+LONGEST_TEXT = 10_000_000
+"""Longest answer of an attempt, in characters; as `output_bytes` of another program."""
 SESSION = "session"
 """The step that says which session it is."""
 STOPPED = {
@@ -88,6 +90,7 @@ class AcpSession(AcpAsking):
         self._session_id: str | None = None
         self._is_loading = False
         self._texts: list[str] = []
+        self._text_size = 0
         self._between = False
         """A tool was called since it last said something."""
         self._calls: dict[str, dict[str, Any]] = {}
@@ -98,6 +101,11 @@ class AcpSession(AcpAsking):
         self._is_cut = False
         self.broken: str | None = None
         """How it went away in the middle, if it did."""
+
+    @property
+    def too_much(self) -> str | None:
+        """What is wrong with an answer longer than `LONGEST_TEXT`."""
+        return f"said more than {LONGEST_TEXT:,} characters" if self._text_size > LONGEST_TEXT else None
 
     @property
     def output(self) -> str:
@@ -132,6 +140,8 @@ class AcpSession(AcpAsking):
             self.broken = link.lines.fault or "ended in the middle of its work"
         elif failure is not None:
             raise failure
+        else:
+            self.broken = self.too_much
         self._attended.program.close_input()
         await self._attended.end_soon(ENDS_S)
 
@@ -231,8 +241,10 @@ class AcpSession(AcpAsking):
         if self._between and self._texts:
             text = f"\n\n{text.lstrip()}"
         self._between = False
-        self._texts.append(clean(text))
-        self._work.emit(text)
+        self._text_size += len(text)
+        if self.too_much is None:
+            self._texts.append(clean(text))
+            self._work.emit(text)
 
     def heard_thought(self, text: str) -> None:
         """Show what it thinks."""
@@ -284,6 +296,8 @@ class AcpSession(AcpAsking):
             output["output"] = shown(known["output"], without_secrets)
         self._work.tool_ended(known["title"], output)
         self._record(known["title"], output, given=known["input"], began_ms=known["began_ms"], is_tool=True)
+        # A session may have thousands of calls.
+        known |= {"texts": [], "diffs": [], "input": None, "output": None}
 
     # What is kept of it
 
