@@ -24,7 +24,7 @@ FARTHEST_EVENTS = 5_000
 
 _SAVE = """
 INSERT OR REPLACE INTO snapshots (seq, body)
-SELECT ?1, ?2 WHERE (SELECT token FROM lease) = ?3 AND ?1 <= (SELECT ifnull(max(seq), 0) FROM journal)
+SELECT :seq, :body WHERE (SELECT token FROM lease) = :token AND :seq <= (SELECT ifnull(max(seq), 0) FROM journal)
 """
 _THIN_OUT = f"""
 WITH newest AS (SELECT seq, row_number() OVER (ORDER BY seq DESC) AS place FROM
@@ -63,7 +63,7 @@ class Snapshots:
         """
         stored = await anyio.to_thread.run_sync(packed, body)
         with anyio.CancelScope(shield=True), translated(self._path):
-            await self._writer.execute_fetchall(_SAVE, (seq, stored, self._token))
+            await self._writer.execute_fetchall(_SAVE, {"seq": seq, "body": stored, "token": self._token})
             await self._writer.execute_fetchall(_THIN_OUT, (self._token,))
             ((token, saved),) = await self._writer.execute_fetchall(
                 "SELECT (SELECT token FROM lease), EXISTS (SELECT 1 FROM snapshots WHERE seq = ?)", (seq,)

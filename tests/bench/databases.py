@@ -42,9 +42,9 @@ def long(path: Path, journal: Sequence[Event], events: int) -> Path:
         (count,) = database.execute("SELECT max(seq) FROM journal").fetchone()
         while count < events:
             database.execute(
-                "INSERT INTO journal SELECT seq + ?1, at_ms, kind, run_id, task_id, agent_id, body, hash FROM journal "
-                "WHERE seq <= ?2 - ?1",
-                (count, events),
+                "INSERT INTO journal SELECT seq + :count, at_ms, kind, run_id, task_id, agent_id, body, hash "
+                "FROM journal WHERE seq <= :events - :count",
+                {"count": count, "events": events},
             )
             count = min(2 * count, events)
     finally:
