@@ -78,6 +78,10 @@ def test_every_follower_gets_every_record_once_and_in_order(steps: list[tuple[in
                     assert await listener.seqs() == list(range(after_seq + 1, store.journal.last_seq + 1))
         for _, listener in here:
             listener.following.leave()
+        # Its thread closes the file when nobody is left: until then the folder cannot be removed reliably.
+        for thread in [one for one in threading.enumerate() if one.name == "follow team.db"]:
+            await anyio.to_thread.run_sync(thread.join, PATIENCE_S)
+            assert not thread.is_alive()
 
     with tempfile.TemporaryDirectory() as folder:
         anyio.run(main, Path(folder) / "team.db")
