@@ -1,12 +1,18 @@
 """What holds for the tree as a whole, whatever the code in it does."""
 
+import fcntl
+import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
@@ -39,6 +45,24 @@ def locked() -> dict[str, str]:
     joined = (ROOT / "requirements.lock").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = (line for line in joined.splitlines() if line.strip() and not line.startswith("#"))
     return {line.partition("==")[0].strip(): line for line in lines}
+
+
+@pytest.mark.skipif(shutil.which("flock") is None, reason="without flock nothing waits")
+def test_a_second_make_waits_for_the_environment_that_the_first_one_makes(tmp_path: Path) -> None:
+    for name in ("requirements.lock", "pyproject.toml"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1, 1))
+    with (tmp_path / "requirements.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = subprocess.Popen([ROOT / ".ci" / "venv", sys.executable], cwd=tmp_path, stderr=subprocess.PIPE)
+        assert second.stderr is not None
+        assert b"another make is at .venv; waiting for it" in second.stderr.readline()
+        (tmp_path / ".venv").mkdir()
+        (tmp_path / ".venv" / ".made-from-lock").touch()
+    with second:
+        assert (second.wait(PATIENCE_S), second.stderr.read()) == (0, b"")
+
+    assert [path.name for path in (tmp_path / ".venv").iterdir()] == [".made-from-lock"]
 
 
 def test_the_lock_names_no_package_index() -> None:
