@@ -14,6 +14,8 @@ from engine.core.queries.targets import at, word_for
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent
 
+GONE = "this agent has left the team; copy the text, and N begins a new agent"
+
 
 class EditDialog(SpecEditor):
     """Edit the spec of an existing agent: a swap."""
@@ -78,11 +80,19 @@ class EditDialog(SpecEditor):
         shell = f"quarterdeck swap {word_for(state, agent.id)} --with FILE --mode {mode}"
         return [*cells, labelled("in a shell", shell, "muted")]
 
+    def look(self, view: ViewState) -> None:
+        super().look(view)
+        if self._agent is None:
+            self.told("would").show_any([])
+            self.problem(GONE)
+
     def is_unchanged(self, spec: AgentSpec) -> bool:
         agent = self._agent
         return agent is not None and spec == self.state.spec_of(agent)
 
     def meant(self) -> Answer:
+        if self._agent is None:
+            raise Mistyped(GONE)
         if self._draft.spec is not None and self.is_unchanged(self._draft.spec):
             raise Mistyped("nothing is changed yet")
         return super().meant()

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
+from dashboard.dialogs.edit import EditDialog
 from dashboard.views.swaps import mode_lines
 from dashboard.widgets.yaml_area import YamlArea
-from engine.core.commands import AddAgent, SwapAgent
+from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from tests.pilot.hand import Hand, opened
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +60,19 @@ async def test_code_that_is_not_trusted_is_named_and_not_run_because_it_was_type
         await hand.press("ctrl+s")
         assert hand.problem == "not in a browser: crew:scout2 is not trusted; trust it in a shell first"
         assert not hand.app.orders
+
+
+async def test_an_agent_that_left_while_its_spec_was_edited_is_told_so(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        idle = next(one for one in hand.work.state.agents.values() if one.status == "idle")
+        hand.app.push_screen(EditDialog(idle.id, idle.supervisor_id))
+        await hand.press("ctrl+end", *"weight: 2")
+        await hand.meanwhile(RemoveMember(target=f"@{idle.id}", mode="abort"))
+        assert hand.problem == "this agent has left the team; copy the text, and N begins a new agent"
+        await hand.press("ctrl+s")
+        assert hand.problem == "this agent has left the team; copy the text, and N begins a new agent"
+        assert not hand.app.orders
+        assert text(hand).endswith("weight: 2")
 
 
 async def test_a_text_that_was_left_is_there_again(tmp_path: Path) -> None:

@@ -128,6 +128,7 @@ def test_what_a_command_does_not_take_is_refused_in_words() -> None:
     assert "no supervisor '@a1'" in refused(world, Move(target="below", parent="@a1"))
     assert "there is no 'ono' here; did you mean one" in refused(world, Pause(target="ono"))
     assert "did you mean one" in refused(world, RemoveMember(target="chief/ono"))
+    assert "no agent '@one'; list them" in refused(world, RemoveMember(target="@one")), "an id is like no name"
 
 
 def test_our_own_code_never_names_a_member_by_a_bare_id() -> None:

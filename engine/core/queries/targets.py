@@ -5,7 +5,7 @@ exists; a word that is the name of one object and the id of another is refused.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -43,7 +43,7 @@ def find_agent(state: State, target: str, *, under: Supervisor | None = None) ->
     if isinstance(found, Agent):
         return found
     known = (one.name for one in state.agents.values() if _is_under(one, under))
-    raise UnknownAgent(target, nearest(_name_in(target), known))
+    raise UnknownAgent(target, _near(target, known))
 
 
 def find_supervisor(state: State, target: str | None, *, under: Supervisor | None = None) -> Supervisor:
@@ -62,7 +62,7 @@ def find_supervisor(state: State, target: str | None, *, under: Supervisor | Non
     found = _only(state, target, _members_meant(state, target, under), Supervisor)
     if isinstance(found, Supervisor):
         return found
-    raise UnknownSupervisor(target, nearest(_name_in(target), (one.name for one in state.supervisors.values())))
+    raise UnknownSupervisor(target, _near(target, (one.name for one in state.supervisors.values())))
 
 
 def find_member(state: State, target: str) -> Member:
@@ -75,7 +75,7 @@ def find_member(state: State, target: str) -> Member:
     found = _only(state, target, _members_meant(state, target), Agent, Supervisor)
     if isinstance(found, Agent | Supervisor):
         return found
-    raise UnknownAgent(target, nearest(_name_in(target), (one.name for one in _members(state))))
+    raise UnknownAgent(target, _near(target, (one.name for one in _members(state))))
 
 
 def find_work(state: State, target: str) -> Work:
@@ -114,7 +114,7 @@ def find_any(state: State, target: str, *, under: Supervisor | None = None) -> M
     found = _only(state, target, meant, Agent, Supervisor, Run, Task, RunSummary)
     if found is not None:
         return found
-    raise UnknownTarget(target, nearest(_name_in(target), (one.name for one in _members(state))))
+    raise UnknownTarget(target, _near(target, (one.name for one in _members(state))))
 
 
 def member_name(state: State, member_id: str) -> str:
@@ -225,5 +225,6 @@ def _path(state: State, one: Member) -> str:
     return f"{above}/{name}"
 
 
-def _name_in(target: str) -> str:
-    return target.rpartition("/")[2].removeprefix("@")
+def _near(target: str, names: Iterable[str]) -> Iterable[str]:
+    """Return the names that may have been meant; an id is like no name."""
+    return () if target.startswith("@") else nearest(target.rpartition("/")[2].removeprefix("@"), names)
