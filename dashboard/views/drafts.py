@@ -22,12 +22,23 @@ LIVE = 20_000
 
 def as_markdown(text: str) -> str:
     """Return an output as markdown: a text as it is, JSON as an outline."""
-    if text[:1] in "{[":
+    values = values_in(text)
+    return text if values is None else "\n\n".join(map(outlined, values))
+
+
+def values_in(text: str) -> list[Any] | None:
+    """Return the values of a text that is JSON, or several one after the other, as a join makes them; else None."""
+    if text[:1] not in ("{", "["):
+        return None
+    decoder, at, values = json.JSONDecoder(), 0, []
+    while at < len(text):
         try:
-            return outlined(json.loads(text))
-        except ValueError:
-            return _outlined_parts(text) or text
-    return text
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return None
+        values.append(value)
+        at += len(text[at:]) - len(text[at:].lstrip())
+    return values
 
 
 def outlined(value: Any) -> str:
@@ -44,25 +55,14 @@ def outlined(value: Any) -> str:
     return "\n".join([*rows, *([f"- *and {more:,} more*"] if more > 0 else [])]) or "*nothing*"
 
 
-def _outlined_parts(text: str) -> str:
-    """Return several JSON values that stand one after the other, as a join makes them; empty where they do not."""
-    decoder, at, parts = json.JSONDecoder(), 0, []
-    while at < len(text):
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except ValueError:
-            return ""
-        parts.append(outlined(value))
-        at += len(text[at:]) - len(text[at:].lstrip())
-    return "\n\n".join(parts)
-
-
 def _short(value: Any) -> str:
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
     if isinstance(value, Mapping):
         told = [f"{_plain(name)} {_short(one)}" for name, one in value.items() if not isinstance(one, Mapping | list)]
         return ", ".join(told[:4]) or f"*{counted(len(value), 'field')}*"
     if isinstance(value, list):
-        return f"*{counted(len(value), 'item')}*" if len(value) != 1 else _short(value[0])
+        return f"*{counted(len(value), 'item')}*"
     said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     line = " ".join(said[: LONGEST * 2].split())
     return _plain(line if len(line) <= LONGEST else line[:LONGEST] + "…")

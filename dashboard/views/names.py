@@ -123,7 +123,7 @@ class Texts:
         text = self.of(held)
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
 
     def add(self, ref: TextRef, body: bytes | None) -> None:

@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from dashboard.views.drafts import values_in
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line, Span
 from dashboard.views.names import Texts, readable
 from dashboard.views.prose import paragraph
-from dashboard.views.steps import cut
-from dashboard.views.values import value_lines, values_in
+from dashboard.views.steps import calls_in, cut
+from dashboard.views.values import value_lines
 from engine.core.events import StepRecorded
 from engine.core.queries import prompts as queries
 from engine.core.state import State, Task
@@ -73,8 +74,7 @@ def _answer(said: Any) -> str:
     """Return what a model said, and what it called."""
     if not isinstance(said, dict):
         return readable(said)
-    calls = said.get("calls")
-    named = [str(call.get("name")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    named = [str(call.get("name")) for call in calls_in(said)]
     asks = f"⚙ {', '.join(named)}" if named else ""
     return "\n".join(one for one in (str(said.get("text") or ""), asks) if one)
 
@@ -83,7 +83,7 @@ def _part(text: str) -> Message:
     """Return a part by what it is: schemas of tools are JSON, a system prompt is a text."""
     try:
         found: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Message("system", text)
     if isinstance(found, list):
         names = [_name(one) for one in found]

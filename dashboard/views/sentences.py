@@ -14,10 +14,10 @@ import msgspec
 
 from dashboard.views.amounts import counted, duration
 from dashboard.views.names import Names
+from dashboard.views.steps import NOTHING, calls_in
 from engine.core import events as on
 from engine.core.events import Event
 from engine.core.queries.waiting import WAITS_FOR
-from engine.core.records import JsonValue
 from engine.core.values import preview
 
 
@@ -77,8 +77,6 @@ def sentence(event: Event, names: Names) -> Sentence:
 _NOUNS = {"registry": "registered spec", "finished": "finished run"}
 _LEAVES = {"drain": "once its work is done", "requeue": "its work goes to others", "abort": "its work is stopped"}
 _ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
-_NOTHING: tuple[JsonValue, ...] = (None, [], {}, [[], {}])
-"""Inputs of steps that say nothing."""
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD", None: ""}
 _THEN = {"stop": "it stops", "ask": "a person is asked", "fail": "it ends now"}
 _TUNED = {"parallel": "works in parallel from now on", "selection": "asks those first that did well before"}
@@ -117,7 +115,7 @@ def _begun(told: _Told, event: on.AttemptStarted) -> str:
 
 
 def _step(told: _Told, event: on.StepRecorded) -> str:
-    given = "" if event.input in _NOTHING else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
+    given = "" if event.input in NOTHING else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
     if event.what == "model" and isinstance(event.input, dict):
         said = _answer(event.output if isinstance(event.output, dict) else {})
         return f"{told.agent_id} got {said} from {event.input.get('model')} for {told.work} in {told.duration_ms}"
@@ -129,7 +127,7 @@ def _step(told: _Told, event: on.StepRecorded) -> str:
 
 def _answer(answer: dict[str, Any]) -> str:
     """Return what a model answered, in short: the tools that it calls, else what it says."""
-    calls = [str(one.get("name")) for one in answer.get("calls") or () if isinstance(one, dict)]
+    calls = [str(one.get("name")) for one in calls_in(answer)]
     if calls:
         return f"{counted(len(calls), 'call')} ({preview(', '.join(calls), 60)})"
     text = preview(str(answer.get("text") or ""), 60)

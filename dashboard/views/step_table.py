@@ -10,7 +10,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.lines import BLANK, Line, Span, cells, cut, spread
 from dashboard.views.names import readable
 from dashboard.views.prose import paragraph, prose
-from dashboard.views.steps import calls_of, compact
+from dashboard.views.steps import NOTHING, calls_in, calls_of, compact
 from engine.core.events import ModelFailed, StepRecorded
 from engine.core.records import JsonValue
 from engine.core.values import preview
@@ -56,7 +56,7 @@ def _row(number: int, entry: Entry, width: int) -> Line:
         )
         return spread(_left(number, glyph, tone, "model", "", said), right, width, key=str(entry.seq))
     name = event.name.removeprefix("tool:")
-    given = "" if event.input in (None, [], {}, [[], {}]) else compact(_bare(event.input))
+    given = "" if event.input in NOTHING else compact(_bare(event.input))
     came = preview(_summary(event.output), max(8, width // 3)) if event.output is not None else ""
     right = (Span(f" → {came}" if came else ""), Span(f"{duration(event.duration_ms, most=9):>9}", "faint"))
     room = max(4, width - cells(right) - 6 - len(name))
@@ -93,18 +93,13 @@ def _summary(output: JsonValue) -> JsonValue:
 def _said_by_model(answer: JsonValue) -> str:
     if not isinstance(answer, dict):
         return preview(answer, 60)
-    calls = [str(call.get("name")) for call in _calls(answer)]
+    calls = [str(call.get("name")) for call in calls_in(answer)]
     finish = answer.get("finish", "stop")
     if calls:
         return "asks for " + ", ".join(f"{name} ×{many}" if many > 1 else name for name, many in Counter(calls).items())
     if finish not in ("stop", "calls"):
         return f"ended by {finish}"
     return f"answers: {preview(str(answer.get('text') or ''), 80)}"
-
-
-def _calls(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = answer.get("calls")
-    return [call for call in found if isinstance(call, dict)] if isinstance(found, list | tuple) else []
 
 
 def whole_step(entry: Entry, width: int) -> list[Line]:
@@ -117,7 +112,7 @@ def whole_step(entry: Entry, width: int) -> list[Line]:
     if event.what == "model" and isinstance(event.output, dict):
         return _whole_answer(event.output, width)
     lines = []
-    if event.input not in (None, [], {}, [[], {}]):
+    if event.input not in NOTHING:
         lines += paragraph(readable(event.input), width, tone="muted", most=_UNFOLDED)
     if event.output is not None:
         shown = paragraph(readable(event.output), width - 2, most=_UNFOLDED)
@@ -133,7 +128,7 @@ def _whole_answer(answer: Mapping[str, Any], width: int) -> list[Line]:
         lines += [*paragraph(thinking, width, tone="faint", most=_UNFOLDED), BLANK]
     if text := str(answer.get("text") or ""):
         lines += prose(text, width)
-    for call in _calls(answer):
+    for call in calls_in(answer):
         given = call.get("arguments") if call.get("invalid") is None else call["invalid"]
         lines.append(Line((Span("⚙ ", "tool"), Span(str(call.get("name")), "tool bold"))))
         shown = paragraph(_arguments(given), width - 2, tone="muted", most=_UNFOLDED)

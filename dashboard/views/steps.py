@@ -19,6 +19,8 @@ LIVE_CHARACTERS = 4_000
 """Of what is being written, from its end."""
 CURSOR = "▍"
 """Stands where a text grows."""
+NOTHING: tuple[JsonValue, ...] = (None, [], {}, [[], {}])
+"""Inputs of steps that say nothing."""
 GLYPHS = {"model": "✦ ", "tool": "⚙ ", "compact": "≡ ", "code": "· "}
 
 
@@ -47,7 +49,7 @@ def _step(event: StepRecorded) -> Iterable[Cell]:
     if event.what == "model" and isinstance(event.input, dict):
         name = str(event.input.get("model") or name)
     yield Cell(f"{name}  {took}", "tool" if event.what == "tool" else "waiting", GLYPHS[event.what])
-    if event.what != "model" and event.input not in (None, [], {}, [[], {}]):
+    if event.what != "model" and event.input not in NOTHING:
         yield Cell(cut(compact(event.input)), "muted", "  ← ")
     if event.what == "model" and isinstance(event.output, dict):
         yield from _answer(event.output)
@@ -62,12 +64,17 @@ def _answer(answer: Mapping[str, Any]) -> Iterable[Cell]:
         yield Cell(cut(thinking), "muted", "  … ")
     if text := str(answer.get("text") or ""):
         yield Cell(cut(text), "", "  → ")
-    for call in answer.get("calls") or ():
-        if isinstance(call, dict):
-            given = compact(call.get("arguments")) if call.get("invalid") is None else str(call["invalid"])
-            yield Cell(cut(f"{call.get('name')} {given}"), "tool", "  ⚙ ")
+    for call in calls_in(answer):
+        given = compact(call.get("arguments")) if call.get("invalid") is None else str(call["invalid"])
+        yield Cell(cut(f"{call.get('name')} {given}"), "tool", "  ⚙ ")
     if (finish := answer.get("finish", "stop")) not in ("stop", "calls"):
         yield Cell(f"ended by {finish}", "warn", "    ")
+
+
+def calls_in(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the calls that a model's answer asks for; what the journal has there may be anything."""
+    found = answer.get("calls")
+    return [call for call in found if isinstance(call, dict)] if isinstance(found, list | tuple) else []
 
 
 def running_tools(live: Mapping[str, str], task_id: str, now_ms: int) -> list[Cell]:

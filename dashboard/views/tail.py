@@ -15,6 +15,7 @@ from dashboard.views.glyphs import RUN
 from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path, spread
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
+from dashboard.views.steps import NOTHING
 from engine.core.values import preview
 
 CALM = 15.0
@@ -207,7 +208,7 @@ def _step(event: on.StepRecorded, names: Names) -> tuple[str, str]:
     if event.what == "model":
         said = event.output.get("text") if isinstance(event.output, dict) else None
         return f"said {preview(str(said), 200)}" if said else "called a model", "muted"
-    given = "" if event.input in (None, [], {}, [[], {}]) else one_line(event.input, 80)
+    given = "" if event.input in NOTHING else one_line(event.input, 80)
     return f"{name}({given}) → {one_line(event.output, 120)}", "muted"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from dashboard.clean import clean
-from dashboard.views.drafts import as_markdown
+from dashboard.views.drafts import as_markdown, values_in
 from dashboard.views.lines import BLANK, Line, Span, cells, cut, fit_spans
 from dashboard.views.prose import prose, wrapped
 
@@ -64,21 +64,6 @@ def value_spans(value: Any, room: int, *, without: str = "", deep: int = 0) -> l
         return list(fit_spans(_inline(value), room))
     text = " ".join(value[: 2 * room].split()) if isinstance(value, str) else value
     return list(fit_spans([_scalar(text)], room))
-
-
-def values_in(text: str) -> list[Any] | None:
-    """Return the values of a text that is JSON, or several one after the other, as a join makes them; else None."""
-    if text[:1] not in ("{", "["):
-        return None
-    decoder, at, values = json.JSONDecoder(), 0, []
-    while at < len(text):
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            return None
-        values.append(value)
-        at += len(text[at:]) - len(text[at:].lstrip())
-    return values
 
 
 def _laid(value: Any, width: int, depth: int) -> Iterator[Line]:

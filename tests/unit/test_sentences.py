@@ -31,6 +31,7 @@ from engine.core.values import Usage
             "the answer “High at noon.” from fast",
         ),
         ("model", "turn:2", {"model": "fast"}, {"finish": "empty"}, "got an empty answer from fast"),
+        ("model", "turn:2", {"model": "fast"}, {"calls": 5}, "got an empty answer from fast"),
         ("tool", "tool:search", {"words": "tides"}, "x", 'a1 called search {"words": "tides"} for t1 in 20 ms'),
         ("code", "read", [], "x", "a1 finished step read of t1 in 20 ms"),
     ],

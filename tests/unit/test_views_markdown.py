@@ -72,6 +72,13 @@ def test_json_is_told_as_an_outline_in_which_nothing_is_markup() -> None:
     assert outlined([1] * 20).endswith("*and 8 more*")
 
 
+def test_json_that_nests_deeper_than_python_goes_is_told_all_the_same() -> None:
+    deep = "[" * 100_000
+
+    assert as_markdown(deep) == deep
+    assert as_markdown('[[["x"]]]') == "- x"
+
+
 def test_a_long_text_comes_in_sections_of_which_the_first_is_small() -> None:
     part = "## {}\n\n" + "- a point of its own, with words\n" * 20 + "\n```sh\n## a comment\n```\n\n> ## quoted\n\n"
     text = "# Report\n\n" + "".join(part.format(number) for number in range(40))
