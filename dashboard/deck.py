@@ -87,7 +87,7 @@ class Deck(TimeTravel):
             self.open("agent", key)
         elif key in state.supervisors:
             self.open("supervisor", key)
-        elif key in state.runs:
+        elif key in state.runs or state.summary(key) is not None:
             self.open("run", key)
         elif key:
             self.open("task", key)

@@ -1,6 +1,7 @@
 """A supervisor: its members as rows, and beside them its work, queue, settings, cost and how it was coordinated."""
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from textual import events
 from textual.binding import Binding
@@ -9,13 +10,13 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.page_screen import HISTORY, PageScreen, told
+from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
-from dashboard.views.agent_pane import Seen, oldest_in_queue
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
-from dashboard.views.lines import indented
+from dashboard.views.lines import Line, Span, indented
 from dashboard.views.meters import Meters
 from dashboard.views.network import GAP, ORDERS, Folding, Measures, network
 from dashboard.views.progress import Progress, Progresses
@@ -23,7 +24,6 @@ from dashboard.views.rows import Cell
 from dashboard.views.sorting import DOWN, UP, Sorting
 from dashboard.views.supervisor_pane import facts, figures_line, supervisor_side
 from dashboard.views.targets import Target, target_of
-from dashboard.views.usage import is_metered
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
@@ -68,6 +68,10 @@ class SupervisorScreen(PageScreen):
         self._sorting = Sorting("declared")
         self._switched_ms = -1
         self._switches = Newest(HISTORY)
+
+    @cached_property
+    def _remembered(self) -> Remembered:
+        return Remembered(self.deck)
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -123,15 +127,11 @@ class SupervisorScreen(PageScreen):
         facts_shown, side = self.query_one("#facts", Lines), self.query_one("#side", Picks)
         supervisor = view.state.supervisors.get(self._key)
         if supervisor is None:
-            facts_shown.show([])
+            facts_shown.show([Line((Span(" this supervisor has left the team", "muted"),))])
             side.show([])
             return
         progress = self._progresses.of(view).get(self._key, Progress())
-        oldest = oldest_in_queue(view.state, self._key) if view.counts.waiting_of[self._key] else ""
-        seen = Seen(
-            view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
-            view.activity.queues.of(self._key), oldest, is_metered(view.state),
-        )  # fmt: skip
+        seen = self._remembered.seen(self._key, view)
         room = self.size.width - 2
         head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor)]
         facts_shown.show([indented(one) for one in head])

@@ -8,6 +8,7 @@ import pytest
 from dashboard.pages.describe import DescribeScreen
 from dashboard.pages.event import EventScreen
 from dashboard.pages.raw import RawScreen
+from dashboard.pages.run import RunScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.places import places
 from dashboard.views.raw import as_json, object_of, raw_lines
@@ -33,6 +34,24 @@ async def test_d_tells_all_that_is_known_and_escape_goes_back(tmp_path: Path) ->
         assert "members" in hand.app.screen.query_one(Pane).text
         await hand.press("escape")
         assert hand.place == "network"
+
+
+async def test_a_line_about_a_run_that_has_ended_leads_to_the_page_of_that_run(tmp_path: Path) -> None:
+    work = trouble()
+    ended = work.state.finished[0]
+    async with opened(tmp_path, work=work) as hand:
+        hand.app.open_key(ended.id)
+        await hand.press()
+
+        assert isinstance(hand.app.screen, RunScreen)
+
+
+async def test_the_page_of_a_supervisor_that_has_left_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.open("supervisor", "s99")
+        await hand.press()
+
+        assert "this supervisor has left the team" in hand.app.screen.query_one("#facts", Lines).text
 
 
 async def test_y_shows_what_the_state_has_as_json_and_copies_it(tmp_path: Path) -> None:
