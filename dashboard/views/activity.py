@@ -223,6 +223,7 @@ class Activity:
             on.CallRejoined: self._called,
             on.AttemptResumed: lambda event: self._resume(event.task_id, event.at_ms),
             on.StepRecorded: self._spend,
+            on.AgentRemoved: self._forget,
             **dict.fromkeys(on.ATTEMPT_ENDS, self._end),
             **dict.fromkeys(_MARKS, self._mark),
         }
@@ -328,6 +329,10 @@ class Activity:
     def _spend(self, event: on.StepRecorded) -> None:
         if event.agent_id is not None and event.usage.tokens_out:
             self.tokens.add(event.at_ms, event.usage.tokens_out)
+
+    def _forget(self, event: on.AgentRemoved) -> None:
+        for of_agents in (self._tracks, self.started_ms, self.swapped_ms):
+            of_agents.pop(event.agent_id, None)
 
     def _mark(self, event: Event) -> None:
         if isinstance(event, _SWAPS):

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
 from engine.core.events import (
+    AgentRemoved,
     AgentSwapped,
     AttemptDone,
     AttemptFailed,
@@ -139,6 +140,15 @@ def test_a_roll_back_is_the_last_swap_of_an_agent() -> None:
 
     assert activity.swapped_ms == {AGENT: START_MS + 900}
     assert [mark.glyph for mark in activity.marks] == ["◆", "◆"]
+
+
+def test_an_agent_that_has_left_is_forgotten() -> None:
+    activity = Activity()
+    activity.learn([started(0), done(900)])
+    activity.learn([AgentRemoved(at_ms=START_MS + 1_000, agent_id=AGENT)])
+
+    assert activity.track(AGENT) is activity.track("one that never was")
+    assert AGENT not in activity.started_ms
 
 
 def test_samples_lie_on_the_clock_so_that_bars_keep_their_shape() -> None:
