@@ -26,7 +26,7 @@ _OUTCOMES = ("command_applied", "command_refused")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReply:
-    """CommandReply of a command."""
+    """What became of a command."""
 
     command_id: str
     status: Literal["applied", "refused", "pending"]

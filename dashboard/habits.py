@@ -9,19 +9,15 @@ import json
 import os
 from pathlib import Path
 
+from dashboard.settings import own_file
+
 LEAST, MOST = 1, 400
 """Cells of a pane that are believed."""
 
 
 def habits_file() -> Path | None:
     """Return where they are; None where this user has no home folder."""
-    given = os.environ.get("XDG_STATE_HOME", "")
-    if Path(given).is_absolute():
-        return Path(given) / "quarterdeck" / "dashboard.json"
-    try:
-        return Path.home() / ".local" / "state" / "quarterdeck" / "dashboard.json"
-    except RuntimeError:
-        return None
+    return own_file("XDG_STATE_HOME", ".local/state", "dashboard.json")
 
 
 class Habits:

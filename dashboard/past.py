@@ -176,7 +176,7 @@ class Past:
             reader.close()
 
     def _next(self) -> list[_Request]:
-        """Wait for the next request; None means stop."""
+        """Wait for the next requests; none means stop."""
         with self._news:
             self._news.wait_for(lambda: self._requests or self._stopped)
             found, self._requests = self._requests, []

@@ -53,15 +53,24 @@ class Settings:
         return self.motion == "reduced" or os.environ.get("TEXTUAL_ANIMATIONS") == "none"
 
 
-def settings_file() -> Path | None:
-    """Return where the settings are; None where this user has no home folder."""
-    given = os.environ.get("XDG_CONFIG_HOME", "")
-    if Path(given).is_absolute():
-        return Path(given) / "quarterdeck" / "settings.toml"
+def own_file(variable: str, in_home: str, name: str) -> Path | None:
+    """Return where a file of this user is; None without a home folder.
+
+    Args:
+        variable: Names the folder of such files, as the XDG Base Directory Specification has it.
+        in_home: That folder where the variable is not set, below the home folder.
+        name: Of the file.
+    """
+    given = Path(os.environ.get(variable, ""))
     try:
-        return Path.home() / ".config" / "quarterdeck" / "settings.toml"
+        return (given if given.is_absolute() else Path.home() / in_home) / "quarterdeck" / name
     except RuntimeError:
         return None
+
+
+def settings_file() -> Path | None:
+    """Return where the settings are; None where this user has no home folder."""
+    return own_file("XDG_CONFIG_HOME", ".config", "settings.toml")
 
 
 def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:

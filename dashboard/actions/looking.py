@@ -1,5 +1,7 @@
 """Actions that show more of an object: in words, as JSON, or copied to the clipboard."""
 
+from functools import partial
+
 from dashboard.actions.action import Acting, Action, Spoken
 from dashboard.views.amounts import counted
 
@@ -7,7 +9,7 @@ MOST_COPIED = 1_000_000
 """Characters that are given to a terminal at once."""
 
 
-def _open(at: Acting, said: Spoken, kind: str) -> None:
+def _open(kind: str, at: Acting, said: Spoken) -> None:
     name = said.word()
     target = at.asked(name) if name else None
     key = target.id if target is not None else at.looked_at(whole=kind == "describe") if not name else ""
@@ -22,14 +24,6 @@ def _open(at: Acting, said: Spoken, kind: str) -> None:
         at.warn(at.no_target())
 
 
-def _describe(at: Acting, said: Spoken) -> None:
-    _open(at, said, "describe")
-
-
-def _raw(at: Acting, said: Spoken) -> None:
-    _open(at, said, "raw")
-
-
 def _copy(at: Acting, _said: Spoken) -> None:
     what, text = at.copied()
     if not text:
@@ -42,11 +36,11 @@ def _copy(at: Acting, _said: Spoken) -> None:
 
 LOOKING = (
     Action(
-        name="describe", key="d", does=_describe, arguments="[TARGET]",
+        name="describe", key="d", does=partial(_open, "describe"), arguments="[TARGET]",
         told="all that is known of what is under the cursor, in words", says="say all that is known of something",
     ),
     Action(
-        name="raw", key="y", does=_raw, arguments="[TARGET]",
+        name="raw", key="y", does=partial(_open, "raw"), arguments="[TARGET]",
         told="the same as JSON, as the state or the journal has it", says="show something as JSON",
     ),
     Action(

@@ -1,7 +1,5 @@
 """Actions of time travel: marks, events, minutes, freeze and play, jumps, a fork, and back to live."""
 
-from functools import partial
-
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken
 from dashboard.comparing import key_of
@@ -53,29 +51,17 @@ def _diff(at: Acting, said: Spoken) -> None:
     at.deck.open("diff", key_of(one, other))
 
 
-def _marks(by: int, at: Acting, _said: Spoken) -> None:
-    at.deck.goto_mark(by)
-
-
-def _minutes(by: int, at: Acting, _said: Spoken) -> None:
-    at.deck.step_time(by * MINUTE_MS)
-
-
-def _faster(by: int, at: Acting, _said: Spoken) -> None:
-    at.deck.play_faster(by)
-
-
 MOMENTS = (
     Action(
-        name="mark before", key="left_square_bracket", label="time", does=partial(_marks, -1),
+        name="mark before", key="left_square_bracket", label="time", does=lambda at, said: at.deck.goto_mark(-1),
         shown="[  ]", told="go back in time to the mark before, on to the next: swaps, strategies, failures, questions",
     ),
-    Action(name="next mark", key="right_square_bracket", does=partial(_marks, 1)),
+    Action(name="next mark", key="right_square_bracket", does=lambda at, said: at.deck.goto_mark(1)),
     Action(
-        name="minute before", key="left_curly_bracket", does=partial(_minutes, -1),
+        name="minute before", key="left_curly_bracket", does=lambda at, said: at.deck.step_time(-MINUTE_MS),
         shown="{  }", told="go a minute back, a minute on; in the past , and . go by single events",
     ),
-    Action(name="next minute", key="right_curly_bracket", does=partial(_minutes, 1)),
+    Action(name="next minute", key="right_curly_bracket", does=lambda at, said: at.deck.step_time(MINUTE_MS)),
     Action(
         name="freeze", key="t", does=lambda at, said: at.deck.freeze(),
         told="stand still at this moment; again: go on", says="stand still at this moment",
@@ -84,8 +70,8 @@ MOMENTS = (
         name="play", key="p", does=lambda at, said: at.deck.play(),
         told="in the past: play, and stop; ( and ) slower and faster, 1 to 64 times", says="let the past go on",
     ),
-    Action(name="slower", key="left_parenthesis", does=partial(_faster, -1)),
-    Action(name="faster", key="right_parenthesis", does=partial(_faster, 1)),
+    Action(name="slower", key="left_parenthesis", does=lambda at, said: at.deck.play_faster(-1)),
+    Action(name="faster", key="right_parenthesis", does=lambda at, said: at.deck.play_faster(1)),
     Action(
         name="at", does=_at, arguments="TIME|SEQ", says="go to a time or an event: 13:59:10, 10m, 812",
     ),

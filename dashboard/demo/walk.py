@@ -176,23 +176,10 @@ def _because(error: OSError) -> str:
     return "no permission to read" if isinstance(error, PermissionError) else (error.strerror or str(error)).lower()
 
 
-_FILLERS = frozenset(
-    (
-        "the",
-        "package",
-        "folder",
-        "module",
-        "directory",
-        "file",
-        "please",
-        "of",
-        "all",
-        "everything",
-        "again",
-        "only",
-        "just",
-    )
-)
+_FILLERS = frozenset({
+    "the", "package", "folder", "module", "directory", "file", "please", "of", "all", "everything", "again", "only",
+    "just",
+})  # fmt: skip
 
 
 class RequestRefused(Exception):

@@ -82,11 +82,6 @@ class TableScreen(Frame):
         """Return the rows."""
         raise NotImplementedError
 
-    def sorted_rows(self, listing: Callable[..., Listing], view: ViewState) -> Listing:
-        """Return the rows of a view of the whole team, sorted and filtered as the operator has chosen."""
-        at = {"now_ms": view.now_ms, "order": self.sorting.order, "needle": self.needle}
-        return listing(view.state, view.counts, view.live, **at)
-
     def sorted(self, listing: Listing) -> Listing:
         """Return rows that came in one of `ORDERS` as the operator has chosen."""
         if self.ORDERS:

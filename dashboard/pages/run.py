@@ -197,10 +197,7 @@ class RunScreen(PanelsScreen):
     def _sight(self, view: ViewState, run: Run | None) -> Sight | None:
         """Return the team to draw the graph of: as it is, or as it was when the run ended."""
         if run is not None:
-            return Sight(
-                state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live,
-                activity=view.activity,
-            )  # fmt: skip
+            return Sight.of(view)
         if self._ended is None:
             self._ended = EndedRun(self.deck, self._draw_again)
         return self._ended.sight(self._key, view)

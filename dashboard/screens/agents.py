@@ -29,7 +29,8 @@ class AgentsScreen(TableScreen):
     BELOW_FROM, FILLS = 34, True
 
     def listing(self, view: ViewState) -> Listing:
-        return self.sorted_rows(agents, view)
+        order, needle = self.sorting.order, self.needle
+        return agents(view.state, view.counts, view.live, now_ms=view.now_ms, order=order, needle=needle)
 
     @cached_property
     def _remembered(self) -> Remembered:

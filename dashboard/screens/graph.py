@@ -4,7 +4,6 @@ from textual.binding import Binding
 
 from dashboard.frame.board_screen import BoardScreen
 from dashboard.frame.ended_run import EndedRun
-from dashboard.places import pages
 from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
 from dashboard.views.graph.drawing import LEGEND
@@ -91,10 +90,7 @@ class GraphScreen(BoardScreen):
         """Return the team as it is; where an ended run is shown, as it was then."""
         if self._ended is None:
             self._ended = EndedRun(self.deck, self.again)
-        return self._ended.sight(self._subject, view) or Sight(
-            state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live,
-            activity=view.activity, idle=self._idle,
-        )  # fmt: skip
+        return self._ended.sight(self._subject, view) or Sight.of(view, idle=self._idle)
 
     def _make(self, view: ViewState, sight: Sight, room: int) -> None:
         """Make the graph of the team as it is now; a large one less often."""
@@ -164,12 +160,10 @@ class GraphScreen(BoardScreen):
         if node is None:
             return
         kind, key = node.opens
-        if not kind:
-            self.action_idle()
-        elif kind in pages():
+        if kind:
             self.deck.open(kind, key)
-        elif kind == "supervisor":
-            self.deck.action_go("tasks", filtered=node.name)
+        else:
+            self.action_idle()
 
     def action_fit(self) -> None:
         """Fit all into the screen, or show large boxes around the cursor."""

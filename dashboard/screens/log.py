@@ -7,7 +7,6 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from dashboard.deck import Deck
 from dashboard.feed import entries_of
 from dashboard.frame.frame import Frame
 from dashboard.process import log_of
@@ -50,7 +49,7 @@ class LogScreen(Frame):
     def show(self, view: ViewState) -> None:
         if not self._reading and view.wall_ms - self._read_ms >= READ_EVERY_MS:
             self._reading, self._read_ms = True, view.wall_ms
-            self.run_worker(partial(self._read, self.deck), thread=True)
+            self.deck.aside(partial(tail, log_of(self.deck.path)), self._then, ())
         shown = [line for line in self._lines if self.needle.casefold() in line.casefold()]
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
         cells = [Cell(line, _tone(line)) for line in shown] or self._empty()
@@ -93,10 +92,6 @@ class LogScreen(Frame):
             return [Cell(f"no line matches {self.needle!r}"), Cell("esc shows all", "muted")]
         log = log_of(self.deck.path)
         return [Cell("the log is empty"), Cell(f"a detached engine writes its errors to {log}", "muted")]
-
-    def _read(self, deck: Deck) -> None:
-        """Runs in a thread, which may outlive this screen."""
-        deck.call_from_thread(self._then, tail(log_of(deck.path)))
 
     def _then(self, lines: Sequence[str]) -> None:
         self._reading = False

@@ -1,10 +1,8 @@
 """The teams of this machine, to switch between them."""
 
-from functools import partial
 from pathlib import Path
 
 from dashboard.databases import Found, databases_at_hand
-from dashboard.deck import Deck
 from dashboard.feed import entries_of
 from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.views.header import ViewState
@@ -46,11 +44,11 @@ class TeamsScreen(TableScreen):
         # A browser sees its own team alone: paths of this machine are not its business.
         if due and not self._looking and not self.deck.in_browser:
             self._looking, self._looked_ms = True, view.wall_ms
-            self.run_worker(partial(self._look_for, self.deck), thread=True)
-        here = str(self.deck.path)
+            here = Found(self.deck.path, self.deck.feed.engine)
+            self.deck.aside(lambda: _teams_beside(here), self._then, ())
         return teams(
             self._found,
-            here=here,
+            here=str(self.deck.path),
             now_ms=view.now_ms,
             home=_home(),
             needle=self.needle,
@@ -64,16 +62,6 @@ class TeamsScreen(TableScreen):
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         """Open nothing: what the pane tells is of another file."""
         event.prevent_default()
-
-    def _look_for(self, deck: Deck) -> None:
-        """Runs in a thread, which may outlive this screen."""
-        try:
-            found = databases_at_hand(folders.data_folder())
-        except folders.NoHome:
-            found = []
-        if deck.path not in [one.path for one in found]:
-            found.insert(0, Found(deck.path, deck.feed.engine))
-        deck.call_from_thread(self._then, [_team_of(one) for one in found])
 
     def _then(self, found: list[TeamFound]) -> None:
         self._looking, self._looked, self._found = False, True, found
@@ -95,6 +83,16 @@ class TeamsScreen(TableScreen):
             self.deck.action_go("network")
         else:
             self.deck.switch(Path(key))
+
+
+def _teams_beside(here: Found) -> list[TeamFound]:
+    """Runs in a thread: return the teams at hand, that of the file that is shown among them."""
+    try:
+        found = databases_at_hand(folders.data_folder())
+    except folders.NoHome:
+        found = []
+    own = [] if here.path in [one.path for one in found] else [here]
+    return [_team_of(one) for one in (*own, *found)]
 
 
 def _home() -> str:

@@ -13,12 +13,12 @@ from dashboard.views.amounts import ago, count, duration, elapsed, median, money
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_task
-from dashboard.views.limits import limit_lines
+from dashboard.views.limits import LimitLine, limit_lines
 from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, fit_spans, indented, spread
 from dashboard.views.names import Names
 from dashboard.views.plots import axis_top, meter, plot, spark
 from dashboard.views.sections import EDGE, Section, beside, framed, height_of, wrapped
-from dashboard.views.steps import CURSOR, calls_of
+from dashboard.views.steps import CURSOR, NOTHING, calls_of
 from dashboard.views.swaps import written
 from dashboard.views.tail import one_line
 from dashboard.views.values import value_lines, value_spans
@@ -142,16 +142,16 @@ def _now(seen: Seen, agent: Agent, room: int) -> list[Section]:
         told = now_of_agent(state, agent, seen.counts, seen.live, seen.now_ms)
         said = told.text or "nothing to do now"
         lines += [Line((Span(one, told.tone or "faint"),)) for one in wrapped(said, room, 3)]
-    for limit in limit_lines(state, agent.id, now_ms=seen.now_ms):
-        lines.append(_limit(limit.label, limit.text, limit.tone, limit.share, room))
+    lines += [limit_row(one, room) for one in limit_lines(state, agent.id, now_ms=seen.now_ms)]
     lines += _queue(seen, agent, room)
     slots = f"{len(agent.running)} of {agent.max_concurrency} slots"
     return [Section("NOW", lines, slots)]
 
 
-def _limit(label: str, text: str, tone: str, share: float | None, room: int) -> Line:
-    drawn = () if share is None else (*meter(share, 8, tone=tone or "busy"), Span("  "))
-    return spread([Span(f"{label}  ", "muted"), *drawn, Span(text, tone)], [], room)
+def limit_row(limit: LimitLine, room: int) -> Line:
+    """Return a limit in one line, a budget with how much of it is spent."""
+    drawn = () if limit.share is None else (*meter(limit.share, 8, tone=limit.tone or "busy"), Span("  "))
+    return spread([Span(f"{limit.label}  ", "muted"), *drawn, Span(limit.text, limit.tone)], [], room)
 
 
 def _attempt(seen: Seen, agent: Agent, task: Task, generation: int, middle_ms: float | None, room: int) -> Line:
@@ -270,7 +270,7 @@ def _step(event: on.StepRecorded, room: int, key: str, tone: str) -> list[Line]:
         said = event.output.get("text") if isinstance(event.output, dict) else None
         return [Line((Span(one, tone),), key) for one in wrapped(str(said), room, 4)] if said else []
     name = event.name.removeprefix("tool:")
-    given = "" if event.input in (None, [], {}, [[], {}]) else f" {one_line(event.input, 24)}"
+    given = "" if event.input in NOTHING else f" {one_line(event.input, 24)}"
     glyph, loud = ("⚙ ", "tool") if event.what == "tool" else ("· ", "muted")
     left = [Span(glyph, loud), Span(name, f"{loud} bold"), Span(given, "faint"), Span(" → ", "faint")]
     return [spread([*left, Span(one_line(event.output, room), tone)], took, room, key=key)]
@@ -296,20 +296,18 @@ def _times(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> li
 
 def _ended(seen: Seen, entries: Sequence[Entry], room: int, most: int) -> list[Section]:
     """Its last tasks, the newest first."""
-    ends = [one for one in entries if isinstance(one.event, on.AttemptDone | on.AttemptFailed)][:most]
+    found = ((one.at_ms, one.event) for one in entries if isinstance(one.event, on.AttemptDone | on.AttemptFailed))
+    ends = [*islice(found, most)]
     if not ends:
         return []
-    longest = max(one.event.duration_ms for one in ends if isinstance(one.event, on.AttemptDone | on.AttemptFailed))
-    lines = [_end(seen, entry, room, longest) for entry in ends]
-    agent_id = ends[0].event.agent_id if isinstance(ends[0].event, on.AttemptDone | on.AttemptFailed) else None
-    agent = seen.state.agents.get(agent_id or "")
+    longest = max(event.duration_ms for _, event in ends)
+    lines = [_end(seen, at_ms, event, room, longest) for at_ms, event in ends]
+    agent = seen.state.agents.get(ends[0][1].agent_id or "")
     done = agent.done / (agent.done + agent.failed) if agent is not None and agent.done + agent.failed else None
     return [Section("LAST TASKS", [*lines, *[BLANK] * (most - len(lines))], f"{percent(done)} ok" if agent else "")]
 
 
-def _end(seen: Seen, entry: Entry, room: int, longest_ms: int) -> Line:
-    event = entry.event
-    assert isinstance(event, on.AttemptDone | on.AttemptFailed)
+def _end(seen: Seen, at_ms: int, event: on.AttemptDone | on.AttemptFailed, room: int, longest_ms: int) -> Line:
     ok = isinstance(event, on.AttemptDone)
     bar = max(0, min(24, room // 4)) if room >= BARS_FROM else 0
     took = f"{duration(event.duration_ms, most=9):>9}"
@@ -323,6 +321,6 @@ def _end(seen: Seen, entry: Entry, room: int, longest_ms: int) -> Line:
             else []
         ),
         ([Span(took)], len(took)),
-        ([Span(f"{ago(seen.now_ms - entry.at_ms):>10}", "faint")], 10),
+        ([Span(f"{ago(seen.now_ms - at_ms):>10}", "faint")], 10),
     ]
     return columns(parts, key=event.task_id)

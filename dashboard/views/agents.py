@@ -28,8 +28,6 @@ COLUMNS = (
     Column("OK", 5, right=True, drop=5),
     Column("P50", 10, right=True, drop=2),
 )
-WITH_USAGE = (*COLUMNS, *USED)
-"""Where models are paid for."""
 _URGENT_FIRST = [
     AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
 ]  # fmt: skip
@@ -75,7 +73,7 @@ def agents(
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
     widest = max((cell_len(agent.name) for agent in state.agents.values()), default=0)
     name = Column("AGENT", max(NAME_LEAST, min(widest, NAME_MOST)))  # what names do not need is for NOW
-    columns = (name, *(WITH_USAGE if metered else COLUMNS)[1:])
+    columns = (name, *COLUMNS[1:], *(USED if metered else ()))
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from dashboard.views.amounts import counted
+from dashboard.views.lines import cut
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.rows import Cell
 from dashboard.views.targets import Target, is_in_trouble, target_of
@@ -28,7 +29,7 @@ class Bulk(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One of them."""
+    """One of several changes."""
 
     name: str
     command: Command
@@ -115,15 +116,11 @@ def lines(found: Sequence[Part]) -> list[Cell]:
     widest = min(WIDEST, max((len(one.name) for one in found), default=0))
     cells = [
         Cell(f"would be refused: {one.told}" if one.refused else one.told, "error" if one.refused else "busy",
-             f"{'✕' if one.refused else '✓'} {_cut(one.name, widest):<{widest}}  ")
+             f"{'✕' if one.refused else '✓'} {cut(one.name, widest):<{widest}}  ")
         for one in found[:SHOWN]
     ]  # fmt: skip
     more = len(found) - SHOWN
     return [*cells, Cell(f"and {more:,} more", "muted")] if more > 0 else cells
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def counts(found: Sequence[Part]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from dashboard.views.amounts import clock
+from dashboard.views.lines import cut
 from dashboard.views.rows import Cell
 from dashboard.views.swaps import written
 from engine.core.queries.differences import Difference
@@ -81,8 +82,7 @@ def _value(field: str | None, value: object) -> str:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return cut(" ".join(text.split()), LONGEST)
 
 
 def _in_common(things: Iterable[Sequence[Difference]]) -> str:

@@ -30,13 +30,9 @@ class GraphSlot:
         """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work."""
         asked = (subject, selected, width, height)
         if asked != self._asked or view.due(self._next_ms):
-            sight = Sight(
-                state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live,
-                activity=view.activity,
-            )  # fmt: skip
             self._lines = graph_lines(
-                sight, subject=subject, width=width, height=height, selected=selected, calm=calm
-            )  # fmt: skip
+                Sight.of(view), subject=subject, width=width, height=height, selected=selected, calm=calm
+            )
             self._asked, self._next_ms = asked, view.wall_ms + self._pause_ms(view)
         return self._lines
 

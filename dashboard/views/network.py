@@ -3,10 +3,11 @@
 `network` only decides which lines there are; their cells are made when a line is drawn.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dashboard.views import agents
 from dashboard.views.activity import Activity
 from dashboard.views.amounts import count, duration, median, money, tokens
 from dashboard.views.digest import Digest
@@ -42,20 +43,8 @@ LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
-_URGENT_FIRST = [
-    AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
-]  # fmt: skip
-ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
-    "declared": lambda agent, counts: 0,
-    "AGENT": lambda agent, counts: agent.name.casefold(),
-    "STATE": lambda agent, counts: _URGENT_FIRST.index(agent.status),
-    "QUEUE": lambda agent, counts: -counts.waiting_of[agent.id],
-    "DONE": lambda agent, counts: -agent.done,
-    "FAIL": lambda agent, counts: -agent.failed,
-    "P50": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
-    "TOKENS": lambda agent, counts: -((agent.usage.tokens_in or 0) + (agent.usage.tokens_out or 0)),
-    "COST": lambda agent, counts: -float(agent.usage.cost_usd or 0),
-}
+_HEADS = ("AGENT", "STATE", "QUEUE", "DONE", "FAIL", "P50", "TOKENS", "COST")
+ORDERS = {"declared": agents.ORDERS["declared"], **{head: agents.ORDERS[agents.HEADS[head]] for head in _HEADS}}
 """The ways to sort the members of each supervisor, by the heading that chooses them."""
 HEADS = {order: order for order in ORDERS}
 DECLARED = Sorting("declared")
@@ -219,11 +208,10 @@ def _sorted(build: _Build, members: list[str]) -> list[str]:
     order, is_turned = build.sorting
     if order == "declared":
         return members
-    agents, rank = build.state.agents, ORDERS[order]
-    own = sorted(
-        (one for one in members if one in agents), key=lambda one: rank(agents[one], build.counts), reverse=is_turned
-    )
-    return [*(one for one in members if one not in agents), *own]
+    known, rank = build.state.agents, ORDERS[order]
+    own = [one for one in members if one in known]
+    own.sort(key=lambda one: rank(known[one], build.counts), reverse=is_turned)
+    return [*(one for one in members if one not in known), *own]
 
 
 class _Passing:
@@ -231,12 +219,12 @@ class _Passing:
 
     def __init__(self, state: State, wanted: Filter) -> None:
         self._all = not wanted
-        agents = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent)) if wanted else []
+        own = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent)) if wanted else []
         supervisors = wanted.of(state.supervisors.values(), lambda one: OfSupervisor(state, one)) if wanted else []
-        self.own = {agent.id for agent in agents} | {supervisor.id for supervisor in supervisors}
+        self.own = {agent.id for agent in own} | {supervisor.id for supervisor in supervisors}
         """Those that pass it themselves."""
         self._ids = set(self.own)
-        for above in {agent.supervisor_id for agent in agents} | {one.id for one in supervisors}:
+        for above in {agent.supervisor_id for agent in own} | {one.id for one in supervisors}:
             self._ids.update(one.id for one in above_of(state, state.supervisors[above]))
 
     def has(self, member: str) -> bool:

@@ -14,7 +14,7 @@ from engine.core.state import State
 
 
 class Rehearsal(NamedTuple):
-    """What it comes to."""
+    """What a command would come to."""
 
     summary: str
     """What it would do, in the words in which it is told afterwards; empty where it would be refused."""

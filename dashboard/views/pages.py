@@ -15,7 +15,7 @@ from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
 from dashboard.views.steps import compact, latest_steps, live_cells, step_cells
 from dashboard.views.swaps import spec_lines
-from dashboard.views.work import circuit_words, progress, why
+from dashboard.views.work import circuit_words, progress, took, why
 from engine.core.events import Event
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import AWAY
@@ -209,9 +209,7 @@ def _urgency(state: State, task: Task) -> Iterable[Cell]:
 def _times(task: Task, now_ms: int) -> list[Cell]:
     cells = [labelled("planned", moment(task.created_ms, now_ms))]
     if task.started_ms is not None:
-        ended_ms = task.ended_ms
-        took = duration(ended_ms - task.started_ms) if ended_ms is not None else elapsed(now_ms - task.started_ms)
-        cells.append(labelled("started", f"{moment(task.started_ms, now_ms)}  {took}"))
+        cells.append(labelled("started", f"{moment(task.started_ms, now_ms)}  {took(task, now_ms)}"))
     return cells
 
 
@@ -224,13 +222,13 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
     mark = of_run(found, working=working)
     total = run.total if run is not None else ended.tasks if ended is not None else 0
     spent_ms = (ended.ended_ms if ended is not None else now_ms) - found.started_ms
-    took = duration(spent_ms) if ended is not None else elapsed(spent_ms)
+    lasted = duration(spent_ms) if ended is not None else elapsed(spent_ms)
     cells = [
         labelled("run", found.id, "strong"),
         labelled("state", mark.text, mark.tone),
         labelled("strategy", found.strategy),
         labelled("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
-        labelled("took", f"{took}  from {moment(found.started_ms, now_ms)}"),
+        labelled("took", f"{lasted}  from {moment(found.started_ms, now_ms)}"),
     ]
     cells += [*_spent(found.usage), *(_terms(state, run) if run is not None else ()), *_limits(state, run_id, now_ms)]
     if ended is not None and ended.error is not None:

@@ -184,7 +184,7 @@ def nothing(needle: str, what: str, *otherwise: str) -> tuple[str, ...]:
 
 
 class Choice(NamedTuple):
-    """One of them."""
+    """Something that can be chosen in a dialog."""
 
     id: str
     name: str

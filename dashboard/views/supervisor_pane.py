@@ -5,7 +5,7 @@ from itertools import islice
 
 from rich.cells import cell_len
 
-from dashboard.views.agent_pane import Seen
+from dashboard.views.agent_pane import Seen, limit_row
 from dashboard.views.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.glyphs import of_agent
 from dashboard.views.limits import limit_lines
@@ -192,10 +192,8 @@ def settings_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
         pairs.append(("balance", balance))
     if options.strategies:
         pairs.append(("by category", written(dict(options.strategies))))
-    lines = _packed(pairs, room)
-    for limit in limit_lines(state, supervisor.id, now_ms=seen.now_ms):
-        bar = () if limit.share is None else (*meter(limit.share, 8, tone=limit.tone or "busy"), Span("  "))
-        lines.append(spread([Span(f"{limit.label}  ", "muted"), *bar, Span(limit.text, limit.tone)], [], room))
+    limits = limit_lines(state, supervisor.id, now_ms=seen.now_ms)
+    lines = [*_packed(pairs, room), *(limit_row(one, room) for one in limits)]
     switched = seen.activity.switched_ms.get(supervisor.id)
     new = [Span(f" ◇ {ago(seen.now_ms - switched)}", "accent")] if switched else []
     return [*lines, spread([Span("strategy ", "muted"), Span(supervisor.mode), *new], [], room)]

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from dashboard.clean import clean
 from dashboard.views.amounts import counted
 from dashboard.views.glyphs import TASK, of_task
+from dashboard.views.lines import cut
 from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.spec import AGGREGATIONS
@@ -184,7 +185,7 @@ def drawn(nodes: Sequence[Node], width: int) -> list[Cell]:
     blocks: list[list[list[str]]] = []
     used = width
     for layer in _layers(nodes):
-        column = [_cut(text, width - INDENT) for text in _stack(layer)]
+        column = [cut(text, width - INDENT) for text in _stack(layer)]
         room = max(cell_len(text) for text in column)
         if used + ARROW + room > width:
             blocks.append([])
@@ -260,7 +261,3 @@ def _between(left: int, right: int, row: int) -> str:
         ends = {(True, True): " ─┴▶ ", (True, False): " ─┘  ", (False, True): "  └▶ "}
         return ends.get((row < left, row < right), "     ")
     return _BRANCHES[row < left, row < right]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"

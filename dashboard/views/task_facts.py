@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.views.amounts import clock, counted, duration, elapsed, moment, spent
+from dashboard.views.amounts import clock, counted, duration, moment, spent
 from dashboard.views.digest import Digest
 from dashboard.views.ended import EndedTask
 from dashboard.views.event_log import Entry
@@ -10,7 +10,7 @@ from dashboard.views.glyphs import TASK, of_task
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cut, cut_path, fit_spans, padded, spread
 from dashboard.views.names import Names
-from dashboard.views.work import progress, why
+from dashboard.views.work import progress, took, why
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, AttemptLost, AttemptStarted
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
@@ -26,14 +26,12 @@ def task_facts(
 ) -> list[Line]:
     """Return what a task is and whose, how it stands and why, and what a person should know."""
     mark = of_task(task, working=counts.working)
-    began, ended = task.started_ms, task.ended_ms
-    took = "" if began is None else duration(ended - began) if ended is not None else elapsed(now_ms - began)
-    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {took} ", "strong"))
+    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {took(task, now_ms)} ", "strong"))
     head = spread((Span("▌", "accent"), Span(task.title, "strong"), Span(f"   {task.id}", "muted")), right, width)
     who = names.of(task.agent_id or task.worker_id) if task.agent_id or task.worker_id else "–"
     parts = [("agent", who), ("run", f"{task.run_id} {names.of(task.run_id)}"), ("attempts", str(task.attempts))]
     parts += [("planned", moment(task.created_ms, now_ms))]
-    parts += [("started", moment(began, now_ms))] if began is not None else []
+    parts += [("started", moment(task.started_ms, now_ms))] if task.started_ms is not None else []
     parts += [("priority", str(task.priority))] if task.priority != DEFAULT_PRIORITY else []
     parts += [("made way", counted(task.preemptions, "time"))] if task.preemptions else []
     parts += [("failed on", ", ".join(map(names.of, task.failed_on)))] if task.failed_on else []
@@ -112,11 +110,9 @@ def _calm(task: Task) -> int:
 
 def _child(state: State, child: Task, width: int, now_ms: int, working: bool) -> Line:
     mark = of_task(child, working=working)
-    ended, began = child.ended_ms, child.started_ms
-    took = "" if began is None else duration(ended - began) if ended is not None else elapsed(now_ms - began)
     agent = state.agents.get(child.agent_id or child.worker_id or "")
     who = max(8, width // 4)
-    right = (Span(padded(agent.name if agent else "", who), "muted"), Span(padded(took, 11, right=True)))
+    right = (Span(padded(agent.name if agent else "", who), "muted"), Span(padded(took(child, now_ms), 11, right=True)))
     title = cut_path(child.title, max(6, width - who - 14))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=child.id)
 
@@ -142,9 +138,9 @@ def _end(
 ) -> Line:
     glyph, tone = _ENDS[type(event)]
     told = f"  {event.error}" if isinstance(event, AttemptFailed) else ""
-    took = "" if isinstance(event, AttemptLost) else duration(event.duration_ms)
+    lasted = "" if isinstance(event, AttemptLost) else duration(event.duration_ms)
     left = (Span(f"{event.attempt:>2} ", "faint"), Span(f"{glyph} ", tone), Span(names.of(event.agent_id)))
-    right = (Span(f" {took}  "), Span(clock(entry.at_ms), "muted"))
+    right = (Span(f" {lasted}  "), Span(clock(entry.at_ms), "muted"))
     return spread((*left, Span(told, "error")), right, width, key=str(entry.seq))
 
 

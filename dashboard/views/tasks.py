@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from dashboard.views.amounts import clock, duration, elapsed
+from dashboard.views.amounts import clock, duration
 from dashboard.views.digest import Digest
 from dashboard.views.ended import EndedTask
 from dashboard.views.filters import filter_typed
@@ -12,7 +12,7 @@ from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.steps import last_line
 from dashboard.views.subjects import OfEnded, OfTask, member_name, worker_name
 from dashboard.views.usage import USED, is_metered, used
-from dashboard.views.work import progress, why
+from dashboard.views.work import progress, took, why
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 from engine.core.values import Usage
@@ -30,8 +30,6 @@ COLUMNS = (
     Column("TOOK", 11, right=True, drop=2, calm=True),
 )
 """In a narrow window SINCE falls away first, then TRY, PRI, DUE, RUN, TOOK and AGENT."""
-WITH_USAGE = (*COLUMNS, *USED)
-"""Where models are paid for."""
 _NEVER = 2**62
 _URGENT_FIRST = {
     status: place
@@ -152,7 +150,7 @@ def tasks(
         return _cells_of_ended(state, gone) + (used(gone.usage) if metered else ())
 
     empty = nothing(needle, "task", "no task yet", "n  gives the team a request")
-    columns = WITH_USAGE if metered else COLUMNS
+    columns = (*COLUMNS, *USED) if metered else COLUMNS
     total = len(every) + len(over)
     return Listing(columns=columns, keys=[key for _, key in ranked], make=make, empty=empty, total=total)
 
@@ -185,7 +183,7 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         due(state, task.id, now_ms) if not task.ended else Cell(""),
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
         Cell(clock(task.started_ms or task.created_ms), "muted"),
-        Cell(_took(task, now_ms), "muted"),
+        Cell(took(task, now_ms), "muted"),
     )
 
 
@@ -196,11 +194,3 @@ def _told(state: State, task: Task, counts: Digest, live: Mapping[str, str], now
     if task.error:
         return Cell(task.error, "error" if task.status is TaskStatus.FAILED else "muted")
     return Cell(progress(live, task.id) or last_line(live, task.id), "muted")
-
-
-def _took(task: Task, now_ms: int) -> str:
-    if task.started_ms is None:
-        return ""
-    if task.ended_ms is not None:
-        return duration(task.ended_ms - task.started_ms)
-    return elapsed(now_ms - task.started_ms)

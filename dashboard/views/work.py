@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dashboard.views.amounts import counted, remaining
+from dashboard.views.amounts import counted, duration, elapsed, remaining
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
 from dashboard.views.live_values import published
@@ -22,6 +22,13 @@ def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
         return wait.words
     left = remaining(wait.until_ms - now_ms)
     return f"{wait.words} {left}" if wait.why == "retry" else f"{wait.words}, {left} left"
+
+
+def took(task: Task, now_ms: int) -> str:
+    """Return how long a task took, or has taken so far; empty where it has not begun."""
+    if task.started_ms is None:
+        return ""
+    return duration(task.ended_ms - task.started_ms) if task.ended_ms is not None else elapsed(now_ms - task.started_ms)
 
 
 def progress(live: Mapping[str, str], task_id: str) -> str:

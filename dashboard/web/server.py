@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -194,7 +194,7 @@ class WebServer(Server):
             await socket.close(code=FULL, message=f"all {self._terms.sessions} tabs of this server are open".encode())
             return socket
         session = Session(
-            replace(self._launch, place=_place(request.query.get("open", ""))),
+            Launch(self._terms.db, self._terms.role, _place(request.query.get("open", ""))),
             write_bytes=socket.send_bytes, write_str=socket.send_str, download_manager=self.download_manager,
             hang_s=self._terms.hang_s, stall_s=self._terms.stall_s,
         )  # fmt: skip
@@ -217,10 +217,6 @@ class WebServer(Server):
         with contextlib.suppress(ConnectionError):
             await socket.close(code=code, message=why.encode()[:120])
         return socket
-
-    @property
-    def _launch(self) -> Launch:
-        return Launch(self._terms.db, self._terms.role)
 
     async def _live(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
         """Return why a tab ended: its code and a line."""

@@ -123,23 +123,17 @@ class Session(AppService):
         """Process id, and that of its group."""
         return self._process.pid if self._process is not None else None
 
-    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
-        return environment(os.environ, self.folder, width, height)
-
-    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+    async def start(self, width: int, height: int) -> None:
+        """Start the process."""
         launch = self._launch
         self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "dashboard.web.tab"),
             *(str(launch.db), launch.role, str(self.folder), launch.place),
-            stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self._build_environment(width, height), start_new_session=True,
+            env=environment(os.environ, self.folder, width, height),
+            stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True,
         )  # fmt: skip
         assert process.stdin is not None
         self._stdin = process.stdin
-        return process
-
-    async def start(self, width: int, height: int) -> None:
-        """Start the process."""
-        await self._open_app_process(width, height)
 
     async def run(self) -> None:
         """Draw what the process draws, until it ends.

@@ -5,6 +5,7 @@ from dashboard.views.digest import digest
 from dashboard.views.ended import EndedTask
 from dashboard.views.rows import Cell, Column, Listing
 from dashboard.views.sorting import Sorting, sorted_by_cells, title_of, turned
+from dashboard.views.usage import USED
 from engine.core.state import TaskStatus
 from engine.core.values import Usage
 from tests.pilot.scene import audit
@@ -58,7 +59,7 @@ def test_clicks_on_a_heading_sort_turn_round_and_give_back() -> None:
 
 def test_every_heading_that_sorts_is_a_column_and_names_an_order_of_its_view() -> None:
     for view in (agents, metric_rows, runs, tasks):
-        titles = {column.title for column in getattr(view, "WITH_USAGE", view.COLUMNS)}
+        titles = {column.title for column in (*view.COLUMNS, *USED)}
         assert titles.issuperset(view.HEADS), view.__name__
         assert set(view.ORDERS).issuperset(view.HEADS.values()), view.__name__
     assert network.HEADS.keys() == network.ORDERS.keys()

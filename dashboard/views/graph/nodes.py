@@ -9,6 +9,7 @@ from dashboard.views.amounts import duration, elapsed, median
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import AGENT, SUSPENDED, Mark, of_agent, of_task
 from dashboard.views.graph.model import Node
+from dashboard.views.header import ViewState
 from dashboard.views.steps import told_progress
 from dashboard.views.usage import is_metered
 from dashboard.views.work import now_of_agent, progress
@@ -41,6 +42,13 @@ class Sight:
     """What agents did lately."""
     idle: bool = False
     """Whether those at rest are shown too."""
+
+    @classmethod
+    def of(cls, view: ViewState, *, idle: bool = False) -> "Sight":
+        """Return the team at the moment that is shown."""
+        return cls(
+            state=view.state, counts=view.counts, now_ms=view.now_ms, live=view.live, activity=view.activity, idle=idle
+        )
 
     def is_lively(self, agent: Agent) -> bool:
         """Tell whether an agent is at work, or was just now and goes from one short task to the next."""
