@@ -76,7 +76,9 @@ def declared_in(folder: str, names: Iterable[str]) -> dict[str, Any]:
     for name in names:
         try:
             text = read_bytes(folder, name).decode("utf-8-sig")
-            items += [{"name": n, "version": v, "kind": kind, "file": name} for n, v, kind in requirements(name, text)]
+            found = list(requirements(name, text))
+            "".join(map("".join, found)).encode()  # half a character can be escaped in JSON, and not be journaled
+            items += [{"name": n, "version": v, "kind": kind, "file": name} for n, v, kind in found]
         except SourceRefused as error:
             failures.append({"file": name, "error": error.reason})
         except (ValueError, TypeError, AttributeError, Error, RecursionError) as error:

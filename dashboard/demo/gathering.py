@@ -30,7 +30,6 @@ class Gathered:
     entries: list[dict[str, Any]] = field(default_factory=list)
     failures: list[dict[str, str]] = field(default_factory=list)
     """`{"file", "error"}` each, from failed items and from failed files of items that came back."""
-    items: int = 0
     cut_short: bool = False
     """Cancelled, or out of time, before every item was handed out."""
 
@@ -38,7 +37,6 @@ class Gathered:
         """Add the results of other items."""
         self.entries += other.entries
         self.failures += other.failures
-        self.items += other.items
         self.cut_short |= other.cut_short
 
 
@@ -102,7 +100,6 @@ async def gather(
     for _, (wave, results) in sorted(came.items()):
         for item, result in zip(wave, results, strict=True):
             _sort_in(gathered, result, failed_as(item))
-        gathered.items += len(wave)
     return gathered
 
 

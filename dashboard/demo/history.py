@@ -20,6 +20,8 @@ MAX_COMMITS = 3_000
 """Older commits are not read, and the result says so."""
 
 _DAY_S = 86_400
+_LAST_S = 253_402_300_799
+"""The end of the year 9999, after which a commit may say that it was made."""
 _FEW_FILES = 20
 
 _SETTINGS = ("core.fsmonitor=false", "log.showSignature=false", "core.hooksPath=/dev/null", "diff.external=")
@@ -113,7 +115,8 @@ def commits_in(log: bytes) -> Iterator[Commit]:
             if started:
                 yield Commit(at_s, author, tuple(changes))
             time, _, name = field[1:].partition(b"\x02")
-            at_s, author, changes, started = int(time), name.decode("utf-8", "replace"), [], True
+            at_s = min(int(time), _LAST_S) if time.isdigit() else 0  # nothing keeps a commit from any time, or none
+            author, changes, started = name.decode("utf-8", "replace"), [], True
         elif started and field.count(b"\t") >= 2:
             added, removed, path = field.lstrip(b"\n").split(b"\t", 2)
             changes.append(

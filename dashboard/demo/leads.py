@@ -173,7 +173,6 @@ async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
     judged = await gather(ctx, "compare", items, failed_as=lambda item: item["left"], clock=clock, total=len(items))
     summary = await anyio.to_thread.run_sync(fingerprints.summary, found.entries, judged.entries)
     found.failures += judged.failures
-    found.items += judged.items
     found.cut_short |= judged.cut_short
     if "within_s" in task.options:
         summary["alike"] = await _alike(ctx, target, listing.names(".py"), clock)

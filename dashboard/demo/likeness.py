@@ -114,4 +114,4 @@ def summary(compared: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if not sides & seen:
             seen |= sides
             kept.append(row)
-    return {"pairs": sum(one["functions"] for one in compared), "found": len(kept), "items": kept[:12]}
+    return {"pairs": sum(one["functions"] for one in compared), "items": kept[:12]}

@@ -129,11 +129,9 @@ def _entry(name: str, data: bytes) -> dict[str, Any]:
     entry: dict[str, Any] = {"file": name, "language": language, "encoding": encoding, "bytes": len(data), "notes": []}
     lines: list[bytes] = [] if encoding == "binary" else data.splitlines()
     marks = tuple(mark.encode() for mark in COMMENTS.get(language, ()))
-    stripped = [line.strip() for line in lines]
     longest = max(map(len, lines), default=0)
     entry["lines"] = len(lines)
-    entry["blank"] = stripped.count(b"")
-    entry["comments"] = sum(line.startswith(marks) for line in stripped) if marks else 0
+    entry["comments"] = sum(line.strip().startswith(marks) for line in lines) if marks else 0
     if encoding == "unknown":
         entry["notes"].append("bytes that are neither UTF-8 nor the declared encoding")
     if encoding == "binary" and language != "other":

@@ -86,7 +86,7 @@ def decode_python(name: str, data: bytes, *, guess: bool) -> tuple[str, str, boo
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return data.decode(encoding), encoding, False
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+    except (SyntaxError, UnicodeError, LookupError) as error:
         if guess:
             return data.decode("latin-1"), "latin-1", True
         raise SourceRefused(name, f"encoding: {error}") from error
@@ -126,6 +126,8 @@ def over_files(value: dict[str, Any], look: Callable[[str, str], dict[str, Any]]
             refused.append(error)
         except RecursionError:
             refused.append(SourceRefused(name, "nested too deeply to walk (RecursionError)"))
+        except ValueError as error:  # such as a number too long to be written
+            refused.append(SourceRefused(name, f"not understood: {error}"))
     if refused and not entries:
         raise refused[0]
     return {"entries": entries, "failures": [{"file": each.name, "error": each.reason} for each in refused]}

@@ -192,8 +192,6 @@ class NoSuchTarget(RequestRefused):
     def __init__(self, asked: str, near: list[str]) -> None:
         hint = f"; near: {', '.join(near)}" if near else ""
         super().__init__(f"nothing named {asked!r} in this folder{hint}")
-        self.asked = asked
-        self.near = near
 
 
 class OutsideFolder(RequestRefused):
@@ -233,7 +231,7 @@ def target_of(request: str, folder: str) -> Target:
         path = root if "\0" in asked else Path(os.path.realpath(root / asked))
         if "\0" in asked or not path.is_relative_to(root):
             raise OutsideFolder(asked[:200])
-        if path.exists():
+        if os.access(path, os.F_OK):  # false also for a name that no file can have
             return Target(root, str(path.relative_to(root)) if path != root else "")
     return Target(root, _best_match(root, plain))
 

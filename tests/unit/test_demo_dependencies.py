@@ -32,6 +32,15 @@ def test_manifests_are_read(name: str, text: str, found: list[tuple[str, str]]) 
     assert [(package, version) for package, version, _ in requirements(name, text)] == found
 
 
+def test_a_package_whose_name_no_journal_can_hold_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"dependencies": {"\\ud800": "*"}}')
+
+    found = declared_in(str(tmp_path), ["package.json"])
+
+    assert not found["items"]
+    assert [each["file"] for each in found["failures"]] == ["package.json"]
+
+
 @pytest.mark.parametrize("text", ["[", '{"project": 1}', "[project]\ndependencies = 3\n", "project = []\n"])
 def test_a_manifest_of_any_other_shape_is_a_failure_and_not_a_crash(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text)

@@ -2,7 +2,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from dashboard.demo import history
+from dashboard.demo import chapters, history
 from dashboard.demo.chapters import churn_by_complexity
 from dashboard.demo.history import Commit, commits_in, summary
 
@@ -48,6 +48,12 @@ def test_names_with_blanks_newlines_and_binary_files_are_read() -> None:
         Commit(10, "A B", (("a \n\\xe9.py", 3), ("picture.png", 0))),
         Commit(20, "C", ()),
     ]
+
+
+def test_a_commit_of_no_time_or_of_one_that_no_calendar_has_is_reported() -> None:
+    found = summary(list(commits_in(b"\x0199999999999999999\x02A\0\x01\x02B\0")))
+
+    assert "2 commits by 2 authors from 1970-01-01 to 9999-12-31" in chapters.history(found, None)
 
 
 def test_files_that_change_together_are_paired() -> None:

@@ -55,7 +55,7 @@ def test_in_the_summary_a_function_stands_once_beside_what_is_most_like_it() -> 
 
     found = summary([{"functions": 3, "alike": rows[:1]}, {"functions": 4, "alike": rows[1:]}])
 
-    assert found == {"pairs": 7, "found": 1, "items": rows[1:]}
+    assert found == {"pairs": 7, "items": rows[1:]}
 
 
 def test_files_that_say_that_they_are_generated_or_look_like_it_are_named(tmp_path: Path) -> None:

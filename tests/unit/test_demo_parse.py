@@ -1,5 +1,6 @@
 import ast
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.demo import parse
+from dashboard.demo import fingerprints, imports, parse
 from dashboard.demo.complexity import (
     Function,
     cognitive,
@@ -102,9 +103,8 @@ def test_the_thorough_parser_says_all_that_the_fast_one_says(tmp_path: Path) -> 
     assert thorough["unused_imports"] == [(1, "os")]
 
 
-def test_only_the_thorough_parser_reads_on_where_the_encoding_is_wrong(tmp_path: Path) -> None:
-    data = "NAME = 'Müller'\n".encode("latin-1")
-
+@pytest.mark.parametrize("data", ["NAME = 'Müller'\n".encode("latin-1"), b"# coding: undefined\nNAME = 1\n"])
+def test_only_the_thorough_parser_reads_on_where_the_encoding_is_wrong(tmp_path: Path, data: bytes) -> None:
     assert work(tmp_path, data, parse.thorough)["guessed"]
     with pytest.raises(SourceRefused, match="encoding"):
         work(tmp_path, data, parse.fast)
@@ -137,6 +137,27 @@ def test_in_a_batch_one_bad_file_does_not_take_the_others_along(tmp_path: Path) 
 
     assert [entry["file"] for entry in result["entries"]] == ["good.py"]
     assert [failure["file"] for failure in result["failures"]] == ["bad.py", "gone.py"]
+
+
+@pytest.mark.parametrize(
+    ("worker", "data"),
+    [
+        (parse.thorough, b"x = 0x" + b"f" * 5_000 + b"\n"),
+        (imports.read, b"if 0x" + b"f" * 5_000 + b":\n    import os\n"),
+        (fingerprints.prints, b"# coding: unicode_escape\nx = '\\ud800'\n"),
+    ],
+    ids=["a number to measure", "a number in a condition", "half a character"],
+)
+def test_in_a_batch_a_file_that_a_worker_cannot_put_in_words_does_not_take_the_others_along(
+    tmp_path: Path, worker: Callable[[dict[str, Any]], dict[str, Any]], data: bytes
+) -> None:
+    (tmp_path / "good.py").write_text("x = 1\n")
+    (tmp_path / "bad.py").write_bytes(data)
+
+    result = worker({"folder": str(tmp_path), "files": ["bad.py", "good.py"]})
+
+    assert [entry["file"] for entry in result["entries"]] == ["good.py"]
+    assert [failure["file"] for failure in result["failures"]] == ["bad.py"]
 
 
 def test_a_summary_takes_entries_of_both_parsers_and_none_at_all(tmp_path: Path) -> None:

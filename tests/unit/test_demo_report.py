@@ -27,7 +27,7 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
     scanned = {
         "file": name, "language": "Python", "encoding": "UTF-8", "bytes": 2000, "notes": [name], "lines": 90,
-        "blank": 1, "comments": 2, "sha": "0", "entropy": 7.9,
+        "comments": 2, "sha": "0", "entropy": 7.9,
     }  # fmt: skip
     commits = [Commit(at, name, ((name, 1), (f"{name}2", 1))) for at in range(5)]
     passage = {"tokens": 200, "left": [1, 9], "right": [11, 19]}
