@@ -41,10 +41,15 @@ class Threads:
             on_return: Called in the loop when the thread returns, also after its waiter was cancelled.
 
         Raises:
-            BaseException: Whatever `call` raises.
+            BaseException: Whatever `call` raises; RuntimeError if the system gives no more threads.
         """
         job = _Job(call, copy_context(), Pending(), on_return)
-        thread = self._idle.pop() if self._idle else _Thread(self, current_token())
+        try:
+            thread = self._idle.pop() if self._idle else _Thread(self, current_token())
+        except RuntimeError:
+            if on_return is not None:
+                on_return()
+            raise
         thread.jobs.put(job)
         result: T = await job.answer.wait()
         return result

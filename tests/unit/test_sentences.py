@@ -1,6 +1,7 @@
 """How events read: one sentence each."""
 
 import pytest
+from msgspec import Raw
 
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
@@ -8,6 +9,7 @@ from dashboard.views.sentences import sentence
 from dashboard.views.tail import tell
 from engine.core import events as on
 from engine.core.events.run import RunFigures
+from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus
 from engine.core.values import Usage
@@ -74,3 +76,18 @@ def test_the_tail_shows_by_its_sign_how_a_run_ended(status: str, glyph: str) -> 
     event = on.RunFinished(run_id="r1", status=RunStatus(status), output=None, figures=figures)
 
     assert tell(Entry(7, 0, event.type, event), Names()).glyph == glyph
+
+
+@pytest.mark.parametrize(
+    ("state", "texts", "said"),
+    [
+        ('{"specs":{"x":{}},"pools":{},"leaving":{},"limited":{},"undoable":{},"usage":{"time_ms":4}}', [], "1 spec"),
+        ('{"registry":{"a":"x","b":"y"},"runs":{"r1":{}},"usage":{}}', [], "2 registered specs, 1 run"),
+        ('{"limited":{"s1":{}},"usage":{"time_ms":4}}', ["a", "b"], "2 texts"),
+        ('{"usage":{"time_ms":4}}', [], "its totals"),
+    ],
+)
+def test_a_part_of_an_archive_is_told_by_what_is_in_it(state: str, texts: list[JsonValue], said: str) -> None:
+    event = on.PartImported(state=Raw(state.encode()), texts=texts)
+
+    assert sentence(event, Names()).text == f"part of an archive was imported: {said}"
