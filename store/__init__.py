@@ -28,6 +28,7 @@ from store.errors import (
     ReadOnlyFolder,
     ReadRowsLost,
     RowsLost,
+    SecondName,
     SeqTaken,
     StoreBusy,
     StoreError,

@@ -46,6 +46,21 @@ class UnusablePath(StoreError):
         self.why = why
 
 
+class SecondName(StoreError):
+    """A database has another name, a hard link, under which it would get a second log, lock and inbox.
+
+    Attributes:
+        path: The name that was given.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{_shown(path)} has another name (a hard link): with a log for each name it would be damaged;"
+            f" find it with 'find FOLDER -samefile {_shown(path)}', and remove one of them"
+        )
+        self.path = path
+
+
 class NotOurFile(StoreError):
     """What stands at a path was not written by this program; nothing in it was changed.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from store.connection import connect, store_error, translated
 from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, OlderFile, ReadOnlyFolder
-from store.files import Files, check_readable, check_writable_folder, exists, file_size, is_writable
+from store.files import Files, check_readable, check_single_name, check_writable_folder, exists, file_size, is_writable
 from store.filesystem import refuse_network
 from store.migrations import DATABASE, Kind, schema_in, schema_of, version_of
 
@@ -24,6 +24,7 @@ def looks_like_ours(path: str | os.PathLike[str]) -> None:
     Raises:
         MissingFile, MissingFolder, NoPermission: If it cannot be reached.
         NotOurFile, NewerFile, CorruptFile: What it is instead.
+        SecondName: If it has another name, a hard link.
         ReadOnlyFolder: If its write-ahead log can only be read in a folder that can be written.
     """
     open_recognised(Files.of(path).database, DATABASE)[0].close()
@@ -57,6 +58,8 @@ def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
         StoreError: As `looks_like_ours`.
     """
     _check_header(path, kind)
+    if kind is DATABASE:
+        check_single_name(path)
     connection, immutable = _open(path, kind)
     try:
         with translated(path, disposable=kind.disposable):

@@ -7,6 +7,7 @@ holds on the same file in this process.
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from store.errors import (
     NoPermission,
     NotOurFile,
     ReadOnlyFolder,
+    SecondName,
     StoreError,
     UnusablePath,
 )
@@ -27,6 +29,8 @@ _BESIDE_BYTES = len("-inbox-new-0123456789ab")
 _LONGEST_NAME_BYTES = 255 - _BESIDE_BYTES
 _LONGEST_PATH_BYTES = 512 - len("-journal") - _BESIDE_BYTES
 """SQLite allows paths of 512 bytes, including the suffixes that it appends (MAX_PATHNAME in its os_unix.c)."""
+_NAMED_WITHIN_S = 0.05
+"""A new file has a second name for a moment, when it is put in its place."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
 
@@ -104,6 +108,18 @@ def file_size(path: Path, *, disposable: bool = False) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise NotOurFile(path, _kind_of(found.st_mode), disposable=disposable)
     return found.st_size
+
+
+def check_single_name(path: Path) -> None:
+    """Check that a database has no other name: each would have a log, a lock and an inbox of its own.
+
+    Raises:
+        SecondName: If it has.
+    """
+    if path.stat().st_nlink > 1:
+        time.sleep(_NAMED_WITHIN_S)
+        if path.stat().st_nlink > 1:
+            raise SecondName(path)
 
 
 def _kind_of(mode: int) -> str:
@@ -194,6 +210,7 @@ def put_in_place(temporary: Path, path: Path) -> None:
 def _link(temporary: Path, path: Path) -> None:
     try:
         os.link(temporary, path)
+        temporary.unlink()  # at once: a database that has two names is refused
     except FileExistsError:
         return
     except OSError as error:

@@ -27,6 +27,7 @@ from store import (
     Reader,
     ReadOnlyFolder,
     Row,
+    SecondName,
     StoreBusy,
     StoreError,
     UnusablePath,
@@ -295,6 +296,21 @@ async def test_every_file_is_for_its_owner_alone(tmp_path: Path) -> None:
 
     assert {"team.db", "team.db-wal", "team.db-inbox", "team.db-lock", "team.db-live"} <= modes.keys()
     assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.parametrize("name", ["team.db", "other.db"])
+async def test_a_database_with_two_hard_links_is_refused_by_either_name(name: str, tmp_path: Path) -> None:
+    async with open_store(tmp_path / "team.db") as store:
+        await store.journal.append(1, [Row(0, "noted", b"{}")])
+    (tmp_path / "other.db").hardlink_to(tmp_path / "team.db")
+
+    for use in (Reader, InboxClient, verify):
+        with pytest.raises(SecondName, match=r"has another name \(a hard link\)"):
+            use(tmp_path / name)
+    with pytest.raises(SecondName):
+        async with open_store(tmp_path / name):
+            pass
+    assert [path.name for path in tmp_path.glob("other.db-*")] == []  # noqa: ASYNC240 - of this test alone
 
 
 async def test_a_second_engine_in_the_same_process_is_told_who_holds_it(tmp_path: Path) -> None:
