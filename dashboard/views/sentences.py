@@ -84,8 +84,10 @@ _TUNED = {"parallel": "works in parallel from now on", "selection": "asks those 
 
 def _part(told: _Told, event: on.PartImported | on.SummariesImported) -> str:
     kinds = msgspec.json.decode(event.state).items()
-    found = [counted(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in kinds if isinstance(each, dict | list)]
-    return f"part of an archive was imported: {', '.join(found) or counted(len(event.texts), 'text')}"
+    listed = [(kind, each) for kind, each in kinds if each and (kind in _NOUNS or kind.endswith("s"))]
+    found = [counted(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in listed]
+    texts = counted(len(event.texts), "text") if event.texts else "its totals"
+    return f"part of an archive was imported: {', '.join(found) or texts}"
 
 
 def _capabilities(told: _Told, event: on.CapabilitiesChanged) -> str:
