@@ -70,17 +70,22 @@ class Page:
         return result
 
     async def listen(self) -> None:
-        """Take what the browser says, until it is closed."""
-        async for message in self._socket:
-            said = json.loads(message.data)
-            if "id" in said:
-                answer = self._answers.pop(said["id"])
-                if not answer.done():  # else nobody waits for it any more
-                    answer.set_result(said)
-            else:
-                self._heard(said["method"], said["params"])
-                self._news.set()
-                self._news = anyio.Event()
+        """Take what the browser says, until it is closed or nobody listens any more."""
+        try:
+            async for message in self._socket:
+                self._take(json.loads(message.data))
+        finally:
+            await self._socket.close()
+
+    def _take(self, said: dict[str, Any]) -> None:
+        if "id" in said:
+            answer = self._answers.pop(said["id"])
+            if not answer.done():  # else nobody waits for it any more
+                answer.set_result(said)
+        else:
+            self._heard(said["method"], said["params"])
+            self._news.set()
+            self._news = anyio.Event()
 
     def _heard(self, method: str, about: dict[str, Any]) -> None:
         if method == "Network.webSocketFrameReceived":
