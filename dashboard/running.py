@@ -1,5 +1,6 @@
 """Runs the dashboard in a terminal until it is left."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def run_dashboard(
     """
     with Reader(db):
         pass
+    for name in ("COLUMNS", "LINES"):  # exported they would count in place of the terminal's own size, whatever that is
+        os.environ.pop(name, None)
     at = None if place is None else read_place(place)
     settings = read_settings(settings_file(), OWN_KEYS)
     app = QuarterdeckApp(

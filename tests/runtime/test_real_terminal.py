@@ -1,0 +1,59 @@
+"""The dashboard at a real terminal: its size, and signals from elsewhere."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.databases import busy_world, write_database
+from tests.patience import PATIENCE_S
+
+LEAVES_ALTERNATE_SCREEN = b"\x1b[?1049l"
+
+
+def read_until(controller: int, holds: bytes) -> bytes:
+    shown = b""
+    while holds not in shown:
+        assert select.select([controller], [], [], PATIENCE_S)[0], shown[-300:]
+        shown += os.read(controller, 65_536)
+    return shown
+
+
+@contextmanager
+def dashboard_at_a_terminal(folder: Path, **variables: str) -> Iterator[tuple["subprocess.Popen[bytes]", int, int]]:
+    """Yield a dashboard in a terminal of 100 columns, the other end of that terminal, and the terminal."""
+    database = write_database(folder / "team.db", busy_world().journal)
+    controller, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (30, 100))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "dashboard", "--db", str(database)], stdin=terminal, stdout=terminal,
+        stderr=terminal, start_new_session=True, env=os.environ | {"TERM": "xterm-256color"} | variables,
+    )  # fmt: skip
+    try:
+        yield process, controller, terminal
+    finally:
+        process.kill()
+        process.wait()
+        os.close(controller)
+        os.close(terminal)
+
+
+def test_a_dashboard_that_is_told_to_end_gives_the_terminal_back(tmp_path: Path) -> None:
+    with dashboard_at_a_terminal(tmp_path) as (process, controller, terminal):
+        read_until(controller, b"QUARTERDECK")
+        process.send_signal(signal.SIGTERM)
+        read_until(controller, LEAVES_ALTERNATE_SCREEN)
+
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+        assert termios.tcgetattr(terminal)[3] & termios.ECHO
+
+
+def test_the_size_of_the_terminal_counts_and_not_what_the_shell_exports(tmp_path: Path) -> None:
+    with dashboard_at_a_terminal(tmp_path, COLUMNS="20", LINES="5") as (_, controller, _):
+        read_until(controller, b"Agents")  # the last tab, whose name stands there from 100 columns
