@@ -57,6 +57,8 @@ def open_dashboard(
         pass
     if not has_terminal():
         fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {db}")
+    # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
     from dashboard.running import run_dashboard  # Textual, 0.3 s
     from dashboard.views.place import NoPlace
 

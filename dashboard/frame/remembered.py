@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable
-from itertools import takewhile
 
 from dashboard.deck import Deck
 from dashboard.feed import entries_of
@@ -43,9 +42,13 @@ class Remembered:
         seq = view.state.seq
         if agent_id != self._agent_id or seq < self._seq:
             self._begin(agent_id, view)
-        recent = reversed(view.recent)
-        fresh = [one for one in takewhile(lambda entry: entry.seq > self._seq, recent) if one.seq <= seq]
-        self._entries.extend(one for one in reversed(fresh) if _agent_of(one) == agent_id)
+        since, fresh = self._seq, []
+        for one in reversed(view.recent):  # a loop: two thousand are asked when the cursor moves
+            if one.seq <= since:
+                break
+            if getattr(one.event, "agent_id", None) == agent_id and one.seq <= seq:
+                fresh.append(one)
+        self._entries.extend(reversed(fresh))
         self._seq = seq
         if not self._read and not self._reading and view.wall_ms - self._since_ms >= RESTS_MS:
             self._read = True
@@ -104,9 +107,4 @@ def walked(
         found = [*entries_of(reader, records, names), *found]
         decoded_bytes += sum(len(one.body) for one in records)
         seq = records[0].seq - 1 if len(records) == AT_ONCE else low
-    return found
-
-
-def _agent_of(entry: Entry) -> str | None:
-    found: str | None = getattr(entry.event, "agent_id", None)
     return found
