@@ -7,6 +7,7 @@ import pytest
 from textual.command import CommandPalette
 from textual.widgets import Input
 
+import dashboard.app
 from dashboard.actions import give_keys
 from dashboard.dialogs import SwapDialog
 from dashboard.frame.frame import Frame
@@ -16,6 +17,7 @@ from dashboard.settings import Settings
 from dashboard.terminal import Terminal
 from dashboard.widgets.pane import Pane
 from engine.core.signals import AgentUnusable, AttemptSucceeded
+from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 
@@ -127,7 +129,10 @@ async def test_where_little_may_move_all_of_it_does_so_with_the_second_and_nothi
         assert all(style is None or style.color != bright for style in styles)
 
 
-async def test_ctrl_c_says_how_to_quit_and_quits_when_pressed_again(tmp_path: Path) -> None:
+async def test_ctrl_c_says_how_to_quit_and_quits_when_pressed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dashboard.app, "INTERRUPT_S", PATIENCE_S)
     async with opened(tmp_path) as hand:
         await hand.press("ctrl+c")
         assert "the team keeps running" in hand.said

@@ -7,6 +7,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+import dashboard.app
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
@@ -14,6 +15,7 @@ from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.views.header import ViewState
 from store import Reader, Record
+from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 
@@ -90,7 +92,10 @@ async def test_leaving_before_the_first_screen_is_there_asks_nothing_that_nobody
     assert app.return_value == 0
 
 
-async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(tmp_path: Path) -> None:
+async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dashboard.app, "INTERRUPT_S", PATIENCE_S)
     app = asking(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("n", "ctrl+c", "ctrl+c")
