@@ -6,11 +6,15 @@ import pytest
 from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
+from dashboard.frame.table_screen import TableScreen
+from dashboard.places import HOME
+from dashboard.widgets.table import Table
 from engine.core.commands import RegisterSpec, Submit
 from engine.core.signals import AgentUnusable, AttemptSucceeded
 from engine.core.spec import AgentSpec
 from engine.host.batch import row_of
 from store import open_store
+from tests.pilot.journey import Journey
 from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.pilot.trouble import trouble
 from tests.world import World
@@ -127,33 +131,41 @@ IN_TROUBLE = {
 }
 
 
+async def assert_harmless_everywhere(app: QuarterdeckApp, ways: dict[str, tuple[str, ...]]) -> None:
+    """Go each way from the first row of the first screen, and hold what the terminal would get at its end."""
+    seen: dict[str, str] = {}
+    async with app.run_test(size=(120, 40)) as pilot:
+        journey = Journey(pilot, lambda where: None)
+        for way, keys in ways.items():
+            await journey.until(lambda: app.screen.query_one("#body", Table).selected)
+            await press(pilot, *keys)
+            app.say(f"refused: {EVIL}", "error")
+            await pilot.pause()
+
+            assert_harmless(app, way)
+            assert app.is_running
+            assert drawn(app) not in seen.values(), f"{way} leads to where another one has led"
+            seen[way] = drawn(app)
+            await journey.back()
+            await journey.press("escape")  # marks and filters
+            screen = await journey.go(HOME)
+            assert isinstance(screen, TableScreen)
+            screen.table.go_to(0)
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize("way", IN_TROUBLE)
-async def test_nor_does_it_when_the_team_is_in_trouble(tmp_path: Path, way: str) -> None:
+async def test_nor_does_it_when_the_team_is_in_trouble(tmp_path: Path) -> None:
     work, db = trouble(SAFE), tmp_path / "team.db"
     async with open_store(db) as store:
         await store.journal.append(1, [row_of(event) for event in work.journal])
     app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await press(pilot)
-        await press(pilot, *IN_TROUBLE[way])
 
-        assert_harmless(app, way)
-        assert app.is_running
+    await assert_harmless_everywhere(app, IN_TROUBLE)
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("way", WAYS)
-async def test_nothing_an_agent_says_reaches_the_terminal_as_more_than_text(tmp_path: Path, way: str) -> None:
-    app = await evil_app(tmp_path)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await press(pilot)
-        await press(pilot, *WAYS[way])
-        app.say(f"refused: {EVIL}", "error")
-        await pilot.pause()
-
-        assert_harmless(app, way)
-        assert app.is_running
+async def test_nothing_an_agent_says_reaches_the_terminal_as_more_than_text(tmp_path: Path) -> None:
+    await assert_harmless_everywhere(await evil_app(tmp_path), WAYS)
 
 
 def test_the_scene_is_as_hostile_as_it_says() -> None:
