@@ -1,7 +1,7 @@
 """A walk over every screen, every page and every action: what is found by itself is covered by itself."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from textual.events import Paste
@@ -24,6 +24,8 @@ WRITTEN = (
     ("network", 3, "capability"), ("network", 0, "set"), ("tasks", 0, "deadline"),
 )  # fmt: skip
 """Where actions are called whose dialogs have lines to write in: place, row, action."""
+OF_EVERY_PLACE = ("question_mark", "d", "y", "Y")
+"""Keys of every screen: its help, what its cursor is on in words and as JSON, and that row for the clipboard."""
 NONE = "none\x1b[2J\u202e"
 DEEPEST = 6
 
@@ -103,11 +105,11 @@ class Journey:
         assert isinstance(self.app.screen, Frame)
         return self.app.screen
 
-    async def every_place(self) -> None:
-        """Show every screen, its help, and what its cursor is on in words and as JSON."""
+    async def every_place(self, keys: Sequence[str] = OF_EVERY_PLACE) -> None:
+        """Show every screen, and what these keys open over it."""
         for place in places():
             await self.go(place)
-            for key in ("question_mark", "d", "y"):
+            for key in keys:
                 await self.press(key)
                 self._look(f"{place}, {key}")
                 await self.back()

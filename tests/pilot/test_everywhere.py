@@ -4,6 +4,7 @@ Screens and pages are found by their files, so a new one is walked over too.
 """
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
@@ -11,7 +12,7 @@ import pytest
 
 from dashboard.app import QuarterdeckApp
 from store import Reader
-from tests.pilot.journey import Journey
+from tests.pilot.journey import OF_EVERY_PLACE, Journey
 from tests.pilot.scene import written
 from tests.pilot.trouble import trouble
 
@@ -38,8 +39,8 @@ class Seen:
         self.stops.append(where)
 
 
-async def walked(app: QuarterdeckApp, *, seq: int | None = None) -> Seen:
-    """Go everywhere, at a moment of the past if one is said."""
+async def walked(app: QuarterdeckApp, *, seq: int | None = None, keys: Sequence[str] = OF_EVERY_PLACE) -> Seen:
+    """Go everywhere, at a moment of the past if one is said, and press these keys on every screen."""
     seen = Seen(app, past=seq is not None)
     async with app.run_test(size=SIZE) as pilot:
         journey = Journey(pilot, seen)
@@ -47,7 +48,7 @@ async def walked(app: QuarterdeckApp, *, seq: int | None = None) -> Seen:
         if seq is not None:
             app.goto_seq(seq)
             await journey.until(lambda: app.in_past and app.view.state.seq == seq)
-        await journey.every_place()
+        await journey.every_place(keys)
         await journey.every_page()
     assert app.return_code in (None, 0)
     return seen
@@ -62,7 +63,7 @@ async def test_every_place_works_on_a_team_at_work(engine: subprocess.Popen[byte
 
 def test_every_place_works_at_a_moment_of_the_past(tmp_path: Path) -> None:
     db = written(tmp_path / "team.db", trouble())
-    anyio.run(lambda: walked(QuarterdeckApp(db), seq=60))
+    anyio.run(lambda: walked(QuarterdeckApp(db), seq=60, keys="d"))
 
     with Reader(db) as reader:
         assert reader.last_seq() == len(trouble().journal)
@@ -76,7 +77,7 @@ def test_every_place_works_on_a_file_that_somebody_sent_in_a_folder_that_is_thei
     before = db.read_bytes()
     folder.chmod(0o555)
     try:
-        anyio.run(lambda: walked(QuarterdeckApp(db, readonly=True)))
+        anyio.run(lambda: walked(QuarterdeckApp(db, readonly=True), keys="y"))
     finally:
         folder.chmod(0o755)
 

@@ -23,6 +23,7 @@ from wcwidth import wcwidth
 
 from dashboard.app import QuarterdeckApp
 from dashboard.clean import MARKS
+from engine.garbage import collect_rarely
 from store import open_store
 from tests.patience import PATIENCE_S
 from tests.pilot.journey import Journey
@@ -95,6 +96,7 @@ def walk(db: str, everything: bool) -> None:
                 await journey.every_action(place, 0, writes=True)
         app.exit(0)
 
+    collect_rarely()
     app = QuarterdeckApp(Path(db))
     status = app.run(auto_pilot=go)
     sys.exit(status if app.return_code == 0 else 1)

@@ -10,7 +10,6 @@ from dashboard.pages.event import EventScreen
 from dashboard.pages.raw import RawScreen
 from dashboard.pages.run import RunScreen
 from dashboard.pages.task import TaskScreen
-from dashboard.places import places
 from dashboard.views.raw import as_json, object_of, raw_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
@@ -80,16 +79,6 @@ async def test_upper_y_copies_the_marked_rows_else_the_row_under_the_cursor(tmp_
         assert hand.app.clipboard.split("\t")[0] == hand.chosen
         await hand.press("space", "space", "Y")
         assert [row.split("\t")[0] for row in hand.app.clipboard.split("\n")] == ["planner", "scout"]
-
-
-@pytest.mark.parametrize("place", places())
-async def test_every_place_takes_the_three_keys(tmp_path: Path, place: str) -> None:
-    async with opened(tmp_path) as hand:
-        for key in ("d", "y", "Y"):
-            hand.app.action_go(place)
-            await hand.press(key)
-            await hand.press("escape")
-        assert hand.app.return_code is None
 
 
 @pytest.mark.parametrize("place", ["events", "audit"])
