@@ -121,7 +121,7 @@ def network(
     if root is not None:
         lines.pop(root, None)
     done = sum(counts.done_of[one.id] for one in roots)
-    columns = _columns(lines, measures, metered=metered, working=counts.working, done=done)
+    columns = _columns(lines, measures, _widest_tag(state), metered=metered, working=counts.working, done=done)
     rooms = {columns[place].title: room for place, room in fitted(columns, measures.width - 2, GAP)}
     rows = _Rows(state, counts, live, now_ms, measures, metered, rooms["NOW"])
 
@@ -151,7 +151,7 @@ def lane_cells(state: State, width: int) -> int:
 
 
 def _columns(
-    lines: Mapping[str, _Line], measures: Measures, *, metered: bool, working: bool, done: int
+    lines: Mapping[str, _Line], measures: Measures, tag: int, *, metered: bool, working: bool, done: int
 ) -> tuple[Column, ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     lane = measures.lane
@@ -164,7 +164,7 @@ def _columns(
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
         Column("AGENT", name),
-        Column("", 3, right=True, drop=6),
+        Column("", tag, right=True, drop=6),
         *((state, now, queue, last) if lane else (state, last, now, queue)),
         Column("DONE", max(5, len(count(done))), right=True),
         Column("FAIL", 4, right=True, drop=2 if metered else 1),
@@ -172,6 +172,13 @@ def _columns(
         *((Column("TOKENS", 9, right=True, drop=8),) if metered and measures.width >= 90 else ()),
         *((Column("COST", 7, right=True, drop=1),) if metered else ()),
     )
+
+
+def _widest_tag(state: State) -> int:
+    """Return the cells of `◆g9`, or of what agents of later generations and larger pools need; `◆` or not."""
+    pools = (pool.max for agent in state.agents.values() if (pool := state.spec_of(agent).pool) is not None)
+    generation = max((agent.generation for agent in state.agents.values()), default=0)
+    return max(2 + len(str(generation)), 1 + 2 * len(str(max(pools, default=0))))
 
 
 class _Build(NamedTuple):

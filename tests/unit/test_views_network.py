@@ -24,8 +24,9 @@ from dashboard.views.sorting import Sorting
 from dashboard.views.supervisor_pane import progress_line, supervisor_pane, supervisor_side
 from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail
 from engine.core.codec import kind_of
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import Rollback, SupervisorSpec, SwapAgent
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
+from engine.core.spec import Pool
 from engine.core.state import State
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import talking
@@ -259,6 +260,22 @@ def test_the_meter_of_the_last_minute_stays_at_every_width(columns: int) -> None
     shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
 
     assert "LAST 60 s" in [shown[index].title for index, _ in fitted(shown, tree - 4, GAP)]
+
+
+def test_late_generations_and_large_pools_are_whole() -> None:
+    world = team_world(agent("ada"), agent("bob", pool=Pool(min=10, max=16)))
+    for _ in range(11):
+        world.order(SwapAgent(agent="ada", spec=agent("ada", weight=2.0), mode="drain"))
+        world.order(Rollback(agent="ada"))
+    activity, meters = Activity.of(world.state, world.journal), Meters()
+    meters.look(activity, world.state, world.now_ms)
+    measures = Measures(80, 0, meters, activity, progress_of(world.state), Sorting("declared"))
+    listing = network(world.state, digest(world.state), {}, now_ms=world.now_ms, folding=Folding(99), measures=measures)
+
+    tags = [listing.cells(index)[1].text for index in range(len(listing.keys))]
+
+    assert tags[1:] == ["◆g23", "10/16"]
+    assert max(map(cell_len, tags)) <= listing.columns[1].width
 
 
 @pytest.mark.parametrize(
