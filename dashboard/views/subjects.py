@@ -33,8 +33,7 @@ class _Texts:
         return self.parts()
 
     def values(self, key: str) -> Iterable[Value]:
-        asked = getattr(self, f"_{key}", None)
-        return () if asked is None else asked()
+        raise NotImplementedError
 
     def took_ms(self) -> float | None:
         return None
@@ -120,32 +119,26 @@ class OfAgent(_Texts):
         tasks, agent = self._state.tasks, self._it
         return [tasks[one] for one in (*agent.running, *agent.parked) if one in tasks]
 
-    def _agent(self) -> Iterable[Value]:
-        return [Value(self._it.name, self._it.id)]
-
-    def _supervisor(self) -> Iterable[Value]:
-        return _above(self._state, self._it.supervisor_id)
-
-    def _task(self) -> Iterable[Value]:
-        return (Value(task.title, task.id) for task in self._at_work())
-
-    def _run(self) -> Iterable[Value]:
-        return (value for task in self._at_work() for value in _run_of(self._state, task.run_id))
-
-    def _kind(self) -> Iterable[Value]:
-        return [Value(spec.agent_type or "")] if (spec := self._spec()) is not None else []
-
-    def _spec(self) -> AgentSpec | None:
-        return self._state.specs.get(self._it.spec)
-
-    def _status(self) -> Iterable[Value]:
-        return [Value(self._it.status.value), Value(of_agent(self._it).word)]
-
-    def _tool(self) -> Iterable[Value]:
-        return _tools(self._spec())
-
-    def _model(self) -> Iterable[Value]:
-        return _models(self._spec())
+    def values(self, key: str) -> Iterable[Value]:
+        state, agent, spec = self._state, self._it, self._state.specs.get(self._it.spec)
+        match key:
+            case "agent":
+                return [Value(agent.name, agent.id)]
+            case "supervisor":
+                return _above(state, agent.supervisor_id)
+            case "task":
+                return (Value(task.title, task.id) for task in self._at_work())
+            case "run":
+                return (value for task in self._at_work() for value in _run_of(state, task.run_id))
+            case "kind":
+                return [Value(spec.agent_type or "")] if spec is not None else []
+            case "status":
+                return [Value(agent.status.value), Value(of_agent(agent).word)]
+            case "tool":
+                return _tools(spec)
+            case "model":
+                return _models(spec)
+        return ()
 
     def took_ms(self) -> float | None:
         return median(self._it.durations_ms)
@@ -161,18 +154,18 @@ class OfSupervisor(_Texts):
     def parts(self) -> tuple[str, ...]:
         return (self._it.name, self._it.mode)
 
-    def _supervisor(self) -> Iterable[Value]:
-        return _above(self._state, self._it.id)
-
-    def _kind(self) -> Iterable[Value]:
-        return [Value(self._it.mode)]
-
-    def _status(self) -> Iterable[Value]:
-        supervisor = self._it
-        return [Value("error" if supervisor.error is not None else "paused" if supervisor.paused else "")]
-
-    def _run(self) -> Iterable[Value]:
-        return (Value(run.title, run.id) for run in self._state.runs.values() if run.supervisor_id == self._it.id)
+    def values(self, key: str) -> Iterable[Value]:
+        state, supervisor = self._state, self._it
+        match key:
+            case "supervisor":
+                return _above(state, supervisor.id)
+            case "kind":
+                return [Value(supervisor.mode)]
+            case "status":
+                return [Value("error" if supervisor.error is not None else "paused" if supervisor.paused else "")]
+            case "run":
+                return (Value(run.title, run.id) for run in state.runs.values() if run.supervisor_id == supervisor.id)
+        return ()
 
 
 def worker_name(state: State, task: Task) -> str:
@@ -199,29 +192,26 @@ class OfTask(_Texts):
         agent = self._state.agents.get(self._it.agent_id or self._it.worker_id or "")
         return self._state.specs.get(agent.spec) if agent is not None else None
 
-    def _agent(self) -> Iterable[Value]:
-        return [Value(worker_name(self._state, self._it), self._it.agent_id or self._it.worker_id or "")]
-
-    def _run(self) -> Iterable[Value]:
-        return _run_of(self._state, self._it.run_id)
-
-    def _task(self) -> Iterable[Value]:
-        return [Value(self._it.title, self._it.id)]
-
-    def _supervisor(self) -> Iterable[Value]:
-        return _above(self._state, self._it.supervisor_id)
-
-    def _kind(self) -> Iterable[Value]:
-        return [Value(self._it.kind)]
-
-    def _status(self) -> Iterable[Value]:
-        return [Value(self._it.status.value), Value(of_task(self._it).word)]
-
-    def _tool(self) -> Iterable[Value]:
-        return [*map(Value, self._it.calling.values()), *_tools(self._spec())]
-
-    def _model(self) -> Iterable[Value]:
-        return _models(self._spec())
+    def values(self, key: str) -> Iterable[Value]:
+        state, task = self._state, self._it
+        match key:
+            case "agent":
+                return [Value(worker_name(state, task), task.agent_id or task.worker_id or "")]
+            case "run":
+                return _run_of(state, task.run_id)
+            case "task":
+                return [Value(task.title, task.id)]
+            case "supervisor":
+                return _above(state, task.supervisor_id)
+            case "kind":
+                return [Value(task.kind)]
+            case "status":
+                return [Value(task.status.value), Value(of_task(task).word)]
+            case "tool":
+                return [*map(Value, task.calling.values()), *_tools(self._spec())]
+            case "model":
+                return _models(self._spec())
+        return ()
 
     def took_ms(self) -> float | None:
         started_ms, ended_ms = self._it.started_ms, self._it.ended_ms
@@ -245,25 +235,23 @@ class OfEnded(_Texts):
         task = self._it
         return (task.title, task.status.value, task.error or "", task.id, member_name(self._state, task.agent_id))
 
-    def _agent(self) -> Iterable[Value]:
-        return [Value(member_name(self._state, self._it.agent_id), self._it.agent_id)]
-
-    def _run(self) -> Iterable[Value]:
-        run = self._state.summary(self._it.run_id)
-        return [Value(run.title if run is not None else "", self._it.run_id)]
-
-    def _task(self) -> Iterable[Value]:
-        return [Value(self._it.title, self._it.id)]
-
-    def _supervisor(self) -> Iterable[Value]:
-        agent = self._state.agents.get(self._it.agent_id)
-        return _above(self._state, agent.supervisor_id) if agent is not None else []
-
-    def _kind(self) -> Iterable[Value]:
-        return [Value("agent")]
-
-    def _status(self) -> Iterable[Value]:
-        return [Value(self._it.status.value)]
+    def values(self, key: str) -> Iterable[Value]:
+        state, task = self._state, self._it
+        match key:
+            case "agent":
+                return [Value(member_name(state, task.agent_id), task.agent_id)]
+            case "run":
+                return _run_of(state, task.run_id)
+            case "task":
+                return [Value(task.title, task.id)]
+            case "supervisor":
+                agent = state.agents.get(task.agent_id)
+                return _above(state, agent.supervisor_id) if agent is not None else []
+            case "kind":
+                return [Value("agent")]
+            case "status":
+                return [Value(task.status.value)]
+        return ()
 
     def took_ms(self) -> float | None:
         return self._it.duration_ms
@@ -281,27 +269,23 @@ class OfRun(_Texts):
         error = run.error if isinstance(run, RunSummary) else run.cancelled_for or run.exceeded
         return (run.title, run.status.value, run.id, error or "")
 
-    def _run(self) -> Iterable[Value]:
-        return [Value(self._it.title, self._it.id)]
-
-    def _supervisor(self) -> Iterable[Value]:
-        return _above(self._state, self._it.supervisor_id)
-
-    def _kind(self) -> Iterable[Value]:
-        return [Value(self._it.strategy)]
-
-    def _status(self) -> Iterable[Value]:
-        return [Value(self._it.status.value), Value(of_run(self._it, working=True).word)]
-
-    def _tasks(self) -> Iterator[Task]:
-        tasks = self._state.tasks
-        return (tasks[one] for one in (self._it.tasks if isinstance(self._it, Run) else ()) if one in tasks)
-
-    def _task(self) -> Iterable[Value]:
-        return (Value(task.title, task.id) for task in self._tasks())
-
-    def _agent(self) -> Iterable[Value]:
-        return (value for task in self._tasks() for value in _member(self._state, task.agent_id))
+    def values(self, key: str) -> Iterable[Value]:
+        state, run = self._state, self._it
+        tasks = (state.tasks[one] for one in (run.tasks if isinstance(run, Run) else ()) if one in state.tasks)
+        match key:
+            case "run":
+                return [Value(run.title, run.id)]
+            case "supervisor":
+                return _above(state, run.supervisor_id)
+            case "kind":
+                return [Value(run.strategy)]
+            case "status":
+                return [Value(run.status.value), Value(of_run(run, working=True).word)]
+            case "task":
+                return (Value(task.title, task.id) for task in tasks)
+            case "agent":
+                return (value for task in tasks for value in _member(state, task.agent_id))
+        return ()
 
     def took_ms(self) -> float | None:
         run = self._it
@@ -324,35 +308,28 @@ class OfNeed(_Texts):
     def _found(self) -> Task | None:
         return self._state.tasks.get(self._subject)
 
-    def _agent(self) -> Iterable[Value]:
-        task = self._found()
-        member = self._subject if task is None else task.agent_id or task.worker_id
-        return _member(self._state, member if member in self._state.agents else None)
-
-    def _task(self) -> Iterable[Value]:
-        task = self._found()
-        return [] if task is None else [Value(task.title, task.id)]
-
-    def _run(self) -> Iterable[Value]:
-        task = self._found()
-        run_id = self._asked.run_id if self._asked is not None else task.run_id if task is not None else None
-        return _run_of(self._state, run_id or (self._subject if self._subject in self._state.runs else None))
-
-    def _supervisor(self) -> Iterable[Value]:
-        task, agent = self._found(), self._state.agents.get(self._subject)
-        above = task.supervisor_id if task is not None else agent.supervisor_id if agent is not None else self._subject
-        return _above(self._state, above)
-
-    def _kind(self) -> Iterable[Value]:
-        return [Value(self._asked.kind)] if self._asked is not None else []
-
-    def _status(self) -> Iterable[Value]:
-        task = self._found()
-        return [Value("waiting")] if self._asked is not None else [Value(task.status.value if task else "error")]
-
-    def _tool(self) -> Iterable[Value]:
-        tool = self._asked.detail.get("tool") if self._asked is not None else None
-        return [Value(str(tool))] if tool is not None else []
+    def values(self, key: str) -> Iterable[Value]:
+        state, asked, subject, task = self._state, self._asked, self._subject, self._found()
+        match key:
+            case "agent":
+                member = subject if task is None else task.agent_id or task.worker_id
+                return _member(state, member if member in state.agents else None)
+            case "task":
+                return [] if task is None else [Value(task.title, task.id)]
+            case "run":
+                run_id = asked.run_id if asked is not None else task.run_id if task is not None else None
+                return _run_of(state, run_id or (subject if subject in state.runs else None))
+            case "supervisor":
+                of = task or state.agents.get(subject)
+                return _above(state, of.supervisor_id if of is not None else subject)
+            case "kind":
+                return [Value(asked.kind)] if asked is not None else []
+            case "status":
+                return [Value("waiting" if asked is not None else task.status.value if task else "error")]
+            case "tool":
+                tool = asked.detail.get("tool") if asked is not None else None
+                return [Value(str(tool))] if tool is not None else []
+        return ()
 
     def took_ms(self) -> float | None:
         task = self._found()
