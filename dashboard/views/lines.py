@@ -36,9 +36,9 @@ class Line(NamedTuple):
 BLANK = Line()
 
 
-def line(*spans: Span | str, key: str = "") -> Line:
+def line(*spans: Span | str) -> Line:
     """Return a line of spans; a plain text has no style of its own."""
-    return Line(tuple(Span(span) if isinstance(span, str) else span for span in spans), key)
+    return Line(tuple(Span(span) if isinstance(span, str) else span for span in spans))
 
 
 def cells(spans: Iterable[Span]) -> int:
@@ -189,7 +189,7 @@ def folded(line: str, room: int) -> list[str]:
     while cell_len(ahead := line[start : start + _enough(room)]) > room:  # of a long line never the whole rest
         head = chop_cells(ahead, room)[0]
         space = head.rstrip().rfind(" ")
-        cut = space + 1 if space > room // 2 else len(head)
+        cut = space + 1 if space > room // 2 else max(1, len(head))
         pieces.append(ahead[:cut].rstrip())
         start += cut
     pieces.append(line[start:])

@@ -3,10 +3,8 @@
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from rich.cells import cell_len, chop_cells
-
 from dashboard.clean import clean_lines
-from dashboard.views.lines import BLANK, Line, Span, columns, fit_spans, hairline
+from dashboard.views.lines import BLANK, Line, Span, columns, fit_spans, folded, hairline
 
 EDGE = 3
 """Cells that the line at the left of a pane and the air at both sides take."""
@@ -75,16 +73,5 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
     """Return the last `most` lines of a text, cleaned and broken at spaces to `width` cells."""
     width = max(1, width)
     tail = text[-(most + 1) * width * 2 :]
-    pieces = [piece for one in clean_lines(tail) for piece in _broken(one.rstrip(), width)]
+    pieces = [piece for one in clean_lines(tail) for piece in folded(one.rstrip(), width)]
     return pieces[-most:] if most > 0 else []
-
-
-def _broken(line: str, width: int) -> list[str]:
-    pieces = []
-    while cell_len(line) > width:
-        head = chop_cells(line, width)[0]
-        space = head.rfind(" ")
-        end = space if space > width // 2 else max(1, len(head))
-        pieces.append(line[:end].rstrip())
-        line = line[end:].lstrip()
-    return [*pieces, line]
