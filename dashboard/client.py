@@ -44,20 +44,18 @@ class CommandReply:
 class Client:
     """Send commands to the engine of one database, and wait for what it says; for one thread at a time."""
 
-    def __init__(self, path: Source, *, sender: str | None = None, role: str = "operator") -> None:
+    def __init__(self, path: Source, *, sender: str | None = None) -> None:
         """Look at the database at `path`.
 
         Args:
             path: Its file.
             sender: Who asks, for the audit; None takes this process and its program.
-            role: What the sender claims to be, for the audit; file modes decide who may give commands.
 
         Raises:
             StoreError: If there is no Quarterdeck database.
         """
         self.path = path
         self._sender = sender or sender_of()
-        self._role = role
         self._inbox = InboxClient(path)
         self._sent: dict[str, int] = {}
 
@@ -92,7 +90,7 @@ class Client:
                 kind=command.type,
                 body=encode_command(command),
                 sender=self._sender,
-                role=self._role,
+                role="operator",
                 at_ms=time.time_ns() // 1_000_000,
             )
         )

@@ -20,6 +20,8 @@ from engine.core.state import Agent, State, Task
 
 Section = tuple[str, str, list[Line]]
 """Title, what stands at its right, and its lines."""
+INSIGHTS, EXCHANGES = 8, 4
+"""Of a memory and of a conversation that are shown, the newest."""
 
 
 def step_section(entry: Entry | None, number: int, width: int, most: int) -> Section:
@@ -35,22 +37,22 @@ def step_section(entry: Entry | None, number: int, width: int, most: int) -> Sec
     return (f"STEP {number}", f"{took} · {clock(entry.at_ms)}", [*lines, *whole_step(entry, width)][:most])
 
 
-def memory_section(state: State, agent: Agent, texts: Texts, width: int, most: int = 8) -> Section:
+def memory_section(state: State, agent: Agent, texts: Texts, width: int) -> Section:
     """Return what it remembers, the newest first."""
     held = [state.insights[one] for one in reversed(agent.insights) if one in state.insights]
     lines = []
-    for insight in held[:most]:
+    for insight in held[:INSIGHTS]:
         tags = f"  {' '.join(f'#{tag}' for tag in insight.tags)}" if insight.tags else ""
         text = cut(" ".join(texts.of(insight.text)[: 4 * width].split()), max(8, width - 2 - len(tags)))
         lines.append(Line((Span("◇ ", "accent"), Span(text), Span(tags, "faint"))))
     return ("MEMORY", counted(len(held), "insight"), lines)
 
 
-def conversation_section(state: State, task: Task | None, texts: Texts, width: int, most: int = 4) -> Section:
+def conversation_section(state: State, task: Task | None, texts: Texts, width: int) -> Section:
     """Return what was said before in the conversation that its task belongs to."""
     exchanges = remembered_by(state, task) if task is not None else []
     lines = []
-    for one in exchanges[-most:]:
+    for one in exchanges[-EXCHANGES:]:
         lines.append(Line((Span("» ", "accent"), Span(cut(_line(texts.of(one.request)), width - 2)))))
         lines.append(Line((Span("« ", "muted"), Span(cut(_line(texts.of(one.output)), width - 2), "muted"))))
     return ("CONVERSATION", counted(len(exchanges), "exchange"), lines)

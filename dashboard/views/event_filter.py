@@ -6,10 +6,10 @@ the few that may pass are decoded.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 
 from dashboard.views.filters import Filter, Found, Keyed, Took, Value, Word
 from dashboard.views.names import Names
-from dashboard.views.patterns import Pattern
 from engine.core.events import KINDS, Event, ModelFailed, StepRecorded, ToolFailed, ToolStarted
 from engine.core.queries.answered import model_of
 from engine.core.records import names as names_of_fields
@@ -112,13 +112,7 @@ def likely(records: Sequence[Record], wanted: Filter, names: Names) -> list[Reco
     """Return the records that may pass what a filter has of regular expressions, before anything is decoded."""
     patterns = [term.test.pattern for term in wanted.terms if isinstance(term.test, Found) and not term.negated]
     for pattern in patterns:
-        known: dict[str, bool] = {}
-
-        def is_named(text: str, pattern: Pattern = pattern, known: dict[str, bool] = known) -> bool:
-            if text not in known:
-                known[text] = pattern.may_be_in(text)
-            return known[text]
-
+        is_named = cache(pattern.may_be_in)
         records = [
             record
             for record in records

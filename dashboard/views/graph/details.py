@@ -19,8 +19,8 @@ MANY = 20_000
 """Most open tasks for which hand-overs are counted."""
 
 
-def details(sight: Sight, graph: Graph, node: Node, *, width: int, height: int = HEIGHT) -> list[Line]:
-    """Return `height` lines about a node, its heading with them."""
+def details(sight: Sight, graph: Graph, node: Node, *, width: int) -> list[Line]:
+    """Return `HEIGHT` lines about a node, its heading with them."""
     state = sight.state
     agent = state.agents.get(node.about)
     task = state.tasks.get(node.about)
@@ -37,7 +37,7 @@ def details(sight: Sight, graph: Graph, node: Node, *, width: int, height: int =
         said = [_line(Span("it is gone", "muted"))]
     opens = "enter opens it" if node.opens[0] else "i shows them"
     last = _folded(graph, width)
-    body = block(said, height - 2)[: height - 2]
+    body = block(said, HEIGHT - 2)
     return [hairline(node.name, width, right=opens), *(_fit(one, width) for one in body), last]
 
 
