@@ -214,7 +214,6 @@ class QuarterdeckApp(Touring):
         self.play()
 
     def action_dismiss_tip(self) -> None:
-        """Let the suggestion that is shown go."""
         if self._guide is not None:
             self._guide.dismiss(self._clock())
 
@@ -232,7 +231,6 @@ class QuarterdeckApp(Touring):
         return (-1, 0) if past is None else (-2 if past.speed else past.seq, past.speed)
 
     def show(self) -> None:
-        """Refresh every visible screen."""
         for screen in self._visible():
             screen.look(self.view)
 
@@ -252,7 +250,6 @@ class QuarterdeckApp(Touring):
         return look(self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly)
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
-        """Show one of the screens."""
         if self.screen.is_modal or place not in places():
             return
         frame = self._frame(place)
@@ -263,7 +260,6 @@ class QuarterdeckApp(Touring):
         self.call_after_refresh(self._arrive, frame, filtered, selected)
 
     def open(self, kind: str, key: str) -> None:
-        """Show the page about one object above the screen that is there."""
         self.push_screen(part_of("pages", kind)(key))
 
     @property

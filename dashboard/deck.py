@@ -97,7 +97,6 @@ class Deck(TimeTravel):
         raise NotImplementedError
 
     def say(self, text: str, tone: str = "") -> None:
-        """Show one line in the time bar."""
         self.message, self._said_ms = Cell(text, tone), self._clock()
         self.show()
 
@@ -248,7 +247,6 @@ class Deck(TimeTravel):
         self.run_worker(working, thread=True, exit_on_error=True)
 
     def export(self, target: Path) -> None:
-        """Write an archive."""
         from engine.archive import ArchiveError, export_archive  # only who exports needs it
 
         def told(done: "ExportResult") -> None:

@@ -96,7 +96,6 @@ class Feed:
             thread.start()
 
     def stop(self, *, timeout_s: float = 2.0) -> None:
-        """End the threads."""
         self._stop.set()
         for thread in self._threads:
             if thread.is_alive():

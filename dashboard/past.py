@@ -97,7 +97,6 @@ class Past:
         self._thread.start()
 
     def stop(self, *, timeout_s: float = 2.0) -> None:
-        """End the thread."""
         with self._news:
             self._stopped = True
             self._news.notify()

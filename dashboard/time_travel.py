@@ -113,7 +113,6 @@ class TimeTravel(App[int]):
             self.playback.begin(self.feed.state)
 
     def play(self) -> None:
-        """Play the past, or stop playing."""
         if self._begun(1):
             self.playback.play()
             self.flush()

@@ -39,7 +39,6 @@ class Touring(Deck):
         self._seen = Seen()
 
     def begin_tour(self) -> None:
-        """Show the first step."""
         self.offer, self._offered_ms = None, 0
         if not self.habits.toured:
             self.habits.was_offered()

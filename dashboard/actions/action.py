@@ -52,7 +52,6 @@ class Acting(Looking, Screen[None]):
 
     @property
     def deck(self) -> Deck:
-        """The app."""
         return deck_of(self)
 
     @property
@@ -104,7 +103,6 @@ class Acting(Looking, Screen[None]):
         return "choose a row first"
 
     def warn(self, text: str) -> None:
-        """Show a warning."""
         self.deck.say(text, "warn")
 
     def ask(self, dialog: "Dialog") -> None:

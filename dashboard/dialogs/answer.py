@@ -105,7 +105,6 @@ class AnswerDialog(Dialog):
         self.look(self.deck.view)
 
     def action_copy(self) -> None:
-        """Copy the text of the editor."""
         text = self.query_one(TextArea).text
         if text:
             self.app.copy_to_clipboard(text)
@@ -196,7 +195,6 @@ class AnswerDialog(Dialog):
         self._give(option)
 
     def action_confirm_output(self) -> None:
-        """Answer with the text of the editor."""
         if self.query_one("#output").display and self._said is not None:
             self._give(self._said)
 

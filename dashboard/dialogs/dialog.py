@@ -80,7 +80,6 @@ class Dialog(Looking, ModalScreen[Answer]):
 
     @property
     def deck(self) -> Deck:
-        """The app."""
         return deck_of(self)
 
     @property
@@ -89,7 +88,6 @@ class Dialog(Looking, ModalScreen[Answer]):
         return self.deck.view.state
 
     def told(self, name: str) -> Told:
-        """Return one of the paragraphs."""
         return self.query_one(f"#{name}", Told)
 
     def rehearse(self, command: Command, shell: str = "") -> Rehearsal:
@@ -102,7 +100,6 @@ class Dialog(Looking, ModalScreen[Answer]):
         return found
 
     def title_line(self) -> str:
-        """Return the title."""
         raise NotImplementedError
 
     def inside(self) -> Iterable[Widget]:
@@ -131,7 +128,6 @@ class Dialog(Looking, ModalScreen[Answer]):
         return None if refusal else command
 
     def does(self) -> str:
-        """Return the text of the first button."""
         return self.DOES
 
     def compose(self) -> ComposeResult:
@@ -144,12 +140,10 @@ class Dialog(Looking, ModalScreen[Answer]):
                 yield from self.buttons()
 
     def buttons(self) -> Iterable[Widget]:
-        """Yield the buttons."""
         yield Button(Text(f"{clean(self.does())}  enter"), id="confirm", compact=True)
         yield Button(Text("Back  esc"), id="decline", compact=True)
 
     def action_scroll_inside(self, by: int) -> None:
-        """Scroll the body by a page."""
         inside = self.query_one("#inside", VerticalScroll)
         inside.scroll_relative(y=by * max(1, inside.size.height - 1), animate=False)
 
@@ -167,7 +161,6 @@ class Dialog(Looking, ModalScreen[Answer]):
         """Update what depends on the team; called on each refresh, and when something is chosen or typed."""
 
     def say_what(self, does: str) -> None:
-        """Change the text of the first button."""
         self.query_one("#confirm", Button).label = Text(f"{clean(does)}  enter")
 
     def problem(self, text: str) -> None:
@@ -319,7 +312,6 @@ class Choices(OptionList):
 
     @property
     def chosen(self) -> str | None:
-        """Id of the line under the cursor."""
         if self.highlighted is None:
             return None
         return self.get_option_at_index(self.highlighted).id
@@ -340,5 +332,4 @@ class ChoiceDialog(Dialog):
 
     @property
     def chosen(self) -> str | None:
-        """Id of the line under the cursor."""
         return self.query_one(Choices).chosen

@@ -34,7 +34,6 @@ class EngineDialog(Dialog, ModalScreen[object]):
         self.query_one("#confirm", Button).focus()
 
     def confirm(self) -> None:
-        """Start it, and report the result."""
         if not self.is_current:
             return
         deck, info = self.deck, self.deck.view.situation.engine
@@ -119,5 +118,4 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         )
 
     def confirm(self) -> None:
-        """Quit in the way that was chosen."""
         self.deck.part(stop_engine=self.chosen == "stop")

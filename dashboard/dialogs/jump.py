@@ -55,7 +55,6 @@ class JumpScreen(Looking, ModalScreen[Spot | None]):
             self.dismiss(None)
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the label that was clicked."""
         at = event.screen_offset
         found = (one for key, one in self.spots.items() if one.y == at.y and one.x <= at.x < one.x + len(key))
         self.dismiss(next(found, None))

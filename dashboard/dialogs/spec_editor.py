@@ -60,11 +60,9 @@ class SpecEditor(Dialog):
 
     @property
     def draft_key(self) -> str:
-        """Key of the draft."""
         raise NotImplementedError
 
     def text_to_begin(self) -> str:
-        """Return the text that stands there first."""
         raise NotImplementedError
 
     def command_of(self, spec: AgentSpec) -> Answer:
@@ -85,7 +83,6 @@ class SpecEditor(Dialog):
 
     @property
     def area(self) -> YamlArea:
-        """The editor."""
         return self.query_one("#yaml", YamlArea)
 
     def inside(self) -> Iterable[Widget]:
@@ -175,7 +172,6 @@ class SpecEditor(Dialog):
         )
 
     def action_send(self) -> None:
-        """Send the text."""
         self.confirm()
 
     def answer(self) -> Answer:

@@ -110,7 +110,6 @@ class StrategyDialog(Dialog):
         self._show(view, command)
 
     def _fit(self, mode: str) -> None:
-        """Show only the settings of the strategy."""
         self.query_one("#lead").display = mode in _LED
         self.query_one("#join").display = mode in _JOINED
         synthesis = self.query_one("#join", Picker).chosen == "synthesis" or mode != "parallel"

@@ -40,7 +40,6 @@ class SpecDialog(Dialog):
 
     @property
     def mode(self) -> str:
-        """The effect on attempts at work."""
         return self.query_one(Radio).chosen or "drain"
 
     def agents(self) -> list[Agent]:

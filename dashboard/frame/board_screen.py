@@ -17,7 +17,6 @@ class BoardScreen(Frame):
 
     @property
     def board(self) -> Board:
-        """The pane."""
         return self.query_one("#body", Board)
 
     def on_lines_resized(self, event: Lines.Resized) -> None:

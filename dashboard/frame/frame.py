@@ -56,7 +56,6 @@ class Tabs(Bar):
     LEAD_TONE = "accent"
 
     def spots(self) -> list[Spot]:
-        """Return the tabs, each with its number."""
         numbers = [*tabs().values()]
         return [
             Spot(start, 0, partial(self.post_message, self.Clicked(self, self._left[index], index)), numbers[index])
@@ -118,7 +117,6 @@ class Frame(Sized):
         return self.is_attached and self.is_mounted and self.display and bool(self.children)
 
     def look(self, view: ViewState) -> None:
-        """Bring frame and body up to date."""
         if not self.is_there:
             return
         self.show(view)  # first: the frame says how much of it there is
@@ -286,7 +284,6 @@ class Frame(Sized):
         self.deck.goto_seq(event.seq)
 
     def action_act(self, name: str) -> None:
-        """Perform the action of a key."""
         BY_NAME[name].call(self, Spoken())
 
     def perform(self, line: str) -> None:
@@ -365,7 +362,6 @@ class Frame(Sized):
         self.app.push_screen(dialogs.JumpScreen(spots_of(self.query("*"))), chosen)
 
     def focus_body(self) -> None:
-        """Focus the body."""
         self.query_one("#body").focus()
 
 

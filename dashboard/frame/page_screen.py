@@ -62,7 +62,6 @@ class PageScreen(Frame):
 
     @property
     def events(self) -> list[Event]:
-        """Its events, the oldest first."""
         return [entry.event for entry in self.entries]
 
     def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
@@ -82,7 +81,6 @@ class PageScreen(Frame):
 
     @property
     def pane(self) -> Pane:
-        """What is scrolled."""
         return self.query_one("#body", Pane)
 
     def draw(self, view: ViewState) -> None:
@@ -138,7 +136,6 @@ class PageScreen(Frame):
 
     @property
     def subject_id(self) -> str:
-        """Id of the object that it shows."""
         return self._key
 
     def looked_at(self, *, whole: bool = False) -> str:

@@ -41,11 +41,9 @@ class PanelsScreen(PageScreen):
         return ()
 
     def panel(self, name: str) -> Panel:
-        """Return a pane."""
         return self.query_one(f"#{name}", Panel)
 
     def show_facts(self, lines: Sequence[Line]) -> None:
-        """Show the lines above the panes."""
         facts = self.query_one("#facts", Lines)
         give_rows(facts, len(lines))
         facts.show(lines)

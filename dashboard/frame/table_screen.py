@@ -90,7 +90,6 @@ class TableScreen(Frame):
 
     @property
     def table(self) -> Table:
-        """The table."""
         return self.query_one("#body", Table)
 
     def show(self, view: ViewState) -> None:

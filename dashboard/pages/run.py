@@ -93,7 +93,6 @@ class RunScreen(PanelsScreen):
 
     @property
     def report(self) -> Report:
-        """The report."""
         return self.query_one("#report", Report)
 
     def draw(self, view: ViewState) -> None:

@@ -83,7 +83,6 @@ class SupervisorScreen(PageScreen):
 
     @property
     def table(self) -> Table:
-        """Its members."""
         return self.query_one("#body", Table)
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:

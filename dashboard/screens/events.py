@@ -42,7 +42,6 @@ class EventsScreen(Frame):
 
     @property
     def log_table(self) -> Log:
-        """The table."""
         return self.query_one("#body", Log)
 
     def show(self, view: ViewState) -> None:

@@ -43,7 +43,6 @@ class LogScreen(Frame):
 
     @property
     def pane(self) -> Pane:
-        """What is scrolled."""
         return self.query_one("#body", Pane)
 
     def show(self, view: ViewState) -> None:

@@ -204,7 +204,6 @@ class MetricsScreen(TableScreen):
         self.look(self.deck.view)
 
     def action_open_agent(self) -> None:
-        """Open the agent under the cursor."""
         if self.table.selected is not None:
             self.deck.open("agent", self.table.selected)
 

@@ -202,7 +202,6 @@ class TimelineScreen(BoardScreen):
         self._next_ms = 0
 
     def _column(self) -> int:
-        """Return the column under the cursor."""
         assert self._drawn is not None
         found = self._drawn.axis
         shown = self._shown()
@@ -241,7 +240,6 @@ class TimelineScreen(BoardScreen):
         return "".join(span.text for span in line.spans)[self._drawn.left :]
 
     def action_lane(self, by: int) -> None:
-        """Go to another lane."""
         self._lane = max(0, min(self._lane + by, len(self._rows) - 1))
         self.again()
 

@@ -92,7 +92,6 @@ class Canvas:
             self.text(x + columns - 1, row, up, tone)
 
     def lines(self) -> list[Line]:
-        """Return what was drawn."""
         drawn = [row.copy() for row in self._texts]
         for (x, y), arms in self._arms.items():
             if drawn[y][x] == " ":

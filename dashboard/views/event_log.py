@@ -72,7 +72,6 @@ class SeqKeys(Sequence[str]):
         return str(self._seqs[index])
 
     def __len__(self) -> int:
-        """Count the seqs."""
         return len(self._seqs)
 
 
@@ -94,7 +93,6 @@ class WholeLog:
 
     @property
     def keys(self) -> Sequence[str]:
-        """Every seq."""
         return SeqKeys(range(self.first_seq, self.last_seq + 1))
 
     def grow(self, last_seq: int, recent: Sequence[Entry]) -> None:
@@ -131,7 +129,6 @@ class WholeLog:
         return cells_of(entry, self._names)
 
     def index(self, key: str | None) -> int | None:
-        """Return the row of a seq."""
         seq = seq_of(key or "")
         return seq - self.first_seq if seq is not None and self.first_seq <= seq <= self.last_seq else None
 
@@ -175,7 +172,6 @@ class FoundLog:
 
     @property
     def keys(self) -> Sequence[str]:
-        """The seqs that were found."""
         return [str(entry.seq) for entry in self._entries]
 
     def older(self, found: Search, last_seq: int) -> None:
@@ -196,14 +192,11 @@ class FoundLog:
         self._entries = (self._entries + found.entries)[-FOUND:]
 
     def entry(self, seq: int) -> Entry | None:
-        """Return an event that was found."""
         return next((entry for entry in self._entries if entry.seq == seq), None)
 
     def cells(self, index: int) -> Sequence[Cell]:
-        """Return a row."""
         return cells_of(self._entries[index], self._names)
 
     def index(self, key: str | None) -> int | None:
-        """Return the row of a seq."""
         seq = seq_of(key or "")
         return next((place for place, entry in enumerate(self._entries) if entry.seq == seq), None)

@@ -95,7 +95,6 @@ class Keyed:
         return any(self.meets(value) for value in subject.values(self.key))
 
     def meets(self, value: Value) -> bool:
-        """Tell whether a value matches."""
         return self.wanted in value.name.casefold() or self.wanted.removeprefix("@") == value.id
 
 
@@ -164,7 +163,6 @@ class Filter:
             return []
 
     def __bool__(self) -> bool:
-        """Return False for a filter without terms."""
         return bool(self.terms or self.fault)
 
 

@@ -45,7 +45,6 @@ class _Told:
 
     @property
     def work(self) -> str:
-        """What an attempt is at."""
         return self._names.work(self._event)
 
     @property
@@ -56,7 +55,6 @@ class _Told:
 
     @property
     def tail(self) -> str:
-        """Its error."""
         return f": {self._event.error}" if self._event.error else ""
 
     def all(self, ids: Sequence[str], most: int = 1_000) -> str:

@@ -52,7 +52,6 @@ class Crowded:
         self._said = False
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Deal with what asyncio could not."""
         if not str(context.get("message", "")).startswith("socket.accept() out of system resource"):
             loop.default_exception_handler(context)
         elif not self._said:

@@ -124,7 +124,6 @@ class Session(AppService):
         return self._process.pid if self._process is not None else None
 
     async def start(self, width: int, height: int) -> None:
-        """Start the process."""
         launch = self._launch
         self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "dashboard.web.tab"),
@@ -245,7 +244,6 @@ class Session(AppService):
         await super().on_packed(payload)
 
     async def uploaded(self, path: Path, name: str) -> None:
-        """Hand over a file that was uploaded."""
         await self.send_meta({"type": "uploaded", "path": str(path), "name": name})
 
     async def stop(self) -> None:

@@ -53,7 +53,6 @@ class Bar(Toned, Widget):
 
     @property
     def text(self) -> str:
-        """What it shows, as plain text."""
         return self._gap.join(cell.text for cell in (*self._left, *self._right))
 
     def render_line(self, y: int) -> Strip:

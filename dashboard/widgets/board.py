@@ -33,7 +33,6 @@ class Board(Lines, can_focus=True):
     """Where a jump can go to; without any, to lines that have a key."""
 
     def spots(self) -> Iterable[Spot]:
-        """Return what can be pressed."""
         places = self.places or [(0, y) for y, line in enumerate(self._lines) if line.key]
         return [Spot(x, y, partial(self._jump, x, y)) for x, y in places]
 

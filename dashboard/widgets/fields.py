@@ -72,11 +72,9 @@ class OneOf(Toned):
         return self._choices[self._place].id if self._choices else None
 
     def draw(self) -> None:
-        """Show what is offered and chosen."""
         self.refresh()
 
     def action_choose(self, by: int) -> None:
-        """Choose the one before or after."""
         last = len(self._choices) - 1
         place = (self._place + by) % (last + 1) if self.AROUND and last > 0 else max(0, min(last, self._place + by))
         if place != self._place:
@@ -85,7 +83,6 @@ class OneOf(Toned):
             self.post_message(self.Changed())
 
     def action_settle(self) -> None:
-        """Decide for what is chosen."""
         self.post_message(self.Settled())
 
 
@@ -115,11 +112,9 @@ class Picker(OneOf, Widget, can_focus=True):
 
     @property
     def text(self) -> str:
-        """What it shows, as plain text."""
         return f"{self._label} {self._value.name} {self._value.about}".rstrip()
 
     def on_click(self, event: events.Click) -> None:
-        """A click picks the next."""
         if self.has_focus:
             self.action_choose(1)
 
@@ -167,7 +162,6 @@ class Radio(OneOf, Pane, can_focus=True):
         self.refresh(layout=True)
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses."""
         place = self.cell_at(event.y + self.scroll_offset.y)
         if place is not None:
             self.action_choose(place - self._place)

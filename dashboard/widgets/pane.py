@@ -51,12 +51,10 @@ class Pane(Toned, ScrollView, can_focus=True):
             self._fold()
 
     def spots(self) -> list[Spot]:
-        """Return the pane itself."""
         return [Spot(0, 0, self.focus)]
 
     @property
     def text(self) -> str:
-        """What it shows, as plain text."""
         return "\n".join(lead + line for lead, line, _, _ in self._lines)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

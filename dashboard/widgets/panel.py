@@ -53,7 +53,7 @@ class Panel(Lines, can_focus=True):
     def __init__(self, *, id: str, edge: str = "", follows: bool = False, marks: bool = False) -> None:
         super().__init__(id=id)
         self._marks = marks
-        self._title, self._right = "", ""
+        self.title, self._right = "", ""
         self.edge = edge
         self._body: tuple[Line, ...] = ()
         self._cursor = ""
@@ -80,18 +80,13 @@ class Panel(Lines, can_focus=True):
         return self._cursor
 
     @property
-    def title(self) -> str:
-        """Its title."""
-        return self._title
-
-    @property
     def whole(self) -> str:
         """Every line, also those that are not in sight, as plain text."""
         return "\n".join("".join(span.text for span in line.spans).rstrip() for line in self._body)
 
     def fill(self, title: str, lines: Sequence[Line], *, right: str = "") -> None:
         """Show these lines under a title; the cursor stays on its line."""
-        self._title, self._right, self._body = title, right, tuple(lines)
+        self.title, self._right, self._body = title, right, tuple(lines)
         self._find_cursor()
         self._paint()
 
@@ -134,7 +129,7 @@ class Panel(Lines, can_focus=True):
         return bool(line.key) and at == self._place and (self._marks or self.has_focus)
 
     def _heading(self) -> Line:
-        title = hairline(self._title, self.size.width - len(self.edge), right=self._right)
+        title = hairline(self.title, self.size.width - len(self.edge), right=self._right)
         joint = (Span(self.edge, "line"),) if self.edge else ()
         spans = title.spans
         if self.has_focus and len(spans) > 1:

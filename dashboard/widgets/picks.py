@@ -62,7 +62,6 @@ class Picks(Lines, can_focus=True):
             self.put(keys[max(0, min(now + by, len(keys) - 1))])
 
     def put(self, key: str) -> None:
-        """Put the cursor on a key."""
         self._cursor = key
         self._place = self._keys().index(key) if key in self._keys() else 0
         self.show(self._given)

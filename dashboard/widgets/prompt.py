@@ -126,18 +126,15 @@ class Prompt(Horizontal):
         line.wait_behind(before)
 
     def close(self) -> None:
-        """Go away."""
         self.remove_class("-open")
         self.screen.remove_class("-asking")
 
     @property
     def text(self) -> str:
-        """What stands in the line."""
         return self.query_one(_Line).value
 
     @property
     def is_open(self) -> bool:
-        """True while it asks."""
         return self.has_class("-open")
 
     def _changed(self, text: str) -> None:

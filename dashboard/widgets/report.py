@@ -43,7 +43,6 @@ class Report(VerticalScroll, can_focus=True):
         self._setting = False
 
     def spots(self) -> list[Spot]:
-        """Return the pane itself."""
         return [Spot(0, 0, self.focus)]
 
     @property
@@ -53,7 +52,6 @@ class Report(VerticalScroll, can_focus=True):
 
     @property
     def has_text(self) -> bool:
-        """Whether it was given something to show."""
         return bool(self._wanted)
 
     def show(self, text: str) -> None:

@@ -335,13 +335,11 @@ class Table(Toned, ScrollView, can_focus=True):
         self._repaint()
 
     def mark(self, key: str) -> None:
-        """Mark a row, or unmark it."""
         if self.marked.pop(key, self) is self:
             self.marked[key] = None
         self._repaint()
 
     def unmark(self) -> None:
-        """Clear all marks."""
         self.marked.clear()
         self._repaint()
 

@@ -154,7 +154,6 @@ class TextLine(InOrder, Input):
         return True
 
     def render_line(self, y: int) -> Strip:
-        """Return what is drawn of it."""
         return tame(super().render_line(y))
 
 
@@ -166,7 +165,6 @@ class TextBox(InOrder, TextArea):
         return not self.read_only and (event.is_printable or event.key in inserts)
 
     def render_line(self, y: int) -> Strip:
-        """Return what is drawn of one of them."""
         return tame(super().render_line(y))
 
 

@@ -47,7 +47,6 @@ class YamlArea(TextBox):
         self.move_cursor(self.clamp_visitable(at))
 
     def action_edge(self, towards: int) -> None:
-        """Go to the beginning or the end of the text."""
         self.move_cursor(self.document.end if towards > 0 else (0, 0))
 
     def get_line(self, line_index: int) -> Text:

@@ -50,7 +50,6 @@ class Drawing:
     """Whether all of it is in sight."""
 
     def at(self, x: int, y: int) -> str | None:
-        """Return the node at a cell."""
         inside = (
             key for key, one in self.boxes.items() if one.x <= x < one.x + one.wide and one.y <= y < one.y + one.tall
         )

@@ -87,7 +87,6 @@ class Graph:
     """Text shown when there are no nodes."""
 
     def node(self, an_id: str | None) -> Node | None:
-        """Return a node by its id."""
         return next((node for node in self.nodes if node.id == an_id), None)
 
     def only(self, ids: Iterable[str]) -> "Graph":

@@ -38,14 +38,12 @@ class Look(NamedTuple):
 
     @property
     def tone(self) -> str:
-        """Its colour."""
         if self.heat > 1:
             return f"heat-{self.heat}"
         return "muted" if self.near else "line" if self.dashed else "heat-1"
 
     @property
     def weight(self) -> int:
-        """How thick it is."""
         return HEAVY if self.heat >= HOT else LIGHT
 
 

@@ -129,7 +129,6 @@ class Lanes:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was read."""
         return not self.first_ms
 
     @property
