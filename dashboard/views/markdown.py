@@ -4,12 +4,15 @@ Rule: what a parser turns back into characters after the cleaning (entities) or 
 all text that arrives is seen as it is.
 """
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from dashboard.clean import clean_lines
 from dashboard.views.amounts import counted
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
 
 MOST_CHARACTERS = 100_000
 MOST_TOKENS = 6_000
@@ -21,8 +24,10 @@ GROWTH = 4
 LEFT_OUT = "*… {} more; `Y` copies all of it*"
 
 
-def parser() -> MarkdownIt:
+def parser() -> "MarkdownIt":
     """Return what reads the markdown of agents."""
+    from markdown_it import MarkdownIt  # a twentieth of a start: the first frame has no markdown
+
     made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     made.disable(["entity", "reference"])
     made.core.ruler.push("plain_links", _plain_links)
@@ -59,7 +64,7 @@ def sections(text: str) -> list[str]:
     return parts
 
 
-def _end_of_room(tokens: list[Token]) -> int:
+def _end_of_room(tokens: "list[Token]") -> int:
     """Return the line at which the blocks on top become too many."""
     used = 0
     for token in tokens:
@@ -71,14 +76,14 @@ def _end_of_room(tokens: list[Token]) -> int:
     return tokens[-1].map[1] if tokens and tokens[-1].map else 0
 
 
-def _plain_links(state: StateCore) -> None:
+def _plain_links(state: "StateCore") -> None:
     """Write a link as its text and its address; nothing in a report can be clicked."""
     for token in state.tokens:
         if token.type == "inline" and token.children:
             token.children = list(_unlinked(token.children))
 
 
-def _unlinked(children: list[Token]) -> list[Token]:
+def _unlinked(children: "list[Token]") -> "list[Token]":
     out: list[Token] = []
     opened: list[tuple[str, int]] = []
     for child in children:
@@ -96,5 +101,7 @@ def _unlinked(children: list[Token]) -> list[Token]:
     return out
 
 
-def _text(content: str) -> Token:
+def _text(content: str) -> "Token":
+    from markdown_it.token import Token
+
     return Token("text", "", 0, content=content)

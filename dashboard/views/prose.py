@@ -7,14 +7,17 @@ shows what stands still.
 
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from rich.cells import cell_len, chop_cells
 
 from dashboard.clean import clean_lines
 from dashboard.views.lines import BLANK, Line, Span, fit_spans, joined, padded
 from dashboard.views.markdown import parser
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 MOST_CHARACTERS = 8_000
 """Of a text, from its end."""
@@ -59,7 +62,7 @@ def _drawn(part: str, width: int) -> tuple[Line, ...]:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser() -> "MarkdownIt":
     return parser()
 
 
@@ -96,7 +99,7 @@ class _Writer:
         self._tone = ""
         self._rows: list[list[str]] = []
 
-    def take(self, token: Token) -> None:
+    def take(self, token: "Token") -> None:
         """Add what a token brings."""
         kind = token.type
         if kind == "inline":
@@ -146,7 +149,7 @@ class _Writer:
         self._indent = [(later, later) for _, later in self._indent]
         return Span(before, "guide")
 
-    def _inline(self, token: Token) -> None:
+    def _inline(self, token: "Token") -> None:
         if self._rows:
             self._rows[-1].append("".join(span.text for span in _spans(token.children or (), "")))
             return
@@ -183,7 +186,7 @@ class _Writer:
         self._gap()
 
 
-def _spans(children: Sequence[Token], tone: str) -> Iterator[Span]:
+def _spans(children: "Sequence[Token]", tone: str) -> Iterator[Span]:
     bold = 0
     for child in children:
         if child.type in ("strong_open", "em_open"):

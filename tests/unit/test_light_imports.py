@@ -50,6 +50,12 @@ def test_commands_that_read_no_team_file_and_fork_nothing_load_neither_their_rea
     assert loaded_by(program, {"engine.host", "engine.teamfile", "pydantic"}) == []
 
 
+def test_the_first_screen_is_loaded_without_a_reader_of_markdown() -> None:
+    program = "import dashboard.running, dashboard.screens.network"
+
+    assert loaded_by(program, {"markdown_it"}) == []
+
+
 def test_a_team_file_is_read_without_the_event_loop(tmp_path: Path) -> None:
     file = tmp_path / "team.yaml"
     file.write_text(
