@@ -20,8 +20,8 @@ from engine.teamfile.faults import problems_of
 from engine.teamfile.meaning import Meaning
 from engine.teamfile.schema import TeamDocument
 
-_AROUND = {"version": 1, "supervisor": {"name": "file"}}
-"""Wraps agents without a team into one, so that they can be validated as a team file."""
+_AROUND = {"version": 1, "supervisor": {"name": "file", "max_agents": 100_000}}
+"""Wraps agents without a team into one, so that they can be validated as a team file; the engine knows the bound."""
 
 
 @dataclass(frozen=True, slots=True)

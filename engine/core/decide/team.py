@@ -161,7 +161,7 @@ def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent 
         return None
     full = f"supervisor {supervisor.name!r} has {len(living)} of at most {supervisor.max_agents} agents"
     if not evict:
-        raise Refused(f"{full}; remove one first")
+        raise Refused(f"{full}; remove one first, or set max_agents higher")
     wanted = {task.queue for task in state.tasks.values() if not task.ended}
     idle = [agent for agent in living if _may_go(state, supervisor, agent, wanted)]
     if not idle:
