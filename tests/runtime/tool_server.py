@@ -13,12 +13,27 @@ import time
 from pathlib import Path
 from typing import Any
 
-import anyio
-from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
-
 PROTOCOL, MISBEHAVIOUR = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 NOTES = Path(sys.argv[3]) if len(sys.argv) > 3 else Path(os.devnull)
+
+
+def note(text: str) -> None:
+    with NOTES.open("a") as file:
+        file.write(f"{text}\n")
+
+
+note(f"start {os.getpid()}")
+if MISBEHAVIOUR == "exits":
+    sys.exit("no configuration")
+if MISBEHAVIOUR == "silent":
+    time.sleep(3600)
+if MISBEHAVIOUR == "endless":
+    sys.stdout.write("x" * 100_000_000)
+
+# After the misbehaviour that needs no server: the package takes 0.7 seconds of processor time to import.
+import anyio  # noqa: E402
+from mcp.server import MCPServer  # noqa: E402
+from mcp.server.mcpserver import Context  # noqa: E402
 
 
 class Tools(MCPServer):
@@ -30,11 +45,6 @@ class Tools(MCPServer):
 
 
 server = Tools("tools of the tests")
-
-
-def note(text: str) -> None:
-    with NOTES.open("a") as file:
-        file.write(f"{text}\n")
 
 
 @server.tool()
@@ -105,15 +115,8 @@ def odd() -> str:
 
 
 def main() -> None:
-    note(f"start {os.getpid()}")
-    if MISBEHAVIOUR == "exits":
-        sys.exit("no configuration")
-    if MISBEHAVIOUR == "silent":
-        time.sleep(3600)
     if MISBEHAVIOUR == "garbage":
         print('Welcome!\n{"jsonrpc": 5}\n\x00\xff[]', flush=True)
-    if MISBEHAVIOUR == "endless":
-        sys.stdout.write("x" * 100_000_000)
     if PROTOCOL == "stdio":
         server.run("stdio")
     else:
