@@ -53,6 +53,19 @@ def test_results_of_tools_and_delegations_stand_behind_their_answer_in_the_order
     assert [role for role, _ in said] == ["user", "assistant", "user", "assistant", "tool", "tool", "tool"]
 
 
+def test_a_summary_that_keeps_more_than_is_recorded_drops_nothing() -> None:
+    world = at_work()
+    short = {"summary": "SHORT", "kept": 3}
+    steps = [
+        step(world, "model", "turn:1", {"text": "one"}), step(world, "model", "turn:2", {"text": "two"}),
+        step(world, "compact", "compact", short),
+    ]  # fmt: skip
+
+    said = [one.content for one in prompt_of(world.state, None, None, steps)]
+
+    assert said == [short, {"text": "one"}, {"text": "two"}]
+
+
 def test_a_summary_stands_for_what_was_before_it_and_people_are_heard() -> None:
     world = at_work()
     short = {"summary": "SHORT", "kept": 1}

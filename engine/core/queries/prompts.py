@@ -53,7 +53,7 @@ def prompt_of(state: State, task: Task | None, step: StepRecorded | None, before
     for one in before:
         if one.what == "compact" and isinstance(one.output, dict):
             kept = int(str(one.output.get("kept") or 0))
-            said = [*asked, Sent("summary", one.output), *said[len(said) - kept :]]
+            said = [*asked, Sent("summary", one.output), *said[max(0, len(said) - kept) :]]
         elif one.steers:
             said += [Sent("steer", text) for text in (one.output if isinstance(one.output, list) else [one.output])]
         elif one.what == "model":
