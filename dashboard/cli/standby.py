@@ -98,9 +98,8 @@ class Readiness:
         """Fold new events, and change to the team's folder, where its agents open files by relative names."""
         try:
             if self._reader is None:
-                reader = Reader(self._db)
-                self.state = folded_from(reader)
-                self._reader = reader
+                self._reader = Reader(self._db)
+                self.state = folded_from(self._reader)
             elif self._reader.changed():
                 for records in pages(self._reader, self.state.seq):
                     self._take(events_of(records))
