@@ -72,9 +72,7 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
 
 def _programs() -> Iterator[Finding]:
     yield Finding("ok", "quarterdeck", f"{version('quarterdeck')} in {Path(__file__).resolve().parents[2]}")
-    supported = sys.version_info >= (3, 11)
-    said = f"{sys.version.split()[0]} at {sys.executable}"
-    yield Finding("ok" if supported else "fault", "Python", said if supported else f"{said}: use 3.11 or newer")
+    yield Finding("ok", "Python", f"{sys.version.split()[0]} at {sys.executable}")
     yield sqlite_finding(sqlite3.sqlite_version_info)
     for name in ("textual", "litellm"):
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.output import WRONG_USAGE, fail
-from dashboard.cli.sending import Sending, change, plain, state_of
+from dashboard.cli.sending import Sending, change, plain
 from dashboard.cli.times import Length
 from engine.core import commands
 from engine.core.commands import Command
@@ -19,6 +19,7 @@ from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.core.validation.bounds import NAME
+from engine.folding import folded
 
 if TYPE_CHECKING:
     from dashboard.specfile import SpecFile
@@ -132,7 +133,7 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     found = _read(file)
     _ensure_granted(sending(), found, trust=trust)
     if found.team is not None:
-        roots = state_of(sending()).roots
+        roots = folded(sending().path).roots
         return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
     return [commands.AddAgent(supervisor=under, spec=spec) for spec in found.agents]
 

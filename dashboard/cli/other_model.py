@@ -9,14 +9,14 @@ import click
 
 from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, say
 from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
-from dashboard.cli.sending import check_outcome, client_on
-from dashboard.cli.steps import step_item
+from dashboard.cli.sending import perform
+from dashboard.cli.steps import parts_of, step_item
 from dashboard.process import bound_engine
 from dashboard.views.amounts import counted
 from dashboard.views.names import readable
 from dashboard.views.steps import compact
 from engine.comparing import Pair, side_by_side
-from engine.core.commands import Command, Resume, SwapAgent
+from engine.core.commands import Resume, SwapAgent
 from engine.core.errors import Refused
 from engine.core.queries.targets import at
 from engine.core.records import JsonValue, changed
@@ -27,6 +27,7 @@ from engine.steps import Step
 from store import NameTaken, Reader
 
 _WITHIN_S = 30.0
+_SILENT = "the engine did not answer"
 _SHOWN = 50
 
 
@@ -44,10 +45,8 @@ def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step:
     before = end_of(db, run_id)
     if before is None:
         fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
-    task_id, slash, key = step.removeprefix("@").partition("/")
-    if not slash:
-        fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them", WRONG_USAGE)
-    made, ended = _gone_on(db, run_id, model=model, at_step=(task_id, key), into=into)
+    task_id, key = parts_of(step)
+    made, ended = _gone_on(db, run_id, model=model, task_id=task_id, key=key, into=into)
     with Reader(db) as was, Reader(into) as now:
         pairs = side_by_side(was, now, run_id, since_seq=made.at_seq + 1)
     first = next((pair for pair in pairs if not pair.is_same), None)
@@ -67,8 +66,7 @@ def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step:
     return DONE
 
 
-def _gone_on(db: Path, run_id: str, *, model: str, at_step: tuple[str, str], into: Path) -> tuple[Fork, RunEnd]:
-    task_id, key = at_step
+def _gone_on(db: Path, run_id: str, *, model: str, task_id: str, key: str, into: Path) -> tuple[Fork, RunEnd]:
     try:
         with Reader(db) as reader:
             seq = step_named(reader, task_id, key)
@@ -88,15 +86,9 @@ def _gone_on(db: Path, run_id: str, *, model: str, at_step: tuple[str, str], int
     say(f"forked to {into} at seq {made.at_seq:,}; {agent.name} goes on there with {model}")
     with bound_engine(into, folder=None if then.team is None else Path(then.team.folder)):
         if spec != state.spec_of(agent):
-            _sent(into, SwapAgent(agent=at(agent.id), spec=spec))
-        _sent(into, Resume(target=at(run_id)))
+            perform(into, SwapAgent(agent=at(agent.id), spec=spec), _WITHIN_S, silent=_SILENT)
+        perform(into, Resume(target=at(run_id)), _WITHIN_S, silent=_SILENT)
         return made, await_run(into, run_id, Progress(into, run_id, every_s=0.2))
-
-
-def _sent(db: Path, command: Command) -> None:
-    with client_on(db) as client:
-        outcome = client.wait(client.send(command), _WITHIN_S)
-    check_outcome(outcome, "the engine did not answer", "")
 
 
 def _either(pair: Pair) -> Step:

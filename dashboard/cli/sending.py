@@ -16,8 +16,6 @@ from dashboard.cli.database import database_of, team_fields, team_in
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail
 from dashboard.client import Client, CommandReply
 from engine.core.commands import Command
-from engine.core.state import State
-from engine.folding import folded
 from engine.sender import sender_of
 
 TIMEOUT_S = 10.0
@@ -161,8 +159,3 @@ def check_outcome(outcome: CommandReply, silent: str, hint: str) -> None:
         fail(outcome.code or "refused", f"refused: {outcome.reason or 'the engine does not say why'}", "", REFUSED)
     if outcome.status == "pending":
         fail("no_answer", silent, hint, NO_ENGINE)
-
-
-def state_of(sending: Sending) -> State:
-    """Return the state that a subcommand looks at before it sends."""
-    return folded(sending.path)

@@ -22,6 +22,7 @@ from engine.steps import Step, steps_of
 from store import NameTaken, Reader
 
 _SHOWN = 60
+_QUOTED = "a text stands in quotes: '\"Lisbon\"'"
 
 
 @click.command("steps")
@@ -80,7 +81,7 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
             at_seq = None if at is None else seq_of(reader, at)
             changed = None
             if step is not None:
-                changed = ChangedStep(step_named(reader, *_parts_of(step)), _value(output_json or ""))
+                changed = ChangedStep(step_named(reader, *parts_of(step)), json_given(output_json or "", _QUOTED))
         done = forked(db, new, at_seq=at_seq, changed=changed)
     except NameTaken as taken:
         fail("name_taken", str(taken), "", WRONG_USAGE)
@@ -95,16 +96,18 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     return DONE
 
 
-def _parts_of(step: str) -> tuple[str, str]:
+def parts_of(step: str) -> tuple[str, str]:
+    """Return the task and the key that `TASK/STEP` names."""
     task_id, slash, key = step.removeprefix("@").partition("/")
     if not slash:
         fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them", WRONG_USAGE)
     return task_id, key
 
 
-def _value(written: str) -> JsonValue:
+def json_given(written: str, hint: str) -> JsonValue:
+    """Read the value of `--output-json`; exit with a hint if it is none."""
     try:
         found: JsonValue = json.loads(written)
     except ValueError as error:
-        fail("usage", f"--output-json is not JSON: {error}", "a text stands in quotes: '\"Lisbon\"'", WRONG_USAGE)
+        fail("usage", f"--output-json is not JSON: {error}", hint, WRONG_USAGE)
     return found

@@ -8,7 +8,7 @@ import click
 from dashboard.cli.database import team_fields
 from dashboard.cli.items import Item
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
-from dashboard.cli.sending import Sending, order, sending_options, state_of
+from dashboard.cli.sending import Sending, order, sending_options
 from dashboard.views.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.events import GroupChange, StrategySwitched
@@ -16,6 +16,7 @@ from engine.core.queries.preview import switched
 from engine.core.records import JsonValue
 from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
+from engine.folding import folded
 
 
 @click.command("strategy")
@@ -51,7 +52,7 @@ def strategy(
     )
     if not dry_run:
         return order(ctx, sending, [command])
-    state = state_of(sending)
+    state = folded(sending.path)
     event = switched(state, command)
     emit(ctx, _body(state, event) | team_fields(sending.path, state), _told(state, event))
     return DONE

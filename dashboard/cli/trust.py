@@ -13,7 +13,7 @@ import click
 
 from dashboard.cli.database import data_folder
 from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, say
-from dashboard.cli.sending import Sending, state_of
+from dashboard.cli.sending import Sending
 from dashboard.views.amounts import counted
 from engine.core.code import is_imported
 from engine.core.state import State
@@ -139,7 +139,7 @@ def _counted(references: list[str], files: list[str]) -> str:
 
 def ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:
     """Return once all the code that a file names is allowed; else exit 3."""
-    allow_code(file.references, state_of(sending), db=sending.path, path=file.path, sha256=file.sha256, trust=trust)
+    allow_code(file.references, folded(sending.path), db=sending.path, path=file.path, sha256=file.sha256, trust=trust)
 
 
 def allow_code(references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str, trust: bool) -> None:

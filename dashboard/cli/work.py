@@ -3,7 +3,6 @@
 Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints its outcome.
 """
 
-import json
 from collections.abc import Callable
 
 import click
@@ -12,8 +11,9 @@ from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.items import name_of
-from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, is_interactive, say
-from dashboard.cli.sending import Sending, change, order, plain, sending_options, state_of
+from dashboard.cli.output import DONE, Table, emit, is_interactive, say
+from dashboard.cli.sending import Sending, change, order, plain, sending_options
+from dashboard.cli.steps import json_given
 from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
@@ -21,10 +21,9 @@ from dashboard.views.filters import Filter
 from dashboard.views.inbox import need
 from engine.core import commands
 from engine.core.commands import Command
-from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
-from engine.folding import folded_from
+from engine.folding import folded, folded_from
 from store import Reader
 
 
@@ -33,7 +32,7 @@ def _stop(name: str, command: Callable[..., Command], how: str) -> click.Command
 
     def build(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
         if not yes and is_interactive():
-            what = clean(_described(state_of(sending()), target))
+            what = clean(_described(folded(sending().path), target))
             click.confirm(f"{name.capitalize()} {what}?", abort=True, err=True)
         return command(target=target) if reason is None else command(target=target, reason=reason)
 
@@ -150,12 +149,7 @@ def _in_trouble(state: State, key: str) -> str:
 @click.option("--all-alike", is_flag=True, help="Answer all that are about the same tool, or in the same words.")
 def answer(questions: str, answer: str, *, output: str | None, output_json: str | None, all_alike: bool) -> Command:
     """Answer QUESTIONS, by id or that of the task that waits, several with commas; 'quarterdeck inbox' lists them."""
-    value: JsonValue = output
-    if output_json is not None:
-        try:
-            value = json.loads(output_json)
-        except ValueError as error:
-            fail("usage", f"--output-json is not JSON: {error}", "a text goes to --output", WRONG_USAGE)
+    value = output if output_json is None else json_given(output_json, "a text goes to --output")
     first, *others = questions.split(",")
     return commands.Answer(escalation=first, answer=answer, output=value, also=others, alike=all_alike)
 

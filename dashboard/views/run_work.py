@@ -11,7 +11,7 @@ from dashboard.views.lines import Line, Span, cut_path, padded, spread
 from dashboard.views.plots import meter
 from dashboard.views.steps import told_progress
 from dashboard.views.work import why
-from engine.core.queries.queues import few_of
+from engine.core.queries.queues import capability_of, few_of
 from engine.core.state import Run, State, Task, TaskStatus
 
 MOST = 200
@@ -135,4 +135,4 @@ def receiver(state: State, task: Task) -> str:
     if queue is not None and len(queue.agents) == 1 and queue.agents[0] in state.agents:
         return state.agents[queue.agents[0]].name
     key = task.queue or ""
-    return ", ".join(few_of(key.split(":", 2)[2])) if key.startswith("able:") else "an agent"
+    return ", ".join(few_of(capability_of(key))) if key.startswith("able:") else "an agent"

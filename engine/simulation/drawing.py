@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from msgspec import Struct
 
 from engine.core.commands import SupervisorSpec
+from engine.core.queries.tree import parent_id_of
 from engine.core.records import fields
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor, TaskStatus
@@ -39,7 +40,7 @@ def _supervisor(draw: Random, state: State) -> str:
 
 def words_for(state: State, one: Agent | Supervisor) -> list[str]:
     """Return targets that may name a member: its id, its name, its path."""
-    above = state.supervisors.get((one.supervisor_id if isinstance(one, Agent) else one.parent_id) or "")
+    above = state.supervisors.get(parent_id_of(one) or "")
     return [one.id, f"@{one.id}", one.name, f"/{one.name}" if above is None else f"{above.name}/{one.name}"]
 
 

@@ -22,8 +22,8 @@ from engine.core.limits.enforcement import before_start
 from engine.core.options import Preempt
 from engine.core.outcomes import OnMessage
 from engine.core.queries.able import is_able, why_not_able
-from engine.core.queries.placement import Place, asker_of, capability_of, home_of, place_for
-from engine.core.queries.queues import FEW, few_of, is_of_few, is_shared, not_begun, returned, team_for
+from engine.core.queries.placement import Place, asker_of, home_of, place_for
+from engine.core.queries.queues import FEW, capability_of, few_of, is_of_few, is_shared, not_begun, returned, team_for
 from engine.core.queries.tree import above_of, below_of, inherited
 from engine.core.scheduler import Schedule
 from engine.core.scheduler.free import full_of_processes
@@ -244,8 +244,8 @@ def _target(state: State, queue: Queue) -> str:
     """Return the name or capability that the tasks of a queue asked for."""
     if queue.key.startswith("agent:"):
         return state.agents[queue.agents[0]].name
-    names = few_of(capability_of(queue))
-    return names[0] if len(names) == 1 else capability_of(queue)
+    names = few_of(capability_of(queue.key))
+    return names[0] if len(names) == 1 else capability_of(queue.key)
 
 
 def _reason(state: State, queue: Queue) -> str:

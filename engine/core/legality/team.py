@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from engine.core.decide.leaving import own_tasks
 from engine.core.errors import Refused
 from engine.core.queries.queues import is_shared
-from engine.core.queries.tree import DEEPEST
+from engine.core.queries.tree import DEEPEST, parent_id_of
 from engine.core.scheduler import Schedule
 from engine.core.state import CATEGORIES, INSIGHTS, Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings
@@ -39,7 +39,7 @@ def members_are_there(state: State) -> Iterator[str]:
         for member_id in supervisor.members:
             listed[member_id] = listed.get(member_id, 0) + 1
             member: Agent | Supervisor | None = state.agents.get(member_id) or state.supervisors.get(member_id)
-            above = member.supervisor_id if isinstance(member, Agent) else member.parent_id if member else None
+            above = parent_id_of(member) if member else None
             if member is None or above != supervisor.id:
                 yield f"{supervisor.id} has the member {member_id}, which is not under it"
             elif member.name in names:

@@ -34,11 +34,6 @@ class Place:
     """No agent is able now; the task waits until one is."""
 
 
-def capability_of(queue: Queue) -> str:
-    """Return the capability of a capability queue."""
-    return queue.key.split(":", 2)[2]
-
-
 def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | None) -> Place:
     """Return the place for work for `target`, the name of a member or a capability.
 
@@ -135,8 +130,7 @@ def _shared(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
     known = state.queues[key].agents if key in state.queues else []
     made = None
     if any(one not in known for one in agents):
-        capability = key.split(":", 2)[2]
-        made = QueueMade(key=key, supervisor_id=owner_id, capability=capability, agent_ids=agents)
+        made = QueueMade(key=key, supervisor_id=owner_id, capability=queues.capability_of(key), agent_ids=agents)
     return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, made=made)
 
 
@@ -179,7 +173,7 @@ def able_queues_for(
             continue
         if not _is_near(state, queue, supervisor_id):
             continue
-        capability = capability_of(queue)
+        capability = queues.capability_of(key)
         if not suits(candidate, capability):
             continue
         others = (
@@ -277,7 +271,7 @@ def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
     home = task.came_from or task.queue or ""
     known: list[str] = []
     if home.startswith("able:"):
-        queue, capability = state.queues.get(home), home.split(":", 2)[2]
+        queue, capability = state.queues.get(home), queues.capability_of(home)
         known = list(queue.agents) if queue is not None else []
         if not queues.is_of_few(home) or any(state.agents[one].removing is None for one in known):
             ids = frozenset(known)

@@ -28,6 +28,11 @@ def shared_queue(supervisor_id: str, depth: int, capability: str) -> str:
     return f"able:{supervisor_id}+{depth}:{capability}"
 
 
+def capability_of(key: str) -> str:
+    """Return the capability in the key of a capability queue; empty for any other queue."""
+    return key.split(":", 2)[2] if key.startswith("able:") else ""
+
+
 def is_shared(key: str) -> bool:
     """Return True for the key of a queue shared by several teams."""
     return key.startswith("able:") and "+" in key.split(":", 2)[1]
@@ -45,7 +50,7 @@ normalized, and the no-break space with them."""
 
 def is_of_few(key: str) -> bool:
     """Return True for the key of a queue shared by several named members."""
-    return key.startswith("able:") and key.split(":", 2)[2].startswith(FEW)
+    return capability_of(key).startswith(FEW)
 
 
 def few_of(capability: str) -> list[str]:
@@ -60,7 +65,7 @@ def is_one_of_few(state: State, queue: Queue, supervisor_id: str, name: str) -> 
     depth = next((place for place, one in enumerate(path) if one.id == owner), -1) - int(levels or 0)
     if depth < 0 or (depth and not plus):
         return False
-    return (path[depth - 1].name if depth else name) in few_of(queue.key.split(":", 2)[2])
+    return (path[depth - 1].name if depth else name) in few_of(capability_of(queue.key))
 
 
 def takers(state: State, member_id: str) -> list[str]:

@@ -19,7 +19,7 @@ from engine.core.errors import (
     UnknownTarget,
     UnknownWork,
 )
-from engine.core.queries.tree import above_of
+from engine.core.queries.tree import above_of, parent_id_of
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
@@ -203,7 +203,7 @@ def _members(state: State) -> Iterator[Member]:
 
 
 def _is_under(one: Member, under: Supervisor | None) -> bool:
-    return under is None or under.id == (one.supervisor_id if isinstance(one, Agent) else one.parent_id)
+    return under is None or under.id == parent_id_of(one)
 
 
 def _is_called(state: State, one: Member, names: Sequence[str]) -> bool:

@@ -64,9 +64,14 @@ def agents_of(state: State, member_id: str) -> list[Agent]:
     return found
 
 
+def parent_id_of(member: Agent | Supervisor) -> str | None:
+    """Return the id of the supervisor of a member; None for a root."""
+    return member.supervisor_id if isinstance(member, Agent) else member.parent_id
+
+
 def parent_of(state: State, member: Agent | Supervisor) -> Supervisor | None:
     """Return the supervisor of a member; None for a root."""
-    parent_id = member.supervisor_id if isinstance(member, Agent) else member.parent_id
+    parent_id = parent_id_of(member)
     return None if parent_id is None else state.supervisors[parent_id]
 
 

@@ -13,7 +13,7 @@ from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work
-from engine.core.queries.tree import tasks_of
+from engine.core.queries.tree import parent_id_of, tasks_of
 from engine.core.records import JsonValue
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
@@ -103,7 +103,7 @@ def _due_ms(state: State, found: Run | Task | RunSummary) -> int | None:
 
 def _move(state: State, command: commands.Move) -> commands.Move | None:
     member = find_member(state, command.target)
-    parent_id = member.supervisor_id if isinstance(member, Agent) else member.parent_id
+    parent_id = parent_id_of(member)
     if parent_id is None:
         return None  # a supervisor on top cannot be moved back there
     place = state.supervisors[parent_id].members.index(member.id)
@@ -173,8 +173,7 @@ def _priorities(state: State, inverse: commands.SetPriority) -> JsonValue:
 
 
 def _place(state: State, inverse: commands.Move) -> JsonValue:
-    member = find_member(state, inverse.target)
-    return member.supervisor_id if isinstance(member, Agent) else member.parent_id
+    return parent_id_of(find_member(state, inverse.target))
 
 
 def _set(state: State, inverse: commands.ChangeSupervisor) -> JsonValue:

@@ -9,9 +9,9 @@ from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from engine.core.queries.able import AWAY
-from engine.core.queries.queues import few_of, is_of_few, is_shared
+from engine.core.queries.queues import capability_of, few_of, is_of_few, is_shared
 from engine.core.queries.tree import above_of
-from engine.core.records import fact
+from engine.core.records import changed, fact
 from engine.core.scheduler import Schedule
 from engine.core.scheduler.free import full_of_processes
 from engine.core.state import Agent, ParkedFor, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
@@ -139,14 +139,7 @@ class Waits:
         preempted = task.status is TaskStatus.PREEMPTED
         said = "has made way; " if preempted else ""
         if closed is not None:
-            return Wait(
-                why=closed.why,
-                words=said + closed.words,
-                ids=closed.ids,
-                until_ms=closed.until_ms,
-                ahead=ahead,
-                preempted=preempted,
-            )
+            return changed(closed, words=said + closed.words, ahead=ahead, preempted=preempted)
         if place is None:
             return None
         words = said + _turn(self._state, queue, place, task.priority)
@@ -191,7 +184,7 @@ def _closed(state: State, queue: Queue) -> Wait | None:
     agents = [state.agents[agent_id] for agent_id in queue.agents]
     supervisor = state.supervisors[queue.supervisor_id]
     if not agents:
-        what = queue.key.split(":", 2)[2] if queue.key.startswith("able:") else ""
+        what = capability_of(queue.key)
         if is_of_few(queue.key):
             return Wait(why="nobody", words=f"none of {', '.join(few_of(what))} is there")
         return Wait(why="nobody", words=f"no agent can {what!r}" if what else "no agent can do it")
@@ -291,7 +284,7 @@ def _full(state: State, above: Sequence[Supervisor]) -> Wait | None:
 
 
 def _turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
-    capability = queue.key.split(":", 2)[2] if queue.key.startswith("able:") else ""
+    capability = capability_of(queue.key)
     whose = f"the queue of {capability}" if is_of_few(queue.key) else f"the {capability} queue"
     if not capability or len(queue.agents) == 1:
         whose = f"{state.agents[queue.agents[0]].name}'s queue"

@@ -130,12 +130,8 @@ def references_in(state: State) -> list[str]:
 
 def bound_in(state: State) -> list[str]:
     """Return the references to bound callables, which work only in the process that bound them."""
-    return sorted(name for name in _code_of(state) if name.startswith(BOUND))
-
-
-def _code_of(state: State) -> set[str]:
-    found = {str(name) for spec in state.specs.values() for name in spec.tools}
-    return found.union(str(spec.run) for spec in state.specs.values() if spec.run)
+    said = (str(one) for spec in state.specs.values() for one in (spec.run, *spec.tools))
+    return sorted({one for one in said if one.startswith(BOUND)})
 
 
 @dataclass(frozen=True, slots=True)
