@@ -304,3 +304,10 @@ class AttemptInterrupted(BaseException):
 
     Not an `Exception`, so that a function that handles its own errors is stopped all the same; clean up in `finally`.
     """
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return the first error inside nested exception groups; any other error as it is."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

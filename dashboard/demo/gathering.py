@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 
+from engine.errors import first_of
 from engine.runtimes.context import Context
 
 WAVE = 24
@@ -116,10 +117,7 @@ async def together(*parts: Callable[[], Coroutine[Any, Any, None]]) -> None:
             for part in parts:
                 group.start_soon(part)
     except BaseExceptionGroup as errors:
-        first: BaseException = errors
-        while isinstance(first, BaseExceptionGroup):
-            first = first.exceptions[0]
-        raise first from None
+        raise first_of(errors) from None
 
 
 def in_order(ctx: Context, names: Sequence[str]) -> list[str]:

@@ -20,8 +20,8 @@ from engine.core.records import JsonValue
 from engine.core.signals import AttemptSucceeded, PlannedItem
 from engine.core.spec import MODEL_TYPES, AgentSpec
 from engine.core.state import State
-from engine.core.values import Usage, preview
-from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, DelegationFailed, ToolRejected, Unusable
+from engine.core.values import Usage
+from engine.errors import AgentCrashed, AttemptInterrupted, DelegationFailed, ToolRejected
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
@@ -71,21 +71,14 @@ class Scene:
     given: bool
 
 
-def is_of_a_program(agent: str) -> bool:
-    """Return whether the code of an agent is bound to a program: when that ends, the agent is away, not broken."""
-    return crc32(agent.encode()) % 2 == 0
-
-
 class SimulatedRuntime:
     """Play one agent of a simulation."""
 
-    def __init__(self, spec: AgentSpec, world: World, seed: int, *, given: bool) -> None:
-        limits = [limit for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None and given]
+    def __init__(self, spec: AgentSpec, world: World) -> None:
+        limits = [limit for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None and world.plan.given]
         self._longest_s = max(0.1, min([LONGEST_S, *(limit / PIECES for limit in limits)]))
-        self._given = given
         self._spec = spec
         self._world = world
-        self._seed = seed
 
     async def check(self) -> None:
         """Check that the code is there.
@@ -93,9 +86,7 @@ class SimulatedRuntime:
         Raises:
             Unusable: If it is not.
         """
-        name = self._spec.name
-        if name in self._world.missing:
-            raise BoundElsewhere(name) if is_of_a_program(name) else Unusable(f"the code of {name} is gone")
+        self._world.check_code(self._spec.name)
 
     async def execute(self, work: Work) -> JsonValue:
         """Run this attempt of the agent."""
@@ -107,37 +98,29 @@ class SimulatedRuntime:
             self._world.ends(work)
 
     async def _play(self, work: Work) -> JsonValue:
-        world, task = self._world, await work.task()
-        world.reads(work, task)
-        key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
-        draw = Random(f"{self._seed} {key}")
+        world = self._world
+        task, _, draw, mishap = await world.opened(work, "", list(MISHAPS))
+        early = draw.random() < 0.5
         await work.load_steers()
-        scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, self._given)
+        scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, world.plan.given)
         scene = replace(scene, context=Context(work, task, {"send": _tool(scene)}))
-        share, mishap, early = draw.random(), draw.choice(list(MISHAPS)), draw.random() < 0.5
-        wrong = world.goes_wrong(key, share)
-        if wrong:
-            world.went_wrong(key, mishap)
-        if wrong and early:
-            return await MISHAPS[mishap](scene)
-        await _work(scene, task.text)
-        if wrong:
-            return await MISHAPS[mishap](scene)
-        return _output(draw, work.effect.agent)
+        if mishap is None or not early:
+            await _work(scene, task.text)
+        return await MISHAPS[mishap](scene) if mishap is not None else _output(draw, work.effect.agent)
 
 
 def _tool(scene: Scene) -> FunctionTool:
     return FunctionTool("send", partial(_send, scene), Gate(None))
 
 
-def simulated_runtimes(world: World, seed: int, *, given: bool) -> dict[str, Factory]:
-    """Return the factory of the runtimes of a history; agents of a `given` team keep their time limits."""
+def simulated_runtimes(world: World) -> dict[str, Factory]:
+    """Return the factory of the runtimes of a history; agents of a given team keep their time limits."""
 
     def played(spec: AgentSpec, code: Code) -> Runtime:
-        return SimulatedModelAgent(spec, code, world, seed, is_away=is_of_a_program)
+        return SimulatedModelAgent(spec, code, world)
 
     return {
-        SIMULATED: lambda spec, code: SimulatedRuntime(spec, world, seed, given=given),
+        SIMULATED: lambda spec, code: SimulatedRuntime(spec, world),
         **dict.fromkeys(MODEL_TYPES, played),
     }
 

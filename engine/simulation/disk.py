@@ -157,7 +157,7 @@ class Wire:
             await checkpoint()
 
 
-class ToolCache:
+class KeptSnapshots:
     """Snapshots in memory; the store's own compress in a thread, whose timing is not deterministic."""
 
     def __init__(self, kept: dict[int, bytes], mishaps: Mishaps, journal: sqlite3.Connection) -> None:
@@ -223,7 +223,7 @@ class Disk:
             file_id=FILE_ID,
             journal=Journal(wire, wire, path=None, token=token, end=end_of(writer)),
             inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, None)), path=None),
-            snapshots=cast(Snapshots, ToolCache(self.snapshots, mishaps, writer)),
+            snapshots=cast(Snapshots, KeptSnapshots(self.snapshots, mishaps, writer)),
             live=LiveOutput(lease, None),
             lease=lease,
         )

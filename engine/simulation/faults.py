@@ -10,8 +10,7 @@ from engine.core.codec import encode_command, encode_state
 from engine.core.commands import Ping
 from engine.core.signals import AgentUnusable, AgentUsable, StateReady
 from engine.core.transfer.document import references_in
-from engine.simulation.agents import is_of_a_program
-from engine.simulation.world import World
+from engine.simulation.world import World, is_of_a_program
 from store import CommandRow
 
 MOST_AGENTS = 30

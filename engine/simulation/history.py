@@ -18,7 +18,7 @@ from engine.core.commands import Answer, Command, Resume
 from engine.core.events import EngineStopped
 from engine.core.queries.targets import at
 from engine.core.state import State
-from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
+from engine.errors import CommandRefusedError, DiskStayedFull, HostStopped
 from engine.host import Host
 from engine.simulation.agents import simulated_runtimes
 from engine.simulation.disk import EngineKilled, Mishaps
@@ -29,7 +29,7 @@ from engine.simulation.operators import considered
 from engine.simulation.plan import HOUR_MS, Decision, Past, Plan, in_words
 from engine.simulation.teams import each_spec, load_command
 from engine.simulation.world import START_MS, ObservedHost, World
-from store import CommandRow, Deposed, StoreError
+from store import CommandRow, Deposed
 
 MOST_EVENTS = 40_000
 """Events after which a history is taken not to come to rest."""
@@ -149,7 +149,7 @@ class History(World):
             store,
             self,
             clock=self.clock,
-            runtimes=simulated_runtimes(self, self.plan.seed, given=self.plan.given),
+            runtimes=simulated_runtimes(self),
             seed=draw.randrange(2**32),
             pid=self._lives,
             batch_ms=math.inf,
@@ -178,8 +178,6 @@ class History(World):
             await host.run(task_status=_Begun(begun))
         except EXPECTED_ENDS as error:
             self.tell(f"the engine has ended: {error}")
-        except (StoreError, EngineError) as error:
-            self.breaks("engine_ends_in_order", "An engine ends for no reason of its own", f"{error!r}")
         except Exception as error:  # whatever it is, no engine may end like this
             self.breaks("engine_ends_in_order", "An engine ends for no reason of its own", f"{error!r}")
         finally:

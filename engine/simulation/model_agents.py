@@ -1,6 +1,6 @@
 """Model agents of a simulation: the real loop, on models whose answers are drawn (`models.py`)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -9,8 +9,6 @@ from zlib import crc32
 from engine.core.commands import SupervisorSpec
 from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec
-from engine.core.values import preview
-from engine.errors import BoundElsewhere, Unusable
 from engine.runtimes.code import Code
 from engine.runtimes.model.lookup import NamedModel
 from engine.runtimes.model.options import options_of
@@ -70,13 +68,9 @@ def with_models(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
 class SimulatedModelAgent(ModelRuntime):
     """Runs one agent by the real loop."""
 
-    def __init__(
-        self, spec: AgentSpec, code: Code, world: "World", seed: int, *, is_away: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, spec: AgentSpec, code: Code, world: "World") -> None:
         super().__init__(spec, code, options_of(spec))
         self._world = world
-        self._seed = seed
-        self._is_away = is_away
         if spec.agent_type != "SimpleAgent":
             self._kit = Kit(spec, code, _tools())
 
@@ -86,9 +80,7 @@ class SimulatedModelAgent(ModelRuntime):
         Raises:
             Unusable: If it is not.
         """
-        name = self._spec.name
-        if name in self._world.missing:
-            raise BoundElsewhere(name) if self._is_away(name) else Unusable(f"the code of {name} is gone")
+        self._world.check_code(self._spec.name)
 
     async def execute(self, work: Work) -> JsonValue:
         """Run this attempt of the agent."""
@@ -105,15 +97,8 @@ class SimulatedModelAgent(ModelRuntime):
             world.ends(work)
 
     async def _begun(self, work: Work) -> Playing:
-        world, task = self._world, await work.task()
-        world.reads(work, task)
-        key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
-        draw = Random(f"{self._seed} model {key}")
-        share, mishap, turn = draw.random(), draw.choice(MISHAPS), draw.choice([0, 0, 1, 2])
-        wrong = world.goes_wrong(key, share)
-        if wrong:
-            world.went_wrong(key, mishap)
-        spec = self._spec
+        world, spec = self._world, self._spec
+        task, key, draw, mishap = await world.opened(work, " model", MISHAPS)
         limits = [limit / 10 for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None]
         return Playing(
             world=world,
@@ -122,8 +107,8 @@ class SimulatedModelAgent(ModelRuntime):
             text=task.text,
             longest_s=min([LONGEST_S, *(limits if world.plan.given else [])]),
             turns=self._options.turns,
-            mishap=mishap if wrong else None,
-            wrong_turn=turn,
+            mishap=mishap,
+            wrong_turn=draw.choice([0, 0, 1, 2]),
         )
 
     def _turns(self, work: Work, models: Sequence[NamedModel], output: JsonValue) -> Turns:

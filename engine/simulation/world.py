@@ -1,9 +1,10 @@
 """The shared context of one history: its agents act on it, faults change it, laws check it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any
+from zlib import crc32
 
 from engine.clock import Clock, VirtualClock
 from engine.core.codec import decode_state, encode_state
@@ -12,6 +13,8 @@ from engine.core.records import JsonValue
 from engine.core.signals import Signal, StateUnusable, StepFinished
 from engine.core.state import State
 from engine.core.transfer.exporting import make_document
+from engine.core.values import preview
+from engine.errors import BoundElsewhere, Unusable
 from engine.host import Host
 from engine.host.batch import Batch, Then
 from engine.runtimes.task import Task
@@ -27,6 +30,11 @@ from store import CommandRow
 from store.opening import Store
 
 START_MS = 1_750_000_000_000
+
+
+def is_of_a_program(agent: str) -> bool:
+    """Return whether the code of an agent is bound to a program: when that ends, the agent is away, not broken."""
+    return crc32(agent.encode()) % 2 == 0
 
 
 class World:
@@ -94,10 +102,27 @@ class World:
         """Return whether an attempt with the draw `share` fails."""
         return share < self.plan.trouble and key not in self.plan.calm
 
-    def went_wrong(self, key: str, mishap: str) -> None:
-        """Note the failure of an attempt."""
+    def check_code(self, agent: str) -> None:
+        """Check that the code of an agent is there.
+
+        Raises:
+            Unusable: If it is not.
+        """
+        if agent in self.missing:
+            raise BoundElsewhere(agent) if is_of_a_program(agent) else Unusable(f"the code of {agent} is gone")
+
+    async def opened(self, work: Work, kind: str, mishaps: Sequence[str]) -> tuple[Task, str, Random, str | None]:
+        """Check what an attempt reads; return its task, what identifies it, its chance, and how it fails, if so."""
+        task = await work.task()
+        self.reads(work, task)
+        key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
+        draw = Random(f"{self.plan.seed}{kind} {key}")
+        share, mishap = draw.random(), draw.choice(mishaps)
+        if not self.goes_wrong(key, share):
+            return task, key, draw, None
         self.wrong[key] = mishap
         self.tell(f"{key}: {mishap}")
+        return task, key, draw, mishap
 
     def next_order(self) -> Order | None:
         """Return a random next command of an operator."""

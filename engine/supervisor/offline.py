@@ -100,17 +100,18 @@ class OfflineJournal:
 
     def records(self, task_id: str) -> list[Record]:
         """Return the events about a task, oldest first."""
-        rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if row.task_id == task_id)
-        return [Record(seq, row.at_ms, row.kind, row.body, row.run_id, row.task_id, row.agent_id) for seq, row in rows]
+        return self._records(lambda row: row.task_id == task_id)
 
     def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run."""
         told = {kind_of(RunFinished), *IMPORTS}
-        rows = (
-            (seq, row) for seq, row in enumerate(self._rows, 1) if row.kind in told and row.run_id in (run_id, None)
+        return self.state.summary(run_id) or summary_in(
+            self._records(lambda row: row.kind in told and row.run_id in (run_id, None)), run_id
         )
-        records = [Record(seq, row.at_ms, row.kind, row.body, row.run_id, None, None) for seq, row in rows]
-        return self.state.summary(run_id) or summary_in(records, run_id)
+
+    def _records(self, wanted: Callable[[Row], bool]) -> list[Record]:
+        rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if wanted(row))
+        return [Record(seq, row.at_ms, row.kind, row.body, row.run_id, row.task_id, row.agent_id) for seq, row in rows]
 
     async def pour_into(self, store: Store) -> None:
         """Append everything to a store's journal."""

@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from engine.core.commands import Command
-from engine.errors import HostStopped, WrongLoop
+from engine.errors import HostStopped, WrongLoop, first_of
 from engine.supervisor.node import Make
 
 Lifecycle: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[None]]
@@ -78,7 +78,7 @@ class Shared:
         self._users = 0
         self._begun = anyio.Event()
         self._stop = anyio.Event()
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
 
     @asynccontextmanager
     async def used(self) -> AsyncIterator[None]:
@@ -95,7 +95,7 @@ class Shared:
             finally:
                 await self._leave()
 
-    def why_gone(self) -> Exception:
+    def why_gone(self) -> BaseException:
         """Return the error that ended it."""
         return self._failure or HostStopped("it is not running")
 
@@ -128,18 +128,10 @@ class Shared:
         try:
             await self._live(self._begun.set, self._stop)
         except Exception as error:
-            self._failure = _first(error)
+            self._failure = first_of(error)
         finally:
             self._task = None
             self._begun.set()
-
-
-def _first(error: BaseException) -> Exception:
-    """Return the first error inside nested exception groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, Exception)
-    return error
 
 
 @dataclass(slots=True, eq=False)

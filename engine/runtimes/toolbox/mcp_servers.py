@@ -16,7 +16,7 @@ from engine.core.model_spec import McpSpec
 from engine.core.queries.tree import above_of
 from engine.core.spec import digest
 from engine.core.state import State
-from engine.errors import EngineError, PermanentFailure, Unusable
+from engine.errors import EngineError, PermanentFailure, Unusable, first_of
 from engine.runtimes.pending import Pending
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program
@@ -221,10 +221,3 @@ class Servers:
             named |= {f"{name} {digest(spec)}" for name, spec in supervisor.options.mcp.items()}
         for key in self._servers.keys() - named:
             self._servers.pop(key).end()
-
-
-def first_of(error: BaseException) -> BaseException:
-    """Return the first error of a group."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

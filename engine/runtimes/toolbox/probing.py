@@ -5,11 +5,11 @@ from pathlib import Path
 import anyio
 
 from engine.core.model_spec import McpSpec
-from engine.errors import Unusable
+from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program, Watched
-from engine.runtimes.toolbox import mcp_servers
 from engine.runtimes.toolbox.mcp_connection import LINE_BYTES, LastWords, connected, load
+from engine.runtimes.toolbox.mcp_servers import STARTS_S
 from engine.runtimes.values import one_line
 
 
@@ -36,15 +36,15 @@ async def _offered(spec: McpSpec, folder: Path) -> list[str]:
         return await programs.start(spec.argv, env=env, cwd=folder, line_bytes=LINE_BYTES)
 
     try:
-        with anyio.fail_after(mcp_servers.STARTS_S):
+        with anyio.fail_after(STARTS_S):
             async with connected(spec, start, words) as connection:
                 return [tool.name for tool in await connection.tools()]
     except TimeoutError:
-        raise Unusable(f"it did not answer for {mcp_servers.STARTS_S:g} s") from None
+        raise Unusable(f"it did not answer for {STARTS_S:g} s") from None
     except Unusable:
         raise
     except Exception as error:  # a server may break the protocol in any way
-        raise Unusable(str(words) or one_line(mcp_servers.first_of(error))) from error
+        raise Unusable(str(words) or one_line(first_of(error))) from error
     finally:
         with anyio.CancelScope(shield=True):
             await programs.close()

@@ -120,21 +120,15 @@ def _goes_on(job: Job) -> bool:
 
 def open_to(books: ShadowLedger, agent: AgentEntry) -> list[str]:
     """Return the queues from which an agent would take a new task now."""
-    above = list(books.team.up(agent.supervisor_id))
-    if (
-        agent.paused
-        or agent.away
-        or agent.error is not None
-        or agent.exhausted
-        or books.failures.circuit(agent.id).is_shut
-    ):
+    above: list[AgentEntry | SupervisorEntry] = [agent, *books.team.up(agent.supervisor_id)]
+    if agent.away or agent.error is not None or books.failures.circuit(agent.id).is_shut:
         return []
     if any(one.paused or one.exhausted for one in above):
         return []
     if agent.removing is not None:
         return [f"agent:{agent.id}"] if agent.removing == "drain" else []
     busy = {job.worker_id for job in books.work.jobs.values() if _is_to_begin(job)}
-    if busy.isdisjoint(one.id for one in above):
+    if busy.isdisjoint(one.id for one in above[1:]):
         return books.team.queues_of(agent.id)
     return [key for key in books.team.queues_of(agent.id) if not is_of_few(key)]
 
@@ -160,7 +154,7 @@ def a_pool_grows_and_shrinks_for_a_reason(books: ShadowLedger, event: events.Poo
         return None if is_due else f"{agent.id} grows with {in_use} of {agent.slots} in use and {len(waiting)} waiting"
     if in_use > event.size * agent.spec.max_concurrency:
         return f"{agent.id} shrinks to {event.size} with {in_use} slots in use"
-    since_ms = agent.resized_ms if agent.resized_ms is not None else None
+    since_ms = agent.resized_ms
     if since_ms is not None and event.at_ms - since_ms < pool.idle_s * 1000 - 1:
         return f"{agent.id} shrinks {event.at_ms - since_ms} ms after it grew"
     return None

@@ -27,6 +27,8 @@ def tokens_rise(books: ShadowLedger, event: events.EngineStarted) -> str | None:
     events.StrategySwitched,
     events.Delegated,
     events.Escalated,
+    events.Steered,
+    events.GrantGiven,
 )
 def ids_are_given_once(books: ShadowLedger, event: Any) -> str | None:
     """No id is given twice, and numbers rise."""

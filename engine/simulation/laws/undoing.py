@@ -5,7 +5,7 @@ from typing import Any
 
 from engine.core import events
 from engine.core.records import changed
-from engine.core.spec import spec_hash
+from engine.core.spec import AgentSpec, spec_hash
 from engine.simulation.laws.registry import law
 from engine.simulation.shadow_ledger import ShadowLedger
 
@@ -55,19 +55,17 @@ def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> 
     told = _TELLS.get(done.command)
     if told is None:
         return
-    own: list[str] = []
+    own = ""
     for at, event in enumerate(books.events):
         for subject, value in told(event, found):
             found.setdefault(subject, []).append((at, value))
             if at < place and not _is_first(event):
-                own = [*own, subject]
+                own = subject
     if done.command in SWAPS:
         said: Any = done.result.get("agents") or [done.result]
-        subjects = [str(one["agent_id"]) for one in said]
-    else:
-        subjects = own[-1:]
-    for subject in subjects:
-        yield subject, found[subject]
+        yield from ((str(one["agent_id"]), found[str(one["agent_id"])]) for one in said)
+    elif own:
+        yield own, found[own]
 
 
 def _is_first(event: events.Event) -> bool:
@@ -105,15 +103,16 @@ def _told_of_settings(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, 
 
 
 def _told_of_specs(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    if isinstance(event, SPECS) and event.spec is not None:
-        subject = event.member_id if isinstance(event, events.MemberRenamed) else event.agent_id
-        yield subject, spec_hash(event.spec.with_name("x"))
+    yield from ((subject, spec_hash(spec.with_name("x"))) for subject, spec in _specs_in(event))
 
 
 def _told_of_specialties(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield from ((subject, sorted(word.casefold() for word in spec.specialties)) for subject, spec in _specs_in(event))
+
+
+def _specs_in(event: Any) -> Iterator[tuple[str, AgentSpec]]:
     if isinstance(event, SPECS) and event.spec is not None:
-        subject = event.member_id if isinstance(event, events.MemberRenamed) else event.agent_id
-        yield subject, sorted(word.casefold() for word in event.spec.specialties)
+        yield event.member_id if isinstance(event, events.MemberRenamed) else event.agent_id, event.spec
 
 
 def _told_of_priorities(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
