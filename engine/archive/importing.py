@@ -28,8 +28,8 @@ from engine.core.commands import ImportState, Order
 from engine.core.signals import ArchiveChecked, PartRead, Signal, StateReady, StateUnusable
 from engine.core.transfer.importing import part_from
 from engine.errors import ImportRefused
+from engine.runtimes.services import Services
 from engine.runtimes.values import one_line
-from engine.runtimes.work import Services
 
 READ_HERE_BYTES = 1_000_000
 """Archives up to this unpacked size are read in the engine, if the database contains no team."""

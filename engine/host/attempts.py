@@ -20,8 +20,9 @@ from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable
 from engine.host.runtime_pool import RuntimePool, unusable_agent
 from engine.runtimes.coroutine_guard import driven
+from engine.runtimes.services import Services, of_attempt
 from engine.runtimes.values import json_value, one_line, traits, type_name
-from engine.runtimes.work import Services, Work, of_attempt
+from engine.runtimes.work import Work
 
 THROWS = 3
 """How often an attempt is cancelled when the engine ends before it is abandoned; leaves room for cleaning up."""

@@ -15,9 +15,9 @@ from engine.host.attempts import Attempts
 from engine.host.pending_commands import PendingCommands
 from engine.host.runtime_pool import RuntimePool, unusable_agent
 from engine.joins import Result, join
+from engine.runtimes.services import Services
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line
-from engine.runtimes.work import Services
 
 MOST_CHECKS = 4
 """Agents whose code is imported at once: importing threads compete with the loop for the interpreter lock."""

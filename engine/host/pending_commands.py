@@ -23,8 +23,8 @@ from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import DirectEvent
 from engine.host.trusting import Trusting
 from engine.runtimes.pending import Pending
+from engine.runtimes.services import Services
 from engine.runtimes.values import clean, one_line
-from engine.runtimes.work import Services
 from engine.trust import TrustError
 from store import CommandOutcome, CommandRow, StoreError
 from store.inbox import Inbox

@@ -3,70 +3,19 @@
 The core grants and takes slots; `resumed` is called when the attempt has one again.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from engine.clock import Clock
-from engine.core.commands import Command
 from engine.core.effects import StartAttempt
-from engine.core.records import JsonValue
-from engine.core.signals import Signal, SlotAsked, StepsEnded
-from engine.core.state import ParkedFor, State
-from engine.core.values import StoredValue
-from engine.models.service import ModelService
+from engine.core.signals import SlotAsked, StepsEnded
+from engine.core.state import ParkedFor
+from engine.runtimes.attempt import Attempt
 from engine.runtimes.pending import Pending
-from engine.runtimes.reservations import Reservations
-from engine.runtimes.threads import Threads
+from engine.runtimes.services import Services, of_attempt
 from engine.runtimes.time_limits import TimeLimit
-from engine.stream.bus import Bus
-
-
-class Services(Protocol):
-    """The services that the host offers to attempts and to its own parts."""
-
-    clock: Clock
-    threads: Threads
-    models: ModelService
-    reserved: Reservations
-    bus: Bus
-
-    @property
-    def state(self) -> State:
-        """The present state, for reading."""
-
-    def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
-        """Run `function` with `args` in a task of its own, for as long as the engine runs."""
-
-    def fail(self, error: Exception) -> None:
-        """End the engine with an error: the journal is unreadable, or the engine has a defect."""
-
-    def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
-        """Queue a signal for the core; `then` is called once it is on disk, with an error if it was not decided."""
-
-    async def order(
-        self, command: Command, *, sender: str | None = None, role: str = "operator", id: str | None = None
-    ) -> object:
-        """Execute a command; raises `CommandRefusedError` if it is refused."""
-
-    def may_act(self) -> bool:
-        """Return whether the engine still holds its lease; a deposed engine starts nothing more."""
-
-    async def text(self, value: StoredValue) -> JsonValue:
-        """Return a value that the state holds by reference."""
-
-    def live(self, key: str, text: str) -> None:
-        """Publish a live text under a key; an empty text removes it."""
-
-    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Schedule `call`; returns a function that cancels it."""
-
-
-def of_attempt(effect: StartAttempt) -> dict[str, Any]:
-    """Return the fields by which a signal names its attempt."""
-    return {"task_id": effect.task_id, "attempt": effect.attempt, "generation": effect.generation}
 
 
 class _Step:
@@ -94,18 +43,9 @@ _STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
 """The step that the current code runs in."""
 
 
-class SlotHolder:
+class SlotHolder(Attempt):
     """The part of an attempt that holds and releases its slot."""
 
-    effect: StartAttempt
-    over: bool
-    stopping: bool
-    raise_if_stopping: Callable[[], None]
-    _services: Services
-    _calls: dict[str, Pending[Any]]
-    _slots: dict[int, Pending[Any]]
-    _waiting_slot: Callable[[], Pending[Any]]
-    now_ms: Callable[[], int]
     _has_slot = True
     _parked_since_ms = 0
     _parked_ms = 0
@@ -114,8 +54,9 @@ class SlotHolder:
     _time_limit: TimeLimit | None = None
     """Time limit of the attempt."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, effect: StartAttempt, services: Services) -> None:
+        super().__init__(effect, services)
+        self._calls: dict[str, Pending[Any]] = {}
         self._wanting: dict[int, Pending[None]] = {}
         """Steps that wait for a slot, to begin or to go on."""
         self._running: set[_Step] = set()

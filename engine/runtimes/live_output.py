@@ -5,7 +5,7 @@ It is not journaled, except that emitted text becomes the partial result of a st
 
 from engine.core.effects import StartAttempt
 from engine.core.records import JsonValue
-from engine.runtimes.attempt_slot import Services
+from engine.runtimes.services import Services
 from engine.runtimes.values import clean
 from engine.stream.records import Piece, PieceKind, Speaker
 
@@ -16,14 +16,14 @@ PARTIAL_CHARACTERS = 1_000_000
 class Showing:
     """The part of an attempt that produces live output."""
 
-    effect: StartAttempt
-    over: bool
-    _services: Services
+    over = False
+    """Its end is reported, so later reports have no effect."""
     _emitted_characters = 0
     _speaker: Speaker | None = None
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, effect: StartAttempt, services: Services) -> None:
+        self.effect = effect
+        self._services = services
         self._emitted: list[str] = []
 
     def emit(self, text: str) -> None:

@@ -4,34 +4,24 @@ A call waits for the rate limit of its provider's key without a slot, then for r
 usage is reported with the next finished step.
 """
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 
 from engine.core.model_spec import ModelSpec
 from engine.core.records import changed
-from engine.core.signals import BudgetShort, Signal
-from engine.core.state import State
+from engine.core.signals import BudgetShort
 from engine.core.values import NO_USAGE, Usage
-from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
-from engine.runtimes.attempt_slot import SlotHolder, of_attempt
-from engine.runtimes.pending import Pending
+from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest
+from engine.runtimes.attempt_slot import SlotHolder
 from engine.runtimes.reservations import Hold, is_bound, unreported
+from engine.runtimes.services import of_attempt
 
 
 class ModelCaller(SlotHolder):
     """The part of an attempt that calls models."""
 
-    sleep: Sleeps
-    slot: Callable[[], AbstractContextManager[Pending[None]]]
-    _written: Callable[[Signal], Awaitable[None]]
     _spent = NO_USAGE
     _total = NO_USAGE
     _before: Usage | None = None
-
-    @property
-    def state(self) -> State:
-        """The state of the moment, for reading."""
-        return self._services.state
 
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> ModelAnswer:
         """Send one request to a model; its usage is reported with the next finished step.

@@ -6,11 +6,12 @@ While it waits, the attempt holds no slot. See docs/reference/function-agents.md
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 import anyio
 
 from engine.core.decide.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, REJECT_ALWAYS, REJECT_ONCE, granted
+from engine.core.effects import StartAttempt
 from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
 from engine.core.state import ParkedFor
@@ -19,13 +20,11 @@ from engine.core.validation.bounds import LONGEST_S
 from engine.core.values import StoredValue, preview
 from engine.errors import AttemptInterrupted, ToolRejected
 from engine.guards import CheckedOutput, holds_for
-from engine.runtimes.attempt_slot import SlotHolder, of_attempt
+from engine.runtimes.attempt_slot import SlotHolder
 from engine.runtimes.pending import Pending
+from engine.runtimes.services import Services, of_attempt
 from engine.runtimes.task import as_text
 from engine.runtimes.values import clean, shown_input
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
 
 LONGEST_QUESTION = 2_000
 """Characters of a question; longer ones are cut."""
@@ -70,18 +69,13 @@ def checked_question(question: str, options: list[str], default: str | None, due
 class PeopleLine(SlotHolder):
     """Communication between an attempt and people."""
 
-    scope: anyio.CancelScope
-    is_recorded: Callable[[str], bool]
-    recorded: "Callable[[str], Awaitable[JsonValue]]"
-    key: Callable[[str, JsonValue], str]
-    _raise_if_over: Callable[[], None]
-
     on_steer: Callable[[bool], None] | None = None
     """Called when a message arrives; True means that the turn is to be cut short for it."""
-    record: "Callable[[StepFinished], Awaitable[None]]"
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, effect: StartAttempt, services: Services) -> None:
+        super().__init__(effect, services)
+        self.scope = anyio.CancelScope()
+        """Cancelled by the host to stop it now."""
         self._taken: set[str] = set()
         """Ids of messages that its turns have taken."""
         self._heard: dict[str, list[str]] = {}
@@ -150,13 +144,13 @@ class PeopleLine(SlotHolder):
 
     def has_asked(self, key: str) -> bool:
         """Return whether an attempt has asked under this key; the answer may have come since this one began."""
-        task = self._services.state.tasks.get(self.effect.task_id)
+        task = self.state.tasks.get(self.effect.task_id)
         return task is not None and (key in task.asks or key in task.steps)
 
     def granted(self, tool: str) -> bool | None:
         """Return the standing permission for `tool` of this generation of the agent; None if there is none."""
         effect = self.effect
-        found = granted(self._services.state, effect.agent_id, effect.generation, tool)
+        found = granted(self.state, effect.agent_id, effect.generation, tool)
         return None if found is None else found.allows
 
     async def approve(
@@ -205,7 +199,7 @@ class PeopleLine(SlotHolder):
 
     def person_answered(self, key: str) -> None:
         """Deliver the answer to a question, if there is one; called by the host."""
-        slot, task = self._asked.get(key), self._services.state.tasks.get(self.effect.task_id)
+        slot, task = self._asked.get(key), self.state.tasks.get(self.effect.task_id)
         if slot is not None and task is not None and key in task.steps:
             slot.put(task.steps[key])
 
@@ -260,7 +254,7 @@ class PeopleLine(SlotHolder):
 
     def _hearing(self, key: str) -> StepFinished | None:
         """Return the step that takes the waiting messages; None if there are none."""
-        task = self._services.state.tasks.get(self.effect.task_id)
+        task = self.state.tasks.get(self.effect.task_id)
         waiting = {} if task is None else {one: text for one, text in task.steers.items() if one not in self._taken}
         if not waiting:
             return None

@@ -3,22 +3,22 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
-from engine.core.effects import StartAttempt
 from engine.core.events.attempt import Said
 from engine.core.queries.conversation import speaks_in
 from engine.core.recall import Recalled, best
 from engine.core.records import JsonValue
-from engine.core.signals import InsightNoted, PartTold, Signal
+from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import Exchange, RunStatus
 from engine.core.validation.bounds import Importance, Recalls, Remark, Tags
 from engine.core.validation.records import check_arguments
 from engine.errors import AttemptInterrupted
 from engine.models.records import Message
-from engine.runtimes.attempt_slot import Services, of_attempt
+from engine.runtimes.attempt import Attempt
+from engine.runtimes.services import of_attempt
 from engine.runtimes.task import as_text
 from engine.runtimes.values import clean
 
@@ -33,32 +33,13 @@ class Heard:
     call_id: str = ""
 
 
-class _Steps(Protocol):
-    """What the attempt does about steps."""
-
-    effect: StartAttempt
-    said: Sequence[Said]
-    _services: Services
-
-    def key(self, name: str, value: JsonValue) -> str:
-        """Return the key of a step."""
-
-    def is_recorded(self, key: str) -> bool:
-        """Return True when an earlier attempt finished this step."""
-
-    async def recorded(self, key: str) -> JsonValue:
-        """Return the output of a finished step."""
-
-    async def _written(self, signal: Signal) -> None: ...
-
-
-class Remembering:
+class Remembering(Attempt):
     """The memory of an attempt: the conversation before it, and what it leaves for later ones."""
 
     said: Sequence[Said] = ()
     """What a model said and heard, for later runs of the conversation."""
 
-    async def conversation(self: _Steps) -> tuple[Message, ...]:
+    async def conversation(self) -> tuple[Message, ...]:
         """Return what was asked and answered before in the conversation of the run; nothing of what was delegated.
 
         It stays the same for as long as the run is open, also in another engine.
@@ -70,7 +51,7 @@ class Remembering:
             said.append(Message("assistant", _answer(exchange, await text(exchange.output))))
         return tuple(said)
 
-    async def heard(self: _Steps) -> list[Heard]:
+    async def heard(self) -> list[Heard]:
         """Return the whole conversation before the request, as a model is told it: calls and their results too.
 
         What a run has put in short stands for all before it.
@@ -88,19 +69,19 @@ class Remembering:
                 heard += [Heard(one.role, await text(one.content), one.call_id) for one in exchange.said]
         return heard
 
-    def says(self: _Steps, said: list[Said]) -> None:
+    def says(self, said: list[Said]) -> None:
         """Leave what was said in this attempt to later runs of the conversation, if it is part of one."""
-        state = self._services.state
+        state = self.state
         task = state.tasks.get(self.effect.task_id)
         if task is not None and speaks_in(state, task):
             self.said = said
 
-    def stands_in_journal(self: _Steps, key: str) -> bool:
+    def stands_in_journal(self, key: str) -> bool:
         """Tell whether the journal has the result of a call by its key: as a step, or as the one task that it asked."""
-        task = self._services.state.tasks.get(self.effect.task_id)
+        task = self.state.tasks.get(self.effect.task_id)
         return task is not None and (key in task.steps or (key in task.calls and len(task.calls[key].children) == 1))
 
-    async def remember(self: _Steps, text: Remark, tags: Tags = (), importance: Importance = 0.5) -> str:
+    async def remember(self, text: Remark, tags: Tags = (), importance: Importance = 0.5) -> str:
         """Keep something for the agent's later work; a recorded step, so that it is kept once.
 
         Returns:
@@ -118,20 +99,20 @@ class Remembering:
                 **of_attempt(self.effect), key=key, text=clean(text), tags=list(map(clean, tags)), importance=importance
             )
             await self._written(noted)
-            task = self._services.state.tasks.get(self.effect.task_id)
+            task = self.state.tasks.get(self.effect.task_id)
             if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
                 raise AttemptInterrupted
             return str(task.steps[key])
         return str(await self.recorded(key))
 
-    async def recall(self: _Steps, query: str, limit: Recalls = 5) -> list[Recalled]:
+    async def recall(self, query: str, limit: Recalls = 5) -> list[Recalled]:
         """Return what the agent remembers that answers `query` best, the best first; not recorded.
 
         Raises:
             BadValue: If the limit is not from 1 to 100.
         """
         check_arguments("recall", Remembering.recall, {"query": query, "limit": limit})
-        state = self._services.state
+        state = self.state
         agent = state.agents.get(self.effect.agent_id)
         kept = [state.insights[one] for one in agent.insights] if agent is not None else []
         known = [
@@ -139,11 +120,11 @@ class Remembering:
         ]
         return best(query, known, limit)
 
-    def part(self: _Steps, value: JsonValue) -> str:
+    def part(self, value: JsonValue) -> str:
         """Write a part of a prompt into the journal, where it does not stand there yet, and return its hash."""
         content = msgspec.json.encode(value, order="sorted")
         name = hashlib.blake2b(content, digest_size=16).hexdigest()
-        if name not in self._services.state.parts:
+        if name not in self.state.parts:
             self._services.signal(PartTold(hash=name, value=value))
         return name
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.runtimes.attempt_slot import Services
+    from engine.runtimes.services import Services
 
 
 class TimeLimit:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 
@@ -17,21 +17,17 @@ from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.effects.table import answer_of
 from engine.core.events import ModelFailed
 from engine.core.events.attempt import StepKind
-from engine.core.keys import stem_of
 from engine.core.records import JsonValue
-from engine.core.signals import Signal
 from engine.core.spec import AgentSpec
 from engine.core.state import CallKind
 from engine.core.values import StoredValue
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import ModelError
-from engine.runtimes.attempt_slot import Services as Services
-from engine.runtimes.attempt_slot import of_attempt as of_attempt
-from engine.runtimes.live_output import Showing
 from engine.runtimes.model_calls import ModelCaller
 from engine.runtimes.pending import Pending
 from engine.runtimes.people import PeopleLine
 from engine.runtimes.remembering import Remembering
+from engine.runtimes.services import Services, of_attempt
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
 from engine.runtimes.time_limits import TimeLimit
 from engine.runtimes.values import json_value, one_line, own, shown_input
@@ -52,26 +48,19 @@ class DelegationResult:
     """None when it was done."""
 
 
-class Work(ModelCaller, PeopleLine, Showing, Remembering):
+class Work(ModelCaller, PeopleLine, Remembering):
     """One try of a task by one agent."""
 
-    stopping = False
-    """Asked to stop at its next step."""
     patient = False
     """The stop has no grace period: the next step may take any time (a swap that migrates)."""
     timed_out: str | None = None
     """The time limit that was exceeded, in words; the attempt fails with it."""
-    saw_stopping = False
-    """The code has noticed the stop, so a result that it returns now is partial."""
     outside = 0
     """Threads, or code that ignores cancellation, still running."""
     stuck = False
     """Reported as ended while a thread or code of it still runs."""
-    over = False
-    """Its end is reported, so later reports have no effect."""
     has_returned = False
     """Its code has returned, but for the `outside` part: another call on its `ctx` comes from code that kept it."""
-    _waits = 0
     _told_to_stop: anyio.Event | None = None
 
     def __init__(
@@ -82,17 +71,10 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         services: Services,
         on_given_up: Callable[["Work"], None],
     ) -> None:
-        super().__init__()
-        self.effect = effect
+        super().__init__(effect, services)
         self.spec = spec
         self.folder = folder
-        self.scope = anyio.CancelScope()
-        """Cancelled by the host to stop it now."""
-        self._services = services
         self._began_ms = services.clock.now_ms()
-        self._slots: dict[int, Pending[Any]] = {}
-        self._calls: dict[str, Pending[Any]] = {}
-        self._occurrences: dict[str, int] = {}
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()
@@ -131,37 +113,10 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             TaskInput(agent=one.agent, title=one.title, _output=await text(one.output)) for one in self.effect.inputs
         ]
 
-    def key(self, name: str, value: JsonValue) -> str:
-        """Return the key of a step or a call: its name, a hash of its input, and the number of its occurrence."""
-        key = self.next_key(name, value)
-        stem, _, number = key.rpartition(":")
-        self._occurrences[stem] = int(number)
-        return key
-
-    def next_key(self, name: str, value: JsonValue) -> str:
-        """Return what `key` would return, without counting it."""
-        stem = stem_of(name, value)
-        return f"{stem}:{self._occurrences.get(stem, 0) + 1}"
-
-    def new_key(self, name: str) -> str:
-        """Return the key of a step whose input is not known; steps of earlier attempts keep their keys."""
-        key = self.key(name, None)
-        while self.is_recorded(key):
-            key = self.key(name, None)
-        return key
-
     def was_asked(self, key: str) -> bool:
         """Return whether an attempt has already delegated under this key."""
         task = self.state.tasks.get(self.effect.task_id)
         return task is not None and key in task.calls
-
-    def is_recorded(self, key: str) -> bool:
-        """Return True when an earlier attempt finished this step."""
-        return key in self.effect.steps
-
-    async def recorded(self, key: str) -> JsonValue:
-        """Return the output of a finished step."""
-        return own(await self._services.text(self.effect.steps[key]))
 
     def finished(
         self, what: StepKind, name: str, key: str, output: JsonValue, *, given: JsonValue = None,
@@ -181,15 +136,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             **of_attempt(self.effect), what=what, name=name, key=key, input=shown_input(given), output=output,
             duration_ms=0 if began_ms is None else self.now_ms() - began_ms, usage=self.take_spent(),
         )  # fmt: skip
-
-    async def record(self, step: signals.StepFinished) -> None:
-        """Journal a finished step; returns once it is on disk.
-
-        Raises:
-            AttemptInterrupted: If the attempt is asked to stop meanwhile (the step is recorded all the same), or if
-                its end was reported (the step is not).
-        """
-        await self._written(step)
 
     def record_soon(self, step: signals.StepFinished) -> None:
         """Journal a finished step without waiting for the disk; it is on disk no later than the next report."""
@@ -247,15 +193,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     def _raised(self, key: str, error: str) -> None:
         if not self.over:
             self._services.signal(signals.ToolRaised(**of_attempt(self.effect), key=key, error=error))
-
-    async def _written(self, signal: Signal) -> None:
-        """Report a signal, and return once it is on disk."""
-        self._raise_if_over()
-        if isinstance(signal, signals.StepFinished | signals.ToolBegan):
-            self._reports(signal.key)
-        with self.slot() as slot:
-            self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
-            await slot.wait()
 
     async def ask(
         self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[signals.PlannedItem] = ()
@@ -324,10 +261,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         if answer.has_slot:
             self.resumed()
 
-    def now_ms(self) -> int:
-        """Return the engine's time."""
-        return self._services.clock.now_ms()
-
     @property
     def duration_ms(self) -> int:
         """Time since it began, waiting included."""
@@ -337,20 +270,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     def parked_ms(self) -> int:
         """Time for which it held no slot."""
         return self._parked_ms + (0 if self._has_slot else self.now_ms() - self._parked_since_ms)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait on the engine's clock.
-
-        Raises:
-            AttemptInterrupted: If the attempt is asked to stop meanwhile.
-        """
-        self.raise_if_stopping()
-        with self.slot() as slot:
-            take_back = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
-            try:
-                await slot.wait()
-            finally:
-                take_back()
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
@@ -377,29 +296,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             effect, spent = self.effect, self.take_spent()
             self._services.signal(signals.ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
-    @contextmanager
-    def slot(self) -> Iterator[Pending[Any]]:
-        """Yield a future that fails when the attempt is asked to stop."""
-        slot: Pending[Any] = self._waiting_slot()
-        self._slots[id(slot)] = slot
-        try:
-            yield slot
-        finally:
-            slot.close()
-            del self._slots[id(slot)]
-
-    def _waiting_slot(self) -> Pending[T]:
-        """Return a future; while one is open, the attempt does not hold the clock."""
-        self._waits += 1
-        if self._waits == 1 and not self.over:
-            self._services.clock.release()
-        return Pending(self._wait_over)
-
-    def _wait_over(self) -> None:
-        self._waits -= 1
-        if self._waits == 0 and not self.over:
-            self._services.clock.hold()
-
     def begin_time_limit(self) -> None:
         """Start the spec's time limit, which stands still while the attempt waits for people."""
         limit_s = self.spec.timeout_s
@@ -423,17 +319,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         if not self.over:
             self.timed_out = words
             self.stop_now()
-
-    def raise_if_stopping(self) -> None:
-        """Raise `AttemptInterrupted` if it is asked to stop; every call of `ctx` checks this."""
-        if self.stopping or not self._services.may_act():
-            self.saw_stopping = True
-            raise AttemptInterrupted
-
-    def _raise_if_over(self) -> None:
-        """Raise if its end is reported: a report now could be taken for one of the attempt's next generation."""
-        if self.over:
-            raise AttemptInterrupted
 
     @property
     def fails_by_itself(self) -> bool:

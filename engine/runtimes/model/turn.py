@@ -14,7 +14,8 @@ from engine.core.signals import StepFinished
 from engine.models.records import Chunk, Message, ModelAnswer, ModelError, ModelRequest, ToolSchema
 from engine.runtimes.model.errors import all_failed
 from engine.runtimes.model.lookup import NamedModel
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.services import of_attempt
+from engine.runtimes.work import Work
 
 
 class Turns:
