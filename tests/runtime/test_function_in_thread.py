@@ -10,6 +10,7 @@ import pytest
 from engine.clock import VirtualClock
 from engine.core.commands import Cancel
 from engine.core.spec import AgentSpec
+from engine.runtimes import threads
 from engine.runtimes.child import report_progress
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engines, soon
@@ -112,6 +113,21 @@ async def test_a_thread_past_its_time_limit_ends_the_attempt_and_takes_a_slot_un
 
         go_on.set()
         await running.until(lambda state: state.agents["a1"].stuck == 0)
+
+
+async def test_a_thread_that_cannot_start_is_not_waited_for_when_the_attempt_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_more(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_Thread", no_more)
+    returned: list[bool] = []
+
+    with pytest.raises(RuntimeError, match="can't start"):
+        await threads.Threads().run(list, on_return=lambda: returned.append(True))
+
+    assert returned == [True]
 
 
 async def test_a_cancelled_thread_stops_at_its_next_call_on_ctx(engine: Engines) -> None:
