@@ -4,6 +4,7 @@ Spending is checked after each report of usage (`CheckBudget`); the budget of at
 """
 
 from decimal import ROUND_CEILING, Decimal
+from typing import Any
 
 from engine.core.decision_context import DecisionContext
 from engine.core.events import (
@@ -32,7 +33,6 @@ from engine.core.outcomes import OnMessage, ask, of_attempt
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
-from engine.core.records import fact
 from engine.core.signals import AttemptStopped, BudgetShort
 from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Timer, timer_id
 
@@ -118,12 +118,9 @@ def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
 
 
 def _warned(subject: Subject, budget: Budget) -> BudgetWarned:
-    ids = ids_of(subject)
     return BudgetWarned(
         subject=subject.id,
-        run_id=ids.run_id,
-        task_id=ids.task_id,
-        agent_id=ids.agent_id,
+        **_ids_of(subject),
         amount=budget.name,
         spent=budget.spent,
         limit=budget.limit,
@@ -146,8 +143,8 @@ def _timed(state: State, subject: Subject, budget: Budget, ctx: DecisionContext)
 
 
 def _timer(subject: Subject, due_ms: int | None) -> BudgetTimed:
-    ids = ids_of(subject)
-    return BudgetTimed(subject=subject.id, run_id=ids.run_id, task_id=ids.task_id, due_ms=due_ms)
+    ids = _ids_of(subject)
+    return BudgetTimed(subject=subject.id, run_id=ids["run_id"], task_id=ids["task_id"], due_ms=due_ms)
 
 
 def time_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
@@ -249,22 +246,13 @@ OPTIONS = ["continue", "stop", "fail"]
 """Answers to a spent budget: grant the same amount again, stop at the next step, stop now."""
 
 
-@fact
-class Ids:
-    """The ids in an event about a budget, by which the journal is searched."""
-
-    run_id: str | None
-    task_id: str | None
-    agent_id: str | None
-
-
-def ids_of(subject: Subject) -> Ids:
-    """Return the ids of a subject for the columns of the journal."""
-    return Ids(
-        run_id=subject.id if isinstance(subject, Run) else subject.run_id if isinstance(subject, Task) else None,
-        task_id=subject.id if isinstance(subject, Task) else None,
-        agent_id=subject.id if isinstance(subject, Agent) else None,
-    )
+def _ids_of(subject: Subject) -> dict[str, Any]:
+    """Return the ids in an event about a budget, by which the journal is searched."""
+    return {
+        "run_id": subject.id if isinstance(subject, Run) else subject.run_id if isinstance(subject, Task) else None,
+        "task_id": subject.id if isinstance(subject, Task) else None,
+        "agent_id": subject.id if isinstance(subject, Agent) else None,
+    }
 
 
 def exhausted(
@@ -304,7 +292,6 @@ def exhausted_as(
     state: State, subject: Subject, budget: Budget, then: str, *, last: str = "", needs: Decimal = _NOTHING
 ) -> BudgetExhausted:
     """Return the event that ends a budget as `then` says."""
-    ids = ids_of(subject)
     if budget.spent < budget.limit:
         needs = needs or _needs(state, subject, budget)
     ended, stopping = _spenders(state, subject)
@@ -316,9 +303,7 @@ def exhausted_as(
         stopping = []  # attempts that have begun spend no more of it
     return BudgetExhausted(
         subject=subject.id,
-        run_id=ids.run_id,
-        task_id=ids.task_id,
-        agent_id=ids.agent_id,
+        **_ids_of(subject),
         amount=budget.name,
         spent=budget.spent,
         limit=budget.limit,
@@ -367,12 +352,9 @@ def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
 
 def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
     """Return the event that resumes work with remaining budget; without `budget` because the limits have changed."""
-    ids = ids_of(subject)
     return BudgetExtended(
         subject=subject.id,
-        run_id=ids.run_id,
-        task_id=ids.task_id,
-        agent_id=ids.agent_id,
+        **_ids_of(subject),
         amount=None if budget is None else budget.name,
         granted=granted,
         limit=limit,

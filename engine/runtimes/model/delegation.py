@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from engine.core.queries.track_record import category_told
 from engine.core.queries.workers import Worker, why_no_worker, workers_of
 from engine.core.records import JsonValue
-from engine.core.state import State, Supervisor, Task
+from engine.core.signals import PlannedItem
+from engine.core.state import CallKind, State, Supervisor, Task
 from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult, Forwarded, OwnTool, Refused, text_in
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import Work
+from engine.runtimes.work import DelegationResult, Work
 
 
 class Workers:
@@ -80,15 +81,35 @@ class Workers:
         return "" if member is None else member.name
 
 
-class Delegate(OwnTool):
-    """The tool `delegate`: give work to a worker and return its answer."""
+class WorkersTool(OwnTool):
+    """A tool about the workers of a lead.
 
-    name = "delegate"
-    asks_others = True
+    Args:
+        work: The attempt of the lead.
+        workers: Whom it may give work to.
+    """
 
     def __init__(self, work: Work, workers: Workers) -> None:
         super().__init__(work)
         self._workers = workers
+
+    async def _outcomes(
+        self, kind: CallKind, key: str, target: str, items: list[JsonValue], *, plan: Sequence[PlannedItem] = ()
+    ) -> list[DelegationResult]:
+        """Return the outcomes of work that is given, by this attempt or an earlier one; refuse if nobody takes it."""
+        try:
+            before = await self._work.answered_before(key)
+            return before or await self._work.ask(kind, key, target, items, plan=plan)
+        except DelegationFailed as failure:
+            self._work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
+            raise Refused(failure.reason) from failure
+
+
+class Delegate(WorkersTool):
+    """The tool `delegate`: give work to a worker and return its answer."""
+
+    name = "delegate"
+    asks_others = True
 
     def schema(self, name: str) -> ToolSchema | None:
         """Name exactly who may be asked now; of very many, what they can do."""
@@ -111,26 +132,17 @@ class Delegate(OwnTool):
             worker, instructions = text_in(arguments, "worker"), text_in(arguments, "instructions")
             if (reason := self._workers.why_not(worker)) is not None:
                 raise Refused(reason)
-        try:
-            before = await self._work.answered_before(key)
-            (answer,) = before or await self._work.ask("delegate", key, worker, [instructions])
-        except DelegationFailed as failure:
-            self._work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
-            raise Refused(failure.reason) from failure
+        (answer,) = await self._outcomes("delegate", key, worker, [instructions])
         if answer.error is not None:
             raise Refused(f"{worker} failed: {answer.error}")
         return answer.output
 
 
-class ForwardMessage(OwnTool):
+class ForwardMessage(WorkersTool):
     """The tool `forward_message`: end the task with a worker's last answer, unchanged."""
 
     name = "forward_message"
     comes_last = True
-
-    def __init__(self, work: Work, workers: Workers) -> None:
-        super().__init__(work)
-        self._workers = workers
 
     def schema(self, name: str) -> ToolSchema | None:
         """List the workers available now; an earlier answer of any of them can be forwarded."""

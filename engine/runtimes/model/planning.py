@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from engine.core.records import JsonValue
 from engine.core.signals import PlannedItem
 from engine.core.values import preview
-from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
-from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
-from engine.runtimes.model.delegation import Workers
+from engine.runtimes.model.builtin_tools import CallResult, Refused, text_in, texts_in
+from engine.runtimes.model.delegation import WorkersTool
 from engine.runtimes.model.tools import Arguments, object_schema
-from engine.runtimes.work import DelegationResult, Work
+from engine.runtimes.work import DelegationResult
 
 MOST_TASKS = 200
 
@@ -30,20 +29,11 @@ class Planned:
     after: tuple[str, ...]
 
 
-class CreatePlan(OwnTool):
-    """The tool `create_plan`: run tasks with dependencies, each with the results of those before it.
-
-    Args:
-        work: The attempt of the lead.
-        workers: Whom it may give work to.
-    """
+class CreatePlan(WorkersTool):
+    """The tool `create_plan`: run tasks with dependencies, each with the results of those before it."""
 
     name = "create_plan"
     asks_others = True
-
-    def __init__(self, work: Work, workers: Workers) -> None:
-        super().__init__(work)
-        self._workers = workers
 
     def schema(self, name: str) -> ToolSchema | None:
         """A plan is a list of tasks; each names its worker as `delegate` does."""
@@ -70,14 +60,14 @@ class CreatePlan(OwnTool):
             for task in tasks:
                 if (reason := self._workers.why_not(task.worker)) is not None:
                     raise Refused(f"{task.name}: {reason}", workers=[*self._workers.names])
-        outcomes = await self._outcomes(tasks, key)
+        outcomes = await self._carried_out(tasks, key)
         if not any("error" in outcome for outcome in outcomes.values()):
             return CallResult({name: outcome["result"] for name, outcome in outcomes.items()})
         return {name: {**outcome} for name, outcome in outcomes.items()}
 
-    async def _outcomes(self, tasks: Sequence[Planned], key: str) -> dict[str, dict[str, JsonValue]]:
+    async def _carried_out(self, tasks: Sequence[Planned], key: str) -> dict[str, dict[str, JsonValue]]:
         """Have the tasks done as one call, in which each waits for those that it comes after."""
-        work, places = self._work, {task.name: place for place, task in enumerate(tasks)}
+        places = {task.name: place for place, task in enumerate(tasks)}
         items = [
             PlannedItem(
                 title=preview(f"{task.name}: {task.instructions}"),
@@ -87,12 +77,7 @@ class CreatePlan(OwnTool):
             )
             for task in tasks
         ]
-        try:
-            before = await work.answered_before(key)
-            answers = before or await work.ask("plan", key, "", [], plan=items)
-        except DelegationFailed as failure:
-            work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
-            raise Refused(failure.reason) from failure
+        answers = await self._outcomes("plan", key, "", [], plan=items)
         by_name = dict(zip(places, answers, strict=True))
         return {task.name: _outcome(task, by_name) for task in tasks}
 
