@@ -25,7 +25,7 @@ _COLOURS = {
     "surface": _RAISED,
     "panel": _BAR,
     "success": ("#53d3b6", "#006b5e", "#3dffd2"),
-    "warning": ("#dd9a3c", "#a36a00", "#ffb02e"),
+    "warning": ("#dd9a3c", "#8f5b00", "#ffb02e"),
     "error": ("#ff7a66", "#b3261e", "#ff8f7d"),
 }
 """Each in the dark set, the light one, the high-contrast one."""
@@ -34,17 +34,17 @@ _TONES = {
     "attention": ("#ffd75e", "#6b4700", "#ffee58"),
     "strong": ("#f1f5f9", "#070b0f", "#ffffff"),
     "muted": ("#8b9aab", "#55636f", "#d6d6d6"),
-    "faint": ("#687789", "#7d8994", "#b0b0b0"),
+    "faint": ("#6f7f90", "#66737e", "#b0b0b0"),
     "line": ("#2f3d4c", "#cdd4da", "#9a9a9a"),
     "guide": ("#42536a", "#a9b5c0", "#b0b0b0"),
     "busy": ("#53d3b6", "#006b5e", "#3dffd2"),
     "busy-before": ("#3fae97", "#2b9184", "#2cc4a2"),
-    "done": ("#5aa892", "#4d857b", "#7cc9b6"),
+    "done": ("#5aa892", "#3d7268", "#7cc9b6"),
     "waiting": ("#8ea6c4", "#4c6480", "#c9d8ff"),
-    "idle": ("#6f7f90", "#6b7883", "#c0c0c0"),
+    "idle": ("#6f7f90", "#66737e", "#c0c0c0"),
     "paused": ("#dca6e0", "#8b2fa0", "#ffb3f0"),
-    "draining": ("#dd9a3c", "#a36a00", "#ffb02e"),
-    "stopped": ("#6f7f90", "#6b7883", "#c0c0c0"),
+    "draining": ("#dd9a3c", "#8f5b00", "#ffb02e"),
+    "stopped": ("#6f7f90", "#66737e", "#c0c0c0"),
     "error": ("#ff7a66", "#b3261e", "#ff8f7d"),
     "warn": ("#ff7a66", "#b3261e", "#ff8f7d"),
     "tool": ("#9cc4e8", "#2c6291", "#9fe0ff"),
@@ -66,7 +66,7 @@ _GROUNDS = {
 }
 """Text and background of badges."""
 _VARIABLES = {
-    "selected": ("#20384f", "#d3e5f7", "#0040a0"),
+    "selected": ("#1d3348", "#dcebfa", "#003a90"),
     "selected-away": ("#1a2a3a", "#e4edf5", "#002a6a"),
     "fresh": ("#ffffff", "#000000", "#ffffff"),
     "past-bar": ("#2a1f3a", "#f1e6f8", "#3a0050"),
@@ -89,10 +89,10 @@ _COLOURBLIND = {
     "busy-before": "#45ad8b",
     "done": "#5caa96",
     "waiting": "#9595ff",
-    "idle": "#6b7c8e",
+    "idle": "#6f8193",
     "paused": "#f3b4e7",
     "draining": "#a87a22",
-    "stopped": "#6b7c8e",
+    "stopped": "#6f8193",
     "error": "#ff9066",
     "warn": "#ff9066",
 }

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from rich.segment import Segment
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
@@ -296,12 +298,24 @@ class Choices(OptionList):
         widest = max((len(name) for _, name, _ in choices), default=0)
         for an_id, name, about in choices:
             line = Text.assemble(
-                (f"{clean(name):<{widest}}", "bold"), "  ", clean(about[:WIDEST]), no_wrap=True, overflow="ellipsis"
+                " ",
+                (f"{clean(name):<{widest}}", "bold"),
+                "  ",
+                clean(about[:WIDEST]),
+                no_wrap=True,
+                overflow="ellipsis",
             )
             self.add_option(Option(line, id=an_id))
         if choices:
             ids = [an_id for an_id, _, _ in choices]
             self.highlighted = ids.index(chosen) if chosen in ids else 0
+
+    def render_line(self, y: int) -> Strip:
+        strip = super().render_line(y)
+        if y + self.scroll_offset.y != self.highlighted:
+            return strip
+        # Its colour alone would not tell which is chosen where there are no colours.
+        return Strip.join([Strip([Segment("▌", next(iter(strip)).style)]), strip.crop(1)])
 
     def on_click(self, event: events.Click) -> None:
         """Select by a click; enter or the button confirms."""

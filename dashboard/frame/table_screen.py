@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from dashboard.frame.frame import Frame
-from dashboard.frame.sizing import Grip
+from dashboard.frame.sizing import LEAST_HIGH, Grip
 from dashboard.views.header import ViewState, reading
 from dashboard.views.past import empty_in_past
 from dashboard.views.row_pane import More, drawn
@@ -25,6 +25,8 @@ BELOW = Grip("below", "below", "top")
 """The pane below the table, on screens that have one."""
 BELOW_LEAST = 45
 """Part of the body that it has at least, in percent."""
+BELOW_LINES = 6
+"""Lines that rows have to leave free for it on a low screen."""
 LONG, ROWS_A_MS = 1_000, 10
 """A listing of more than LONG rows is made again only after one millisecond per ROWS_A_MS rows."""
 
@@ -46,7 +48,9 @@ class TableScreen(Frame):
     BELOW_FROM: ClassVar[int] = 0
     """Rows of the screen from which on a pane below tells more of the row under the cursor; 0: it has none."""
     FILLS: ClassVar[bool] = False
-    """Whether that pane takes what few rows leave free: only where rows seldom come and go, so that it holds still."""
+    """Whether that pane takes what few rows leave free, on low screens too: only where rows seldom come and go, so that
+    it holds still.
+    """
     DEFAULT_CSS = """
     TableScreen #below { height: 45%; display: none; }
     """
@@ -125,9 +129,15 @@ class TableScreen(Frame):
         below = self.query_one("#below")
         assert isinstance(below.parent, Widget)
         room = below.parent.size.height
-        if below.display and room and self.wished(BELOW) is None:
-            # A table without rows says why: it keeps its share.
-            wanted = max(room * BELOW_LEAST // 100, room - (len(self.table.rows.keys) or room) - 2)
+        if not room:
+            return
+        tall = self.size.height >= self.BELOW_FROM
+        # A table without rows says why: it keeps its share, and on a low screen all.
+        free = room - (len(self.table.rows.keys) or room) - 2
+        below.display = tall or free >= BELOW_LINES
+        if below.display:
+            wished, least = self.wished(BELOW), room * BELOW_LEAST // 100 if tall else BELOW_LINES
+            wanted = max(least, free) if wished is None else min(wished, room - LEAST_HIGH)
             given = below.styles.inline.height  # that of the style sheet is a share
             if given is None or given.value != wanted:
                 below.styles.height = wanted
@@ -155,7 +165,7 @@ class TableScreen(Frame):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the pane below the table where there is room for it."""
-        if self.BELOW_FROM:
+        if self.BELOW_FROM and not self.FILLS:
             self.query_one("#below").display = event.size.height >= self.BELOW_FROM
 
     def is_open(self, grip: Grip) -> bool:

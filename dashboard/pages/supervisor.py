@@ -134,7 +134,10 @@ class SupervisorScreen(PageScreen):
         room = self.size.width - 2
         head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor)]
         facts_shown.show([indented(one) for one in head])
-        side.show(supervisor_side(seen, supervisor, told(self.entries, view), side.size.width, side.size.height))
+        stacked = not self.has_class("-beside")  # then no line parts it from the members
+        width, height = side.size.width + stacked, side.size.height
+        lines = supervisor_side(seen, supervisor, told(self.entries, view), width, height)
+        side.show([one._replace(spans=one.spans[stacked:]) for one in lines])
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(lambda: self.look(self.deck.view))

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from dashboard.feed import entries_of
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW
-from dashboard.views.audit import KINDS, audit, line_of, of_change
+from dashboard.views.audit import KINDS, Beside, audit, line_of, of_change
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.names import Names
@@ -40,6 +40,9 @@ class AuditScreen(JournalScreen):
             return None
         names, path = view.names, self.deck.path
         beside = self.looked_up(key, lambda: _beside(path, entry, names))
+        if beside is not None and len(beside.later) < BESIDE:  # what has come since it was read
+            read_seq = max(one.seq for one in (entry, *beside.caused, *beside.later))
+            beside = beside._replace(later=[*beside.later, *(one for one in view.recent if one.seq > read_seq)])
         return of_change(entry, self.entries, beside, view.state, names, width=width, height=height, now_ms=view.now_ms)
 
     def action_copy_line(self) -> None:
@@ -53,8 +56,8 @@ class AuditScreen(JournalScreen):
             self.deck.say("there is no command line to copy: choose a command that was applied", "warn")
 
 
-def _beside(path: Path, entry: Entry, names: Names) -> list[Entry]:
-    """Runs in a thread: return the events of the millisecond of a command that lie between its neighbours."""
+def _beside(path: Path, entry: Entry, names: Names) -> Beside:
+    """Runs in a thread: return the events of the millisecond of a command, and those after it."""
     try:
         with Reader(path) as reader:
             before, after = reader.records_before(entry.seq, BESIDE), reader.records(entry.seq, BESIDE)
@@ -62,9 +65,10 @@ def _beside(path: Path, entry: Entry, names: Names) -> list[Entry]:
             then = [*takewhile(lambda one: one.at_ms == entry.at_ms, after)]
             if any(one.kind in KINDS for one in then):  # what is of the next command cannot be told apart
                 then = []
-            return entries_of(reader, [*reversed(caused), *then], names)
+            caused = [*reversed(caused), *then]
+            return Beside(entries_of(reader, caused, names), entries_of(reader, after[len(then) :], names))
     except (StoreError, CoreError):
-        return []
+        return Beside()
 
 
 SCREEN = AuditScreen

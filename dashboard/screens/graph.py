@@ -6,14 +6,14 @@ from dashboard.frame.board_screen import BoardScreen
 from dashboard.frame.ended_run import EndedRun
 from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
-from dashboard.views.graph.drawing import LEGEND
+from dashboard.views.graph.drawing import heading
 from dashboard.views.graph.model import Node, chain
 from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
 from dashboard.views.header import ViewState, reading
-from dashboard.views.lines import Line, hairline
+from dashboard.views.lines import Line
 from dashboard.views.rows import Cell, matches
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.board import Board
@@ -79,8 +79,8 @@ class GraphScreen(BoardScreen):
             found = self._drawn(sight, width, room)
         self._drawing = found
         self.board.places = [(box.x, box.y + 1) for box in found.boxes.values()]
-        heading = reading(view.situation)[0] if view.situation.opening else self._graph.title
-        lines = [hairline(heading, width, right=LEGEND if width >= 60 else ""), *found.lines]
+        title = reading(view.situation)[0] if view.situation.opening else self._graph.title
+        lines = [heading(title, width), *found.lines]
         node = self._graph.node(self._selected)
         if told:
             lines += details(sight, self._graph, node, width=width) if node is not None else [Line()] * told

@@ -17,11 +17,8 @@ class InboxScreen(TableScreen):
 
     PLACE = "inbox"
     GRIPS = (BELOW,)
-    BELOW_FROM = 20
+    BELOW_FROM, FILLS = 20, True
     MARKED = "enter gives them one answer"
-    DEFAULT_CSS = """
-    InboxScreen #below { height: 55%; }
-    """
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     KEYS = (
         ("enter", "answer"),

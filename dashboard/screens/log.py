@@ -61,8 +61,8 @@ class LogScreen(Frame):
         if room <= 0 or self.needle or self.size.height < MORE_FROM:
             return []
         self._ask(view)
-        head = [Cell(""), Cell("engines, failures and warnings of the journal", "muted")]
-        told = troubles(self._told[-room:], view.names, width=self.pane.size.width)
+        head = [Cell(""), Cell("engines, failures, warnings and questions of the journal", "muted")]
+        told = troubles(self._told, view.names, width=self.pane.size.width, height=room)
         return [*head, *told] if told else []
 
     def _ask(self, view: ViewState) -> None:

@@ -18,7 +18,7 @@ class RunsScreen(TableScreen):
 
     PLACE = "runs"
     GRIPS = (BELOW,)
-    BELOW_FROM = 34
+    BELOW_FROM, FILLS = 34, True
     MARKED = "z pauses or resumes them, ctrl+d cancels them, r submits them again"
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     KEYS = (

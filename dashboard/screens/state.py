@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from dashboard import dialogs
 from dashboard.comparing import key_of
+from dashboard.frame.panels_screen import give_rows
 from dashboard.frame.table_screen import BELOW, TableScreen
 from dashboard.stored_files import files_beside
 from dashboard.views.header import ViewState
@@ -53,7 +54,9 @@ class StateScreen(TableScreen):
         if not self._reading and view.wall_ms - self._read_ms >= READ_EVERY_MS:
             self._read(view)
         lines = stored_facts(view.state, self._found, db=str(self.deck.path), width=self.size.width)
-        self.query_one("#facts", Lines).show(lines)
+        facts = self.query_one("#facts", Lines)
+        give_rows(facts, len(lines) + 1)
+        facts.show(lines)
         super().show(view)
 
     def _read(self, view: ViewState) -> None:

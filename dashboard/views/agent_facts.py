@@ -9,7 +9,7 @@ from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_agent
 from dashboard.views.limits import limit_lines
-from dashboard.views.lines import Line, Span, cells, cut, fit_spans, spread
+from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
 from dashboard.views.live_values import published
 from dashboard.views.plots import meter, spark
 from dashboard.views.work import circuit_words
@@ -36,7 +36,7 @@ def agent_facts(
     width: int,
     now_ms: int,
 ) -> list[Line]:
-    """Return three lines, and another for what a person should know.
+    """Return what it is, what it is at and what it has used, and what a person should know.
 
     Args:
         state: The team.
@@ -52,7 +52,7 @@ def agent_facts(
     """
     return [
         _head(state, agent, task, counts, swapped, width, now_ms),
-        _at(state, agent, task, width),
+        *_at(state, agent, task, width),
         _figures(state, agent, task, steps, counts, live, activity, width, now_ms),
         *_alerts(state, agent, width, now_ms),
     ]
@@ -73,7 +73,7 @@ def _head(
     return spread(left, right, width)
 
 
-def _at(state: State, agent: Agent, task: Task | None, width: int) -> Line:
+def _at(state: State, agent: Agent, task: Task | None, width: int) -> list[Line]:
     """Return what it runs, and what it is at."""
     spec = state.spec_of(agent)
     model = spec.model if isinstance(spec.model, str) else " or ".join(spec.model) if spec.model else None
@@ -87,11 +87,8 @@ def _at(state: State, agent: Agent, task: Task | None, width: int) -> Line:
     parts += [(name, str(spec.options[name])) for name in ("temperature",) if name in spec.options]
     parts += [("tools", " ".join(_short(str(tool)) for tool in (*spec.tools, *spec.mcp)) or None)]
     parts += [("can", ", ".join(spec.specialties) or None)]
-    spans = [Span(" ")]
-    for label, text in parts:
-        if text:
-            spans += [Span(f"{label} ", "muted"), Span(cut(text, 60 if label != "tools" else 200)), Span("   ")]
-    return Line(fit_spans(spans, width))
+    told = [(label, cut(text, 200 if label == "tools" else 60)) for label, text in parts if text]
+    return flowed(([Span(f"{label} ", "muted"), Span(text)] for label, text in told), width)
 
 
 def _short(reference: str) -> str:
@@ -225,6 +222,4 @@ def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
         found.append((f"restarted {counted(agent.restarts, 'time')}", "warn"))
     if agent.last_error is not None and agent.error is None:
         found.append((f"last error: {agent.last_error}", "draining"))
-    if not found:
-        return []
-    return [Line(fit_spans([Span(f" {cut(text, width - 2)}  ", tone) for text, tone in found], width))]
+    return flowed(([Span(text, tone)] for text, tone in found), width)

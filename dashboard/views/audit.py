@@ -1,6 +1,7 @@
 """Who changed what: every command as the command line that does the same, with its outcome."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from dashboard.views.amounts import moment
 from dashboard.views.command_line import command_line, in_words
@@ -17,10 +18,10 @@ KINDS = ("command_applied", "command_refused", "command_undone")
 _COLUMNS = (
     Column("SEQ", 9, right=True, drop=2),
     Column("AT", 16, drop=1),
-    Column("WHO", 18, most=30, grow=1),
+    Column("WHO", 8, most=30, grow=1),
     Column("ROLE", 8, drop=3),
-    Column("COMMAND", 30, grow=4),
-    Column("OUTCOME", 20, grow=3),
+    Column("COMMAND", 28, grow=4),
+    Column("OUTCOME", 18, grow=3),
 )
 
 
@@ -46,16 +47,24 @@ def line_of(entry: Entry) -> str:
     return command_line(event.command, event.args) if isinstance(event, CommandApplied) else ""
 
 
+class Beside(NamedTuple):
+    """What happened with a command, and after it."""
+
+    caused: Sequence[Entry] = ()
+    """The events of its millisecond."""
+    later: Sequence[Entry] = ()
+
+
 def of_change(
-    entry: Entry, entries: Sequence[Entry], beside: Sequence[Entry] | None, state: State, names: Names,
+    entry: Entry, entries: Sequence[Entry], beside: Beside | None, state: State, names: Names,
     *, width: int, height: int, now_ms: int,
 ) -> More:  # fmt: skip
-    """Return a command whole: its line, its outcome, whether it can be taken back, and the events that came with it.
+    """Return a command whole: its line, its outcome, whether it can be taken back, what came with it and after it.
 
     Args:
         entry: The command that was applied or refused.
         entries: All that were read; among them those that say what was taken back.
-        beside: What happened in its millisecond; None while it is being read.
+        beside: None while it is being read.
         state: The team.
         names: Of what the events are about.
         width: In cells.
@@ -74,10 +83,19 @@ def of_change(
         told += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
     lines = [*worded([Cell(said, "strong")], width), *worded(told, width)]
     lines.append(hairline("EVENTS WITH IT", width, right="of its millisecond, between the commands beside it"))
-    if not beside:
+    caused, later = beside or Beside()
+    if not caused:
         lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))
-    found = [tell(one, names) for one in beside or ()][: max(0, height - len(lines))]
-    return More("COMMAND", [*lines, *under(tail(found, width - 2, 0))], "Y copies its line · enter opens it")
+    lines += _told(caused, names, width, height - len(lines))
+    later = [one for one in later if one.seq <= state.seq]  # of a past moment not what came after it
+    if later and height - len(lines) > 1:
+        lines.append(hairline("WHAT CAME NEXT", width, right="6 has all events"))
+        lines += _told(later, names, width, height - len(lines))
+    return More("COMMAND", lines, "Y copies its line · enter opens it")
+
+
+def _told(entries: Sequence[Entry], names: Names, width: int, most: int) -> list[Line]:
+    return under(tail([tell(one, names) for one in entries[: max(0, most)]], width - 2, 0))
 
 
 def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell:

@@ -53,9 +53,14 @@ SUSPENDED = RUN[RunStatus.SUSPENDED]
 
 
 def of_agent(agent: Agent, *, working: bool = True) -> Mark:
-    """The mark of an agent; one that was at work when its engine went is suspended."""
+    """The mark of an agent; one that was at work when its engine went is suspended.
+
+    One whose attempts all wait for what they delegated, or for a person, is not at work itself.
+    """
     if not working and agent.status in (AgentStatus.BUSY, AgentStatus.DRAINING):
         return SUSPENDED
+    if agent.status is AgentStatus.BUSY and not agent.running:
+        return Mark("◔", "busy", "waiting")
     return AGENT[agent.status]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from dashboard.views.amounts import count, counted, is_known, money
-from dashboard.views.glyphs import Mark, of_agent, of_run, of_task
+from dashboard.views.glyphs import AGENT, Mark, of_agent, of_run, of_task
 from dashboard.views.lines import BLANK, Line, Span, cut, padded
 from dashboard.views.network import mode_glyph
 from dashboard.views.plots import meter
@@ -25,7 +25,7 @@ _LABEL, _METER, _TITLE, _TEAMS = 13, 12, 28, 60
 
 def holdings(state: State, *, working: bool = False) -> list[Line]:
     """Return what a team holds; without an engine at work on it nothing is `working`."""
-    agents = (of_agent(one, working=working) for one in state.agents.values())
+    agents = (AGENT[one.status] if working else of_agent(one, working=False) for one in state.agents.values())
     tasks = (of_task(one, working=working) for one in state.tasks.values() if one.kind == "agent")
     teams = ", ".join(one.name for one in state.roots)
     lines = [

@@ -33,6 +33,7 @@ class Line(NamedTuple):
     """Style under the whole line, such as `selected`."""
 
 
+_RULE = Span("─ ", "line")
 BLANK = Line()
 
 
@@ -119,6 +120,17 @@ def _measured(text: str) -> tuple[str, int]:
     return cleaned, cell_len(cleaned)
 
 
+def flowed(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
+    """Return parts one after the other, in as many lines as they need; a part is cut where a line cannot hold it."""
+    lines: list[list[Span]] = []
+    for part in parts:
+        if lines and cells(lines[-1]) + cells(part) + 3 <= width:
+            lines[-1] += [Span("   "), *part]
+        else:
+            lines.append([Span(" "), *part])
+    return [Line(fit_spans(one, width)) for one in lines]
+
+
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
     """Return a line with spans at both ends; the left ones are cut where there is no room, `fill` stands between."""
     ends, rest = _fitted(right, width)
@@ -131,9 +143,14 @@ def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str 
 
 def hairline(title: str, width: int, *, right: str = "") -> Line:
     """Return the line that parts two panes, with the title of the lower one inlaid: `─ NOW ───── 2 of 3 slots ─`."""
-    head = (Span("─ ", "line"), Span(title, "muted bold"), Span(" ", "line")) if title else ()
+    head = (_RULE, Span(title, "muted bold"), Span(" ", "line")) if title else ()
     tail = (Span(f" {right} ", "muted"), Span("─", "line")) if right else ()
     return spread(head, tail, width, fill=Span("─", "line"))
+
+
+def is_hairline(line: Line) -> bool:
+    """Tell whether a line is a hairline with a title."""
+    return line.spans[:1] == (_RULE,)
 
 
 def columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: str = "") -> Line:

@@ -196,14 +196,14 @@ def _plots(found: Series, activity: Activity, state: State, now_ms: int) -> list
     now = -2 if len(found.done) > 1 else -1
     time_top = axis_top(max(found.p95_ms, default=0) or 1_000)
     return [
-        _flat("THROUGHPUT", f"{done[now]:.1f}/s", done, "tasks done a second", _BUSY),
+        _flat("THROUGHPUT", f"{done[now]:.1f}/s", done, "done a second", _BUSY),
         _Plot(
             "TIME A TASK",
             f"p50 {duration(found.p50_ms[-1] or None)}  p95 {duration(found.p95_ms[-1] or None)}",
             found.p50_ms,
             (duration(time_top), duration(time_top / 2), "0"),
             time_top,
-            "p50 filled, p95 line",
+            "the line is p95",
             (_LOW, _MID, _HIGH),
             found.p95_ms,
         ),
@@ -215,16 +215,15 @@ def _plots(found: Series, activity: Activity, state: State, now_ms: int) -> list
             f"attempts, of {agents:,} agents",
             (_LOW, "busy-before", "busy"),
         ),
-        _flat("FAILED", f"{failed[now]:.2f}/s", failed, "attempts failed a second", ("error",)),
+        _flat("FAILED", f"{failed[now]:.2f}/s", failed, "failed a second", ("error",)),
         _flat("TOKENS", f"{tokens[now]:,.0f}/s", tokens, f"a second; ${costs:,.2f} in the window", (_LOW, _MID, _HIGH)),
     ]
 
 
 def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tuple[str, ...]) -> _Plot:
     top = axis_top(max(values, default=0) or 1)
-    half = top / 2
-    middle = f"{half:,.0f}" if half == round(half) else f"{half:,.1f}"
-    return _Plot(title, value, values, (f"{top:,.0f}" if top >= 1 else f"{top:g}", middle, "0"), top, below, tones)
+    upper, middle = (f"{one:,.0f}" if one == round(one) else f"{one:g}" for one in (top, top / 2))
+    return _Plot(title, value, values, (upper, middle, "0"), top, below, tones)
 
 
 def _queue(activity: Activity, found: Series, now_ms: int) -> list[float]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from dashboard.views import agents
 from dashboard.views.activity import Activity
 from dashboard.views.amounts import count, duration, median, money, tokens
@@ -42,6 +44,8 @@ NOW_LEAST, METER_FROM = 10, 62
 LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
+_PIECE = 8
+"""Cells of what an agent says below which nothing of it is shown, its gap with it."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
 _HEADS = ("AGENT", "STATE", "QUEUE", "DONE", "FAIL", "P50", "TOKENS", "COST")
 ORDERS = {"declared": agents.ORDERS["declared"], **{head: agents.ORDERS[agents.HEADS[head]] for head in _HEADS}}
@@ -308,14 +312,9 @@ def _cells(
 
 def _state(rows: _Rows, agent: Agent) -> Cell:
     """Its state; of an attempt that waits, for whom: for what it delegated, or for a person."""
-    told = state_of_agent(agent, working=rows.counts.working)
-    if not rows.counts.working or agent.status is not AgentStatus.BUSY:
-        return told
-    if _asks(rows.state, agent):
+    if rows.counts.working and agent.status is AgentStatus.BUSY and _asks(rows.state, agent):
         return Cell("⚑ asks", "attention")
-    if not agent.running:
-        return Cell("◔ busy", "waiting")
-    return told
+    return state_of_agent(agent, working=rows.counts.working)
 
 
 def _asks(state: State, agent: Agent) -> bool:
@@ -330,9 +329,12 @@ def _now(rows: _Rows, agent: Agent) -> Cell:
         parked = [rows.state.tasks[one] for one in agent.parked if one in rows.state.tasks]
         if still := sum(call.open for task in parked for call in task.calls.values()):
             return Cell(f"{still:,} delegated", "muted")
-    if not agent.running or agent.error is not None or "  " in told.text:
+    if not agent.running or agent.error is not None:
         return told
-    return Cell(cut_path(told.text, rows.now_width), told.tone)
+    text, width = told.text, rows.now_width
+    while cell_len(text) > width and width - cell_len(head := text.rpartition("  ")[0]) < _PIECE and head:
+        text = head  # two letters of what it says would tell nothing
+    return Cell(text if "  " in text else cut_path(text, width), told.tone)
 
 
 def _generation(rows: _Rows, agent: Agent) -> Cell:

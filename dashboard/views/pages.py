@@ -156,7 +156,7 @@ def task_page(
         cells += _limits(state, task_id, now_ms)
         cells += _urgency(state, task)
     if reason := why(state, task, counts, now_ms):
-        cells.append(labelled("waits", reason))
+        cells.append(labelled("why", reason))
     if told := progress(live, task_id):
         cells.append(labelled("progress", told))
     if task.error is not None:

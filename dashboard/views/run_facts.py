@@ -6,7 +6,7 @@ from dashboard.views.amounts import clock, counted, duration, elapsed, is_known,
 from dashboard.views.forecast import time_left
 from dashboard.views.glyphs import of_run, of_task
 from dashboard.views.limits import limit_lines
-from dashboard.views.lines import Line, Span, cells, cut, fit_spans, spread
+from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
 from dashboard.views.plots import meter
 from dashboard.views.run_work import Stage
 from engine.core.options import DEFAULT_PRIORITY
@@ -132,10 +132,7 @@ def _alerts(state: State, run: Run, width: int, now_ms: int) -> list[Line]:
     if run.category is not None:
         found.append((f"category {run.category}", "muted"))
     found += [(f"{one.label} {one.text}", one.tone or "muted") for one in limit_lines(state, run.id, now_ms=now_ms)]
-    if not found:
-        return []
-    spans = [Span(f" {cut(text, width - 2)} ", tone) for text, tone in found]
-    return [Line(fit_spans(spans, width))]
+    return flowed(([Span(text, tone)] for text, tone in found), width)
 
 
 def _error(run: RunSummary, width: int) -> list[Line]:

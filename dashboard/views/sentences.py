@@ -18,6 +18,7 @@ from dashboard.views.steps import NOTHING, calls_in
 from engine.core import events as on
 from engine.core.events import Event
 from engine.core.queries.waiting import WAITS_FOR
+from engine.core.state import RunStatus
 from engine.core.values import preview
 
 
@@ -69,6 +70,8 @@ def sentence(event: Event, names: Names) -> Sentence:
     told = _Told(event, names)
     if isinstance(event, on.SwapRolledBack) and not event.by_itself:
         tone = "accent"  # a person asked for it: no warning
+    if isinstance(event, on.RunFinished) and event.status is RunStatus.FAILED:
+        tone = "error"
     return Sentence(said.format_map(told) if isinstance(said, str) else said(told, event), tone)
 
 
@@ -338,7 +341,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.AttemptLost: ("{task_id} was cut off with the engine; its finished steps are kept", "warn"),
     # What happened between the team and a person.
-    on.Escalated: ("a person is asked ({escalation_id}): {question}", "error"),
+    on.Escalated: ("a person is asked ({escalation_id}): {question}", "attention"),
     on.EscalationAnswered: (_answered, ""),
     on.Steered: (_steered, "strong"),
     on.GrantGiven: (_granted, ""),

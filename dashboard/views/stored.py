@@ -23,7 +23,6 @@ _COLUMNS = (
     Column("SIZE", 9, right=True, drop=1),
     Column("ENTER", 26, grow=1),
 )
-_LABEL = 9
 BESIDE_FROM = 110
 """Cells from which on the kinds of events stand beside what a row holds."""
 
@@ -189,7 +188,7 @@ def _ago(at_ms: int, now_ms: int) -> str:
 
 
 def stored_facts(state: State, found: Stored, *, db: str, width: int) -> list[Line]:
-    """Return what the file is, what it holds, and what the team is made of, in four lines."""
+    """Return what the file is, what it holds, and what the team is made of, in as many lines as it needs."""
     kept = f"{size(found.bytes)}" if found.bytes else "…"
     events = found.last_seq - max(1, found.first_seq) + 1 if found.last_seq else 0
     from_seq = f" from seq {found.first_seq:,} on" if found.first_seq > 1 else ""
@@ -198,13 +197,10 @@ def stored_facts(state: State, found: Stored, *, db: str, width: int) -> list[Li
         (len(state.agents), "agent"), (len(state.supervisors), "supervisor"), (len(state.runs), "open run"),
         (open_tasks, "open task"), (len(state.finished), "finished run"), (len(state.registry), "registered spec"),
     )  # fmt: skip
-    return [
-        _fact("file", cut_path(db, max(10, width - _LABEL - len(kept) - 6)), f"  {kept}"),
-        _fact("journal", counted(events, "event"), f"{from_seq}, {counted(len(found.snapshots), 'snapshot')} of it"),
-        _fact("state", ", ".join(counted(number, noun) for number, noun in parts), ""),
-        _fact("kept", "a snapshot every 5,000 events", "; archives (x) and forks (F) stand here too"),
-    ]
-
-
-def _fact(label: str, text: str, more: str) -> Line:
-    return line(Span(f" {label:<{_LABEL}}", "muted"), Span(text), Span(more, "muted"))
+    facts = (
+        ("file", f"{cut_path(db, max(10, width - len(kept) - 18))}  {kept}"),
+        ("journal", f"{counted(events, 'event')}{from_seq}, {counted(len(found.snapshots), 'snapshot')} of it"),
+        ("state", ", ".join(counted(number, noun) for number, noun in parts)),
+        ("kept", "a snapshot every 5,000 events, archives (x), forks (F)"),
+    )
+    return worded([labelled(*fact) for fact in facts], width)

@@ -17,7 +17,7 @@ from dashboard.views.sections import EDGE, Section, framed, height_of
 from dashboard.views.swaps import written
 from dashboard.views.work import now_of_supervisor, state_of_supervisor
 from engine.core.queries.tree import above_of, agents_of, below_of, inherited
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import State, Supervisor
 
 GRAPH_FROM = 28
 """Lines of a pane from which on it has a graph."""
@@ -165,18 +165,11 @@ def _named(state: State, member_id: str, seen: Seen) -> tuple[str, str, str]:
     """Return the name of a member with its glyph and the tone of that."""
     agent = state.agents.get(member_id)
     if agent is not None:
-        return agent.name, *glyph_of(agent, working=seen.counts.working)
+        mark = of_agent(agent, working=seen.counts.working)
+        return agent.name, mark.glyph, mark.tone
     team = state.supervisors[member_id]
-    mark = state_of_supervisor(team, seen.counts)
-    return team.name, mark.text[:1], mark.tone
-
-
-def glyph_of(agent: Agent, *, working: bool) -> tuple[str, str]:
-    """Return the sign of an agent's state; one whose attempts all wait for what they delegated has its own."""
-    mark = of_agent(agent, working=working)
-    if working and agent.parked and not agent.running and mark.word == "busy":
-        return "◔", "waiting"
-    return mark.glyph, mark.tone
+    cell = state_of_supervisor(team, seen.counts)
+    return team.name, cell.text[:1], cell.tone
 
 
 def settings_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:

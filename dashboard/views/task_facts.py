@@ -8,7 +8,7 @@ from dashboard.views.ended import EndedTask
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import TASK, of_task
 from dashboard.views.limits import limit_lines
-from dashboard.views.lines import Line, Span, cut, cut_path, fit_spans, padded, spread
+from dashboard.views.lines import Line, Span, cut, cut_path, flowed, padded, spread
 from dashboard.views.names import Names
 from dashboard.views.work import progress, took, why
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed, AttemptLost, AttemptStarted
@@ -36,14 +36,11 @@ def task_facts(
     parts += [("made way", counted(task.preemptions, "time"))] if task.preemptions else []
     parts += [("failed on", ", ".join(map(names.of, task.failed_on)))] if task.failed_on else []
     parts += [("spent", told)] if (told := spent(task.usage)) else []
-    return [head, _labelled(parts, width), *_alerts(state, task, counts, live, width, now_ms)]
+    return [head, *_labelled(parts, width), *_alerts(state, task, counts, live, width, now_ms)]
 
 
-def _labelled(parts: Sequence[tuple[str, str]], width: int) -> Line:
-    spans = [Span(" ")]
-    for label, text in parts:
-        spans += [Span(f"{label} ", "muted"), Span(cut(text, 50)), Span("   ")]
-    return Line(fit_spans(spans, width))
+def _labelled(parts: Sequence[tuple[str, str]], width: int) -> list[Line]:
+    return flowed(([Span(f"{label} ", "muted"), Span(cut(text, 50))] for label, text in parts), width)
 
 
 def _alerts(
@@ -55,7 +52,7 @@ def _alerts(
     if asked is not None:
         found.append((f"⚑ {asked.question}  (8 answers it)", "attention"))
     if reason := why(state, task, counts, now_ms):
-        found.append((f"waits: {reason}", "waiting"))
+        found.append((reason, "waiting"))
     if told := progress(live, task.id):
         found.append((told, "busy"))
     if task.error is not None:
@@ -65,9 +62,7 @@ def _alerts(
             (f"{one.label} {one.text}", one.tone or "muted") for one in limit_lines(state, task.id, now_ms=now_ms)
         ]
     found += [(f"not heard yet: {text}", "accent") for text in task.steers.values()]
-    if not found:
-        return []
-    return [Line(fit_spans([Span(f" {cut(text, width - 2)}  ", tone) for text, tone in found], width))]
+    return flowed(([Span(text, tone)] for text, tone in found), width)
 
 
 def gone_facts(task_id: str, ended: EndedTask | None, names: Names, *, width: int, now_ms: int) -> list[Line]:
@@ -83,7 +78,7 @@ def gone_facts(task_id: str, ended: EndedTask | None, names: Names, *, width: in
         *([("spent", told)] if (told := spent(ended.usage)) else []),
     ]  # fmt: skip
     error = [Line((Span(f" ✕ {cut(ended.error, width - 4)}", "error"),))] if ended.error is not None else []
-    return [head, _labelled(parts, width), *error]
+    return [head, *_labelled(parts, width), *error]
 
 
 def child_lines(

@@ -1,10 +1,10 @@
-"""What the journal tells of engines and of what went wrong, for the room that a short log leaves. Pure."""
+"""What the journal tells of engines, of what went wrong and of questions, for the room of a short log. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from dashboard.views.amounts import clock
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import cut
+from dashboard.views.lines import folded
 from dashboard.views.names import Names
 from dashboard.views.rows import Cell
 from dashboard.views.sentences import SENTENCES, sentence
@@ -14,15 +14,18 @@ from engine.core.events import EngineStarted, EngineStopped
 KINDS = tuple(
     kind
     for kind, event in ALL.items()
-    if event in (EngineStarted, EngineStopped) or SENTENCES[event][1] in ("error", "warn")
+    if event in (EngineStarted, EngineStopped) or SENTENCES[event][1] in ("error", "warn", "attention")
 )
-"""Kinds of events of engines, failures and warnings."""
+"""Kinds of events of engines, failures, warnings and questions."""
 
 
-def troubles(entries: Iterable[Entry], names: Names, *, width: int) -> list[Cell]:
-    """Return a line for each event of `KINDS`, in their order."""
+def troubles(entries: Sequence[Entry], names: Names, *, width: int, height: int) -> list[Cell]:
+    """Return a paragraph for each event of `KINDS`, in their order: the newest whose lines fit."""
     found: list[Cell] = []
-    for entry in entries:
+    for entry in reversed(entries):
         told, lead = sentence(entry.event, names), f"{clock(entry.at_ms)}  "
-        found.append(Cell(cut(told.text, max(8, width - len(lead) - 3)), told.tone, lead))
-    return found
+        height -= len(folded(told.text, max(10, width - 2 - len(lead))))
+        if height < 0:
+            break
+        found.append(Cell(told.text, told.tone, lead))
+    return found[::-1]

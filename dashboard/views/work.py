@@ -10,7 +10,7 @@ from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
 from engine.core.queries.able import AWAY
 from engine.core.queries.tree import above_of
-from engine.core.state import Agent, State, Supervisor, Task, timer_id
+from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
 
 
 def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
@@ -112,7 +112,7 @@ def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
     text = task.title if task is not None else task_id
     if generation != agent.generation:
         text += f"  → g{agent.generation}"
-    if len(agent.running) > 1:
+    if len(agent.running) > 1 and agent.status is not AgentStatus.BUSY:  # of that the state tells how many
         text += f"  +{len(agent.running) - 1}"
     if told := progress(live, task_id) or last_line(live, task_id):
         text += f"  {told}"

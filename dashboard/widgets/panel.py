@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding
 from textual.message import Message
 
-from dashboard.views.lines import Line, Span, hairline
+from dashboard.views.lines import Line, Span, hairline, is_hairline
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.spots import Spot
 
@@ -137,6 +137,8 @@ class Panel(Lines, can_focus=True):
         return Line((*joint, *spans))
 
     def _edged(self, line: Line, chosen: bool) -> Line:
+        if is_hairline(line):  # it goes to both edges
+            return Line((Span("├" if self.edge else "", "line"), *line.spans, Span("──", "line")))
         edge = (Span("│", "line"),) if self.edge else ()
         mark = Span("▌", "accent") if chosen else Span(" ")
         under = ("selected" if self.has_focus else "away") if chosen else line.tone

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.screens.inbox import InboxScreen
 from dashboard.widgets.lines import Lines
 from engine.core.codec import encode_state
 from store import open_store
 from store.records import StandbyInfo
 from tests.pilot.hand import Hand, opened
 from tests.pilot.kept import led
-from tests.pilot.scene import NOW_MS
+from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import asking
 from tests.pilot.trouble import trouble
 from tests.story import submitted
@@ -42,7 +41,7 @@ async def test_the_pane_follows_the_cursor_and_goes_where_there_is_no_room(tmp_p
         await hand.press("down")
 
         assert below(hand) != first
-        await hand.pilot.resize_terminal(120, InboxScreen.BELOW_FROM - 1)
+        await hand.pilot.resize_terminal(120, 12)
         await hand.press()
         assert not hand.app.screen.query_one("#below").display
 
@@ -105,9 +104,28 @@ async def test_the_pane_takes_what_few_rows_leave_until_it_is_sized_by_hand(tmp_
         assert pane.size.height + table.size.height == hand.app.size.height - 6
 
 
+@pytest.mark.parametrize("key", ["0", "7", "8", "9", "f4", "f7", "f9"])
+async def test_on_a_low_screen_the_pane_has_what_few_rows_leave(tmp_path: Path, key: str) -> None:
+    async with opened(tmp_path, size=(80, 24)) as hand:
+        await hand.press(key)
+        await hand.press()
+        rows = len(hand.table.rows.keys)
+
+        assert 0 < rows == hand.table.size.height - 2
+        assert below(hand)
+
+
+async def test_on_a_low_screen_many_rows_keep_all_of_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 24), work=audit(idle=9)) as hand:
+        await hand.press("0")
+        await hand.press()
+
+        assert not hand.app.screen.query_one("#below").display
+
+
 @pytest.mark.parametrize("key", ["0", "9", "f4", "f7", "f9"])
 async def test_where_there_is_no_room_there_is_no_pane(tmp_path: Path, key: str) -> None:
-    async with opened(tmp_path, size=(120, 33)) as hand:
+    async with opened(tmp_path, size=(120, 12)) as hand:
         await hand.press(key)
 
         assert not hand.app.screen.query_one("#below").display
@@ -188,7 +206,7 @@ async def test_a_task_says_why_it_waits_and_its_error_whole(tmp_path: Path) -> N
             told.append(below(hand))
             await hand.press("down")
 
-    assert any("waits: " in one for one in told)
+    assert any("next in reader's queue" in one for one in told)
     assert any("KeyError: 'total'" in one for one in told)
 
 

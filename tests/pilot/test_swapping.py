@@ -35,6 +35,16 @@ async def test_a_swap_says_of_each_mode_what_becomes_of_the_work(tmp_path: Path)
         assert hand.ordered == SwapAgent(agent="@a4", registered="reader-careful", mode="migrate")
 
 
+async def test_what_is_chosen_has_a_sign_beside_its_colour(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.table.select(next(one.id for one in hand.work.state.agents.values() if one.name == "scout-thorough"))
+        await hand.press("h", "down")
+        choices = hand.app.screen.query_one(Choices)
+        shown = [choices.render_line(y).text for y in range(choices.size.height)]
+
+        assert [line[0] for line in shown[:3]] == [" ", "▌", " "]
+
+
 async def test_those_that_share_no_specialty_are_folded_behind_a_line(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         hand.table.select("a4")

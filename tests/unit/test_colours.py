@@ -19,6 +19,8 @@ EYES = {
     "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
 }
 STATES = ("busy", "done", "waiting", "idle", "paused", "draining", "error", "attention")
+CALM = ("idle", "draining")
+"""States that are dim on the row of the cursor: there their glyph and word tell them."""
 Lab = tuple[float, float, float]
 
 
@@ -102,8 +104,8 @@ def test_every_two_states_of_the_colour_blind_set_differ_for_every_eye() -> None
 def test_states_and_text_can_be_read_on_the_background(theme: str) -> None:
     ground = THEMES[theme].background
     assert ground is not None
-    least = 9 if theme == "contrast" else 4
-    for name in (*STATES, "accent", "tool", "past"):
+    least = 9 if theme == "contrast" else 4.5
+    for name in (*STATES, "stopped", "accent", "tool", "past", "faint"):
         assert contrast(tone(theme, name), ground) >= least, name
     for name in ("muted", "strong"):
         assert contrast(tone(theme, name), ground) >= 5, name
@@ -115,6 +117,9 @@ def test_text_can_be_read_on_the_row_of_the_cursor_and_on_badges(theme: str) -> 
     variables = THEMES[theme].variables
     for ground in ("selected", "selected-away"):
         assert contrast(str(THEMES[theme].foreground), variables[ground]) >= 7, ground
+        for name in ("muted", *STATES, "accent", "tool", "strong"):
+            assert contrast(tone(theme, name), variables[ground]) >= (3 if name in CALM else 4.5), (ground, name)
+        assert contrast(tone(theme, "faint"), variables[ground]) >= 3, ground
     for badge in ("badge", "past-badge"):
         assert contrast(variables[f"tone-{badge}"], variables[f"ground-{badge}"]) >= 4.5, badge
 

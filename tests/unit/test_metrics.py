@@ -1,5 +1,7 @@
 """The samples of the metrics add up to what happened, whatever the window."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -94,6 +96,17 @@ def test_plots_fill_their_size(width: int, height: int, large: int | None) -> No
 
     assert len(lines) <= height + 2
     assert all(sum(cell_len(span.text) for span in line.spans) <= width for line in lines)
+
+
+def test_the_ends_and_middles_of_axes_are_not_rounded() -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    for done, labels in ((15, ("1.5 ┤", "0.75 ┤")), (1, ("0.1 ┤", "0.05 ┤")), (30_000, ("3,000 ┤", "1,500 ┤"))):
+        found = replace(series([], now_ms=work.now_ms, window_ms=60_000, samples=6), done=[done] * 6)
+        lines = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)
+        told = "\n".join("".join(span.text for span in line.spans) for line in lines)
+
+        assert [label for label in labels if label not in told] == [], told
 
 
 def test_agents_are_compared_by_their_figures() -> None:

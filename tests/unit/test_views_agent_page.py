@@ -20,6 +20,7 @@ from engine.core.codec import kind_of
 from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import HOSTILE, talking
+from tests.pilot.trouble import trouble
 from tests.world import World
 
 
@@ -105,6 +106,18 @@ def test_facts_fit_into_any_width() -> None:
             )
             assert all(cells(line.spans) <= width for line in facts)
             assert agent.name in text(facts)[0]
+
+
+def test_facts_go_on_in_another_line_where_one_does_not_hold_them() -> None:
+    work = trouble()
+    checker = next(agent for agent in work.state.agents.values() if agent.name == "checker")
+    task = next(one for one in work.state.tasks.values() if one.agent_id == checker.id)
+    activity = Activity.of(work.state, work.journal)
+    facts = agent_facts(work.state, checker, task, [], digest(work.state), {}, activity, width=80, now_ms=NOW_MS)
+    told = "\n".join(text(facts))
+
+    assert "…" not in told
+    assert [word for word in ("can check", "z closes it", "0 of 1,000 tokens", "last error") if word not in told] == []
 
 
 def test_events_of_an_agent_leave_its_name_out_and_have_those_of_others() -> None:

@@ -57,6 +57,10 @@ def test_a_run_shows_who_works_for_whom_and_what_comes_next() -> None:
     assert (planner.figure, planner.glyph) == ("15/30", "◔")
 
 
+def test_boxes_have_room_for_how_long_their_work_takes() -> None:
+    assert text_of(trouble(), "r3", width=80, height=19).count("4 min 57 s") == 2
+
+
 def test_a_plan_that_an_agent_wrote_is_drawn_task_by_task_below_it() -> None:
     work = team_world(agent("ada"), agent("bob"), agent("cyd"), agent("dan"), max_parallel=1)
     submitted(work)
@@ -279,7 +283,7 @@ def test_names_stand_whole_in_the_pane_of_43_columns() -> None:
     members = [SupervisorSpec(name="inspection", members=[agent(f"reader{place}", "parse") for place in range(10)])]
     work = team_world(*members, agent("writer", "write"))
     lines = graph_lines(sight_of(work), subject=TEAM, width=41, height=10)
-    text = "\n".join("".join(span.text for span in line.spans) for line in lines[1:])
+    text = "\n".join("".join(span.text for span in line.spans) for line in lines)
 
-    assert [name for name in ("chief", "inspection", "writer", "+10") if name not in text] == []
+    assert [name for name in ("TEAM chief", "chief", "inspection", "writer", "+10") if name not in text] == []
     assert "…" not in text

@@ -22,7 +22,8 @@ from dashboard.views.rows import fitted
 from dashboard.views.sections import wrapped
 from dashboard.views.sorting import Sorting
 from dashboard.views.supervisor_pane import progress_line, supervisor_pane, supervisor_side
-from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail
+from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail, tell
+from dashboard.views.work import state_of_agent
 from engine.core.codec import kind_of
 from engine.core.commands import Rollback, SupervisorSpec, SwapAgent
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
@@ -290,6 +291,40 @@ def test_a_long_name_is_whole_where_what_an_agent_does_now_has_room_to_give(colu
 
     assert rooms["AGENT"] >= cell_len(f"│ └ {whole}")
     assert rooms["NOW"] >= 10
+
+
+def test_what_an_agent_says_falls_away_where_only_its_begin_would_stand() -> None:
+    world = audit()
+    live = {f"progress:{key}": '{"done": 3, "total": 7, "note": "headers"}' for key in world.state.tasks}
+
+    def now(columns: int) -> str:
+        measures = Measures(columns, 0, None, None, progress_of(world.state), Sorting("declared"))
+        rows = network(world.state, digest(world.state), live, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+        at = [column.title for column in rows.columns].index("NOW")
+        shown = (rows.cells(index) for index in range(len(rows.keys)))
+        return next(row[at].text for row in shown if row[0].text == "scout")
+
+    assert now(120) == "lib/glob.py  3/7 headers"
+    assert now(60) == "lib/glob.py"
+
+
+def test_an_agent_that_waits_for_what_it_delegated_has_one_sign_everywhere() -> None:
+    world = audit()
+    planner = next(one for one in world.state.agents.values() if one.name == "planner")
+
+    assert planner.parked
+    assert not planner.running
+    assert state_of_agent(planner).text == "◔ busy"
+    assert state_of_agent(planner, working=False).text == "‖ suspended"
+
+
+def test_a_run_that_failed_is_not_told_as_done() -> None:
+    world = trouble()
+    ended = next(one for one in entries_of(world.journal) if one.kind == "run_finished")
+    told = tell(ended, names_of(world))
+
+    assert "has failed" in told.what
+    assert (told.glyph, told.glyph_tone, told.tone) == ("✕", "error", "error")
 
 
 def test_the_meter_of_progress_gives_way_to_its_numbers() -> None:

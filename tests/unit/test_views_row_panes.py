@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.views.audit import of_change
+from dashboard.views.audit import Beside, of_change
 from dashboard.views.engines import ends_before, of_engine
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation
@@ -11,7 +11,7 @@ from dashboard.views.names import Names
 from dashboard.views.row_pane import More
 from dashboard.views.sections import Section, beside
 from dashboard.views.tail import tell
-from engine.core.codec import kind_of
+from engine.core.codec import decode_state, encode_state, kind_of
 from engine.core.commands import Pause, Resume, Submit, Undo
 from engine.core.events import CommandApplied, EngineStarted, EngineStopped
 from engine.core.state import State
@@ -89,7 +89,7 @@ def undo_of(work: World, place: int = -1) -> str:
     """Return what the pane says of taking back one of the commands of a team."""
     entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)][::-1]
     commands = [one for one in entries[::-1] if isinstance(one.event, CommandApplied)]
-    more = of_change(commands[place], entries, [], work.state, Names(), width=100, height=12, now_ms=work.now_ms)
+    more = of_change(commands[place], entries, Beside(), work.state, Names(), width=100, height=12, now_ms=work.now_ms)
     return next(line for line in texts(more) if line.startswith(" undo"))
 
 
@@ -111,10 +111,26 @@ def test_a_long_command_is_told_whole_and_events_take_what_room_is_left() -> Non
     work.order(Submit(request="word " * 60))
     entries = [Entry(seq, one.at_ms, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1)]
     sent = next(one for one in entries[::-1] if isinstance(one.event, CommandApplied))
-    more = of_change(sent, entries, entries * 4, work.state, Names(), width=90, height=12, now_ms=work.now_ms)
+    more = of_change(sent, entries, Beside(entries * 4), work.state, Names(), width=90, height=12, now_ms=work.now_ms)
 
     assert sum(line.count("word") for line in texts(more)) >= 2 * 30
     assert len(texts(more)) == 12
+
+
+def test_what_came_after_a_change_takes_the_room_that_is_left_up_to_the_moment_that_is_shown() -> None:
+    work = changed()
+    paused, before = Entry(len(work.journal), 0, "command_applied", work.journal[-1]), encode_state(work.state)
+    work.order(Resume(target="scout"))
+    later = [Entry(seq, 0, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1) if seq > paused.seq]
+
+    shown, low, past = (
+        texts(of_change(paused, [], Beside((), later), state, Names(), width=90, height=height, now_ms=work.now_ms))
+        for state, height in ((work.state, 20), (work.state, 6), (decode_state(before), 20))
+    )
+
+    assert any("resumed" in line for line in shown)
+    assert len(low) <= 6
+    assert not any("NEXT" in line for line in past)
 
 
 def test_panes_beside_each_other_are_as_wide_as_they_were_asked_to_be() -> None:

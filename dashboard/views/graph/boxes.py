@@ -36,7 +36,7 @@ def natural_width(node: Node, size: int) -> int:
     elif size == 3:
         wide = 6 + name
     else:
-        row = cell_len(node.figure) + (_BAR + 1 if node.share is not None else 0)
+        row = cell_len(_figure(node, size)) + (_BAR + 1 if node.share is not None else 0)
         top = 2 + name + (2 + took if took and size == 6 else 0)
         wide = 4 + max(top, row, min(24, cell_len(node.now[:76])) if size == 6 else 0)
     return max(LEAST if size > BARE else BARE_LEAST, min(MOST, wide))
@@ -98,9 +98,14 @@ def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
     return [name, now, far, drawn] if now else [name, far, [], drawn]
 
 
+def _figure(node: Node, tall: int) -> str:
+    """Return what stands beside the meter; the largest box says above how long it takes."""
+    return node.figure or (node.took if tall < SIZES[0] else "")
+
+
 def _far(node: Node, room: int, tall: int) -> list[Span]:
     """Return how far a node is: its meter and its figure."""
-    said = node.figure or (node.took if tall < SIZES[0] else "")
+    said = _figure(node, tall)
     figure = said if cell_len(said) <= room else cut(said.replace(" of ", "/"), room)
     wide = room - cell_len(figure) - (1 if figure else 0)
     if node.share is None or wide < 3:

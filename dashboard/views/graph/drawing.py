@@ -27,6 +27,8 @@ LEAST_GAP, SMALL_GAP, MOST_GAP = 4, 3, 12
 CUT = 0.9
 """Larger boxes are used if at least this share of their preferred width fits."""
 LEGEND = "━ just now  ─ before  ╌ planned"
+LEGEND_FROM = 60
+"""Columns from which on it stands beside the title."""
 
 
 class Box(NamedTuple):
@@ -102,7 +104,12 @@ def graph_lines(
         graph = replace(graph, nodes=tuple(nodes))
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
     found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
-    return [hairline(graph.title, width, right=LEGEND), *found.lines]
+    return [heading(graph.title, width), *found.lines]
+
+
+def heading(title: str, width: int) -> Line:
+    """Return the hairline above a graph; the legend falls away where it would leave the title no room."""
+    return hairline(title, width, right=LEGEND if width >= LEGEND_FROM else "")
 
 
 def drawing(

@@ -1,0 +1,19 @@
+"""What the journal tells below a short log."""
+
+from dashboard.views.event_log import Entry
+from dashboard.views.names import Names
+from dashboard.views.troubles import KINDS, troubles
+from engine.core.codec import kind_of
+from tests.pilot.trouble import trouble
+
+
+def test_the_newest_that_fit_are_told_whole_and_a_question_is_no_error() -> None:
+    entries = [Entry(seq, 0, kind_of(type(one)), one) for seq, one in enumerate(trouble().journal, 1)]
+    entries = [one for one in entries if one.kind in KINDS]
+    every, few = (troubles(entries, Names(), width=50, height=height) for height in (100, 5))
+
+    assert len(every) == len(entries)
+    assert few
+    assert few == every[-len(few) :]
+    assert not any("…" in cell.text for cell in every)
+    assert {cell.tone for cell in every if "a person is asked" in cell.text} == {"attention"}
