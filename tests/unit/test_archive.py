@@ -82,6 +82,7 @@ def test_a_link_to_the_database_is_the_database(database: Path, tmp_path: Path) 
         make(database, link)
         with pytest.raises(ExportRefused, match="belongs to the database"):
             export_archive(database, link, overwrite=True)
+        link.unlink()
 
 
 def test_what_stands_there_is_replaced_only_when_asked(database: Path, tmp_path: Path) -> None:
