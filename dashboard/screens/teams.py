@@ -1,5 +1,7 @@
 """The teams of this machine, to switch between them."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dashboard.databases import Found, databases_at_hand
@@ -45,7 +47,8 @@ class TeamsScreen(TableScreen):
         if due and not self._looking and not self.deck.in_browser:
             self._looking, self._looked_ms = True, view.wall_ms
             here = Found(self.deck.path, self.deck.feed.engine)
-            self.deck.aside(lambda: _teams_beside(here), self._then, ())
+            known = {one.path: one for one in self._found}
+            self.deck.aside(lambda: _teams_beside(here, known), self._then, ())
         return teams(
             self._found,
             here=str(self.deck.path),
@@ -64,10 +67,22 @@ class TeamsScreen(TableScreen):
         event.prevent_default()
 
     def _then(self, found: list[TeamFound]) -> None:
-        self._looking, self._looked, self._found = False, True, found
+        shown = str(self.deck.path)
+        self._found = [self._of_feed(one) if one.path == shown else one for one in found]
+        self._looking, self._looked = False, True
         self._next_ms = 0
         if self.is_there:
             self.look(self.deck.view)
+
+    def _of_feed(self, found: TeamFound) -> TeamFound:
+        """Tell of the team that is shown what the feed knows: folding it anew takes as long as opening it."""
+        state, names, recent = self.deck.feed.state, self.deck.feed.names, self.deck.feed.recent
+        return replace(
+            found,
+            name=state.roots[0].name if state.roots else found.name,
+            holds=holdings(state, working=found.alive),
+            last=newest(reversed(recent), names, LAST_EVENTS, joins=False),
+        )
 
     def looked_at(self, *, whole: bool = False) -> str:
         return ""
@@ -85,14 +100,14 @@ class TeamsScreen(TableScreen):
             self.deck.switch(Path(key))
 
 
-def _teams_beside(here: Found) -> list[TeamFound]:
+def _teams_beside(here: Found, known: Mapping[str, TeamFound]) -> list[TeamFound]:
     """Runs in a thread: return the teams at hand, that of the file that is shown among them."""
     try:
         found = databases_at_hand(folders.data_folder())
     except folders.NoHome:
         found = []
     own = [] if here.path in [one.path for one in found] else [here]
-    return [_team_of(one) for one in (*own, *found)]
+    return [team_of(one, known.get(str(one.path)), is_shown=one.path == here.path) for one in (*own, *found)]
 
 
 def _home() -> str:
@@ -103,26 +118,34 @@ def _home() -> str:
         return ""
 
 
-def _team_of(found: Found) -> TeamFound:
-    """Read what a row needs; the name is that of the first supervisor at the top."""
+def team_of(found: Found, known: TeamFound | None, *, is_shown: bool) -> TeamFound:
+    """Read what a row needs; the name is that of the first supervisor at the top.
+
+    The state is folded only if it changed since it was `known`, and not that of the file that is shown.
+    """
     name, newest_ms, error = found.path.stem, None, found.error
-    holds, last, names = list[Line](), list[Told](), Names()
+    holds, last, names, seq = list[Line](), list[Told](), Names(), -1
     try:
         with Reader(found.path) as reader:
             newest_ms = reader.newest_ms() or None
-            state = folded_from(reader)
-            name = state.roots[0].name if state.roots else name
-            holds = holdings(state, working=found.alive)
-            names.learn_state(state)
-            records = reader.records_before(state.seq + 1, LAST_EVENTS)
-            last = newest(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)
+            now = (reader.last_seq(), newest_ms, found.alive)
+            if known is not None and now == (known.seq, known.newest_ms, known.alive):
+                name, holds, last, seq = known.name, [*known.holds], [*known.last], known.seq
+            elif not is_shown:
+                state = folded_from(reader)
+                name = state.roots[0].name if state.roots else name
+                holds = holdings(state, working=found.alive)
+                names.learn_state(state)
+                records = reader.records_before(state.seq + 1, LAST_EVENTS)
+                last = newest(reversed(entries_of(reader, records, names)), names, LAST_EVENTS, joins=False)
+                seq = state.seq
     except (StoreError, CoreError) as why:
         error = error or str(why)
     try:
         size_bytes = found.path.stat().st_size
     except OSError:
         size_bytes = 0
-    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error, holds, last)
+    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error, holds, last, seq)
 
 
 SCREEN = TeamsScreen

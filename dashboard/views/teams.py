@@ -39,6 +39,8 @@ class TeamFound:
     """What is in it, as `holdings` tells it."""
     last: Sequence[Told] = ()
     """Its last events, the newest last."""
+    seq: int = -1
+    """The newest event of the state that they were read from; -1 where they were not."""
 
 
 def teams(

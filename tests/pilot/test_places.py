@@ -4,9 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.databases import Found
 from dashboard.screens.log import LogScreen, tail
+from dashboard.screens.teams import team_of
 from dashboard.widgets.table import HEADINGS
+from store import open_store
+from tests.bench.histories import rows_of
 from tests.pilot.hand import Hand, opened
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -111,3 +116,19 @@ async def test_another_team_of_this_machine_is_shown_in_place_of_this_one(
         await hand.pilot.press("enter")
         await hand.pilot.pause()
         assert hand.app.next_path == folder / "other.db"
+
+
+async def test_a_team_that_rests_is_not_folded_again(tmp_path: Path) -> None:
+    world, file = team_world(agent("ada", "a")), Found(tmp_path / "team.db")
+    rows = rows_of(world.journal)
+    async with open_store(file.path) as store:
+        await store.journal.append(1, rows[:-1])
+        first = team_of(file, None, is_shown=False)
+        again = team_of(file, first, is_shown=False)
+        await store.journal.append(len(rows), rows[-1:])
+        later = team_of(file, again, is_shown=False)
+
+    assert again == first
+    assert all(one is before for one, before in zip(again.holds, first.holds, strict=True))
+    assert later.last[-1].seq == len(rows)
+    assert later.holds[0] is not first.holds[0]
