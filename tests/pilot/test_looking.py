@@ -128,7 +128,7 @@ async def test_a_task_shows_its_attempts_what_it_was_asked_and_leads_to_what_it_
         steps = page.query_one("#steps", Panel)
         await until(hand.pilot, lambda: "ATTEMPTS" in steps.text and "ledger 13" in steps.whole)
         assert "Read every ledger" in page.query_one("#asked", Panel).whole
-        assert "waits:" in page.query_one("#facts", Lines).text
+        assert "waits for 14 delegated tasks" in page.query_one("#facts", Lines).text
         first = hand.work.state.tasks[clerk.children[0]]
         while steps.selected != first.id:
             await hand.press("down")
