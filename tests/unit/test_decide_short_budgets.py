@@ -121,6 +121,30 @@ def test_an_attempt_that_was_let_finish_stops_when_its_next_call_does_not_fit(th
     assert_legal(world.state)
 
 
+@pytest.mark.parametrize("spends", ["run", "agent", "supervisor"])
+@pytest.mark.parametrize("then", ["stop", "ask"])
+def test_an_attempt_that_is_let_finish_for_want_of_attempts_stops_when_it_spends_another_budget(
+    spends: str, then: Literal["stop", "ask"]
+) -> None:
+    limits = Limits(attempts=1, tokens=1_000, time_s=60, then=then)
+    ada = agent("ada", max_concurrency=2, limits=limits if spends == "agent" else None)
+    options = SupervisorOptions(limits=limits if spends == "supervisor" else None)
+    world = team_world(ada, agent("bob"), mode="parallel", options=options)
+    submitted(world, limits=limits if spends == "run" else None)
+    if spends == "agent":
+        submitted(world, "again")
+    at_work = attempt(world, "ada")
+    assert not world.stopping
+
+    world.record(at_work, "one", usage=Usage(tokens_in=999))
+    assert not world.stopping
+    world.record(at_work, "two", usage=Usage(tokens_in=1))
+
+    assert at_work in world.stopping
+    world.settle()
+    assert_legal(world.state)
+
+
 def exhausted(world: World) -> list[BudgetExhausted]:
     """The budgets that have ended so far."""
     return [one for one in world.journal if isinstance(one, BudgetExhausted)]

@@ -42,13 +42,15 @@ _NOTHING = Decimal(0)
 def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> list[Event]:
     """Compare spending with the budgets of a subject: warn, end its work, or set a timer for the time budget."""
     subject = subject_with(state, followup.subject)
-    if subject is None or is_over(state, subject):
+    if subject is None:
         return []
     found = budgets(state, subject, ctx.now_ms)
+    if is_over(state, subject):
+        return _overspent(state, subject, found, ctx)
     # It is stopped already. What can change is the limit: when nothing is over any more, its work resumes.
     if _is_out(subject):
         is_spent = any(_has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in found)
-        return [] if is_spent else [extended(subject, None, 0, None)]
+        return _overspent(state, subject, found, ctx) if is_spent else [extended(subject, None, 0, None)]
     events: list[Event] = []
     for budget in found:
         # The last allowed attempt spends the budget of attempts the moment it begins, and must be let finish.
@@ -56,6 +58,22 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
             return [*events, *exhausted(state, subject, budget, ctx)]
         if not budget.warned and budget.share >= budget.warn_at:
             events.append(_warned(subject, budget))
+        if budget.name == "time_s":
+            events += _timed(state, subject, budget, ctx)
+    return events
+
+
+def _overspent(state: State, subject: Subject, found: list[Budget], ctx: DecisionContext) -> list[Event]:
+    """Stop attempts that a spent budget of attempts let finish, once they have spent another budget."""
+    at_work = [state.tasks[task_id] for task_id in _spenders(state, subject)[1] if task_id in state.tasks]
+    if not any(_is_of_an_agent(task) and task.attempt and task.attempt.stopping is None for task in at_work):
+        return []
+    events: list[Event] = []
+    for budget in found:
+        if budget.name != "attempts" and budget.spent >= budget.limit:
+            # A person is asked about the attempts; the answer lets this budget be checked again.
+            then = "ask" if subject.held else "stop" if budget.then == "ask" else budget.then
+            return [exhausted_as(state, subject, budget, then)]
         if budget.name == "time_s":
             events += _timed(state, subject, budget, ctx)
     return events
