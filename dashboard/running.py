@@ -1,8 +1,12 @@
 """Runs the dashboard in a terminal until it is left."""
 
 import os
+import select
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 from dashboard.actions import OWN_KEYS
 from dashboard.app import QuarterdeckApp
@@ -44,6 +48,8 @@ def run_dashboard(
         pass
     for name in ("COLUMNS", "LINES"):  # exported they would count in place of the terminal's own size, whatever that is
         os.environ.pop(name, None)
+    if sys.stdin.isatty():
+        Thread(target=_end_with_terminal, daemon=True, name="terminal").start()
     at = None if place is None else read_place(place)
     settings = read_settings(settings_file(), OWN_KEYS)
     app = QuarterdeckApp(
@@ -56,3 +62,11 @@ def run_dashboard(
         app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings, habits=app.habits)
         status = app.run()
     return status if status is not None else app.return_code or 0
+
+
+def _end_with_terminal() -> None:
+    """End as by SIGHUP where the terminal is gone: only the leader of the session gets that, and make waits then."""
+    watched = select.poll()
+    watched.register(sys.stdin.fileno(), 0)
+    if any(what & select.POLLHUP for _, what in watched.poll()):
+        os._exit(128 + signal.SIGHUP)

@@ -57,3 +57,11 @@ def test_a_dashboard_that_is_told_to_end_gives_the_terminal_back(tmp_path: Path)
 def test_the_size_of_the_terminal_counts_and_not_what_the_shell_exports(tmp_path: Path) -> None:
     with dashboard_at_a_terminal(tmp_path, COLUMNS="20", LINES="5") as (_, controller, _):
         read_until(controller, b"Agents")  # the last tab, whose name stands there from 100 columns
+
+
+def test_a_dashboard_ends_with_its_terminal_also_where_another_process_leads_the_session(tmp_path: Path) -> None:
+    with dashboard_at_a_terminal(tmp_path) as (process, controller, _), Path(os.devnull).open() as nothing:
+        read_until(controller, b"QUARTERDECK")
+        os.dup2(nothing.fileno(), controller)  # the terminal hangs up; it is not the one of the session, so no SIGHUP
+
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGHUP
