@@ -80,7 +80,8 @@ class Window:
                 bucket.done += 1
                 if len(bucket.took_ms) < _MOST_IN_BUCKET:
                     bucket.took_ms.append(end.duration_ms)
-            from_ms = max(end.at_ms - end.duration_ms, first * each_ms)
+            # By the clock it may lie years ahead of the window, with as long a duration.
+            from_ms = max(end.at_ms - min(end.duration_ms, each_ms * self._samples), first * each_ms)
             while from_ms < end.at_ms:
                 until_ms = min(end.at_ms, (from_ms // each_ms + 1) * each_ms)
                 self._bucket(from_ms // each_ms).busy_ms += until_ms - from_ms

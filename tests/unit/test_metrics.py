@@ -77,6 +77,15 @@ def test_samples_that_are_kept_equal_those_that_are_counted_anew(
     assert kept.series(NOW_MS, running_ms) == anew.series(NOW_MS, running_ms)
 
 
+def test_an_end_far_ahead_of_the_window_costs_no_more_than_the_window() -> None:
+    window, far_ms = Window(60_000, 60, NOW_MS), 10**15
+    end = Ended(NOW_MS + far_ms, "t1", "a1", duration_ms=far_ms, done=True)
+
+    window.add([end])  # each second between them would take days
+
+    assert window.series(end.at_ms).busy[:-1] == [1.0] * 59
+
+
 def test_attempts_under_way_count_until_now() -> None:
     found = Window(60_000, 60, NOW_MS).series(NOW_MS, [NOW_MS - 10_000, NOW_MS - 20_000])
 
