@@ -41,7 +41,9 @@ class JournalScreen(TableScreen):
         due = view.due(self._read_ms + READ_EVERY_MS)
         if self._reading or seq == self._read_seq or not due:
             return
-        newest = self.entries[0].seq if self.entries and seq > self._read_seq else 0
+        # As they are now: while this reads, another moment may be shown that has fewer.
+        known = self.entries if seq > self._read_seq else []
+        newest = known[0].seq if known else 0
         self._reading, self._read_seq, self._read_ms = True, seq, view.wall_ms
 
         def read(reader: Reader) -> list[Entry]:
@@ -50,7 +52,7 @@ class JournalScreen(TableScreen):
 
         def then(found: list[Entry]) -> None:
             self._reading, self.looked = False, True
-            self.entries = [*reversed(found), *(self.entries if newest else ())][:MOST]
+            self.entries = [*reversed(found), *known][:MOST]
             if newest and len(self.entries) >= LONG:  # a long listing is made when it is due
                 return
             self._next_ms = 0

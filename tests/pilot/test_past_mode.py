@@ -9,6 +9,7 @@ from dashboard.actions import ACTIONS
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
+from dashboard.screens.audit import AuditScreen
 from dashboard.views.past import ALREADY_LIVE, REFUSED
 from dashboard.widgets.time_bar import Scrubber
 from engine.core.fold import fold
@@ -280,3 +281,27 @@ async def test_a_message_goes_although_the_clock_of_the_computer_is_set_back(tmp
         assert hand.said == ""
         assert hand.app.view.due(hand.clock[0] + 3_600_000)
         assert not hand.app.view.due(hand.clock[0] + 500)
+
+
+async def test_a_read_that_ends_after_another_moment_was_shown_leaves_no_gap_in_the_audit(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        seqs = [seq for seq, event in enumerate(hand.work.journal, 1) if event.type in AuditScreen.KINDS]
+        await went_back(hand, seqs[3])
+        await hand.press(*":audit", "enter")
+        screen = hand.app.screen
+        assert isinstance(screen, AuditScreen)
+        await until(hand.pilot, lambda: len(screen.entries) == 4)
+
+        answers, read = [], hand.app.read
+        hand.app.read = lambda work, then, **_: answers.append((work, then))  # type: ignore[method-assign]
+        hand.clock[0] += 10_000
+        await hand.press("L")
+        await until(hand.pilot, lambda: bool(answers))
+        await went_back(hand, seqs[0])
+        await hand.press("L")
+        hand.app.read = read  # type: ignore[method-assign]
+        with Reader(hand.app.path) as reader:
+            for work, then in answers:
+                then(work(reader))
+
+        await until(hand.pilot, lambda: [one.seq for one in screen.entries] == seqs[::-1])
