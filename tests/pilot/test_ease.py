@@ -111,6 +111,7 @@ async def test_colours_that_there_are_not_are_refused(tmp_path: Path) -> None:
 async def test_where_little_may_move_all_of_it_does_so_with_the_second_and_nothing_is_bold(tmp_path: Path) -> None:
     async with opened(tmp_path, settings=Settings(motion="reduced")) as hand:
         assert hand.app.animation_level == "none"
+        hand.app.flush()  # on a fast machine nothing may have been drawn yet
         looked = hand.app.view
         bright = hand.table.tone("fresh").color
 
