@@ -11,7 +11,6 @@ PROCESSORS = $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() or 1))
 PARALLEL = -n $(WORKERS) --dist loadfile
 # Tests of unit and contract hardly wait: one worker more would only collect them once more. None takes a picture.
 PURE = -n $(PROCESSORS) --dist loadfile -p no:textual-snapshot
-TESTS = tests
 STAMP := .venv/.made-from-lock
 
 # Workers keep what pytest made of the test files: without that each of them reads and rewrites all of them at each run.
@@ -36,7 +35,7 @@ check: $(STAMP) ## Lint, format, types, import contracts, unit and contract test
 	$(RUN) pytest -q $(PURE) tests/unit tests/contract
 
 test: $(STAMP) ## Every test but the long chaos runs
-	$(RUN) pytest -q $(PARALLEL) -m "not chaos_long" $(TESTS)
+	$(RUN) pytest -q $(PARALLEL) -m "not chaos_long" tests
 
 bench: $(STAMP) ## Measure against the floors of this machine
 	.venv/bin/python -P tests/bench/run.py
