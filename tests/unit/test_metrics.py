@@ -22,6 +22,7 @@ ENDS = st.lists(
         duration_ms=st.integers(0, 5_000),
         done=st.booleans(),
         tokens=st.integers(0, 1_000),
+        cost_usd=st.integers(0, 1_000).map(float),
     ),
     max_size=60,
 )
