@@ -57,6 +57,9 @@ def pier(number: int) -> str:
     return f"pier {number:02}."
 
 
+SETTLES_S = 0.2
+
+
 class TornTeam:
     """One database, its engines, and the server that answers them.
 
@@ -192,6 +195,9 @@ class TornTeam:
         end(engine)
         for pid in below:
             _wait_for_end_of(pid)  # until it is gone, what it has on the way still comes to the server
+        asked = -1
+        while asked != (asked := self._asked.total()):
+            self._stop.wait(SETTLES_S)  # what stands in the sockets of the server by then still comes to its threads
         self._end_life()
         was_finished = False
         while not self._news.empty():
