@@ -30,12 +30,3 @@ def data_folder() -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "quarterdeck"
     return home / ".local" / "share" / "quarterdeck"
-
-
-def sync_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk, so that a file that was renamed there survives a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -24,8 +24,9 @@ from engine.closure import Folder, files_of
 from engine.core.code import is_imported
 from engine.core.state import State
 from engine.errors import Unusable
-from engine.folders import NoHome, data_folder, sync_folder
+from engine.folders import NoHome, data_folder
 from engine.runtimes.isolated import Sources
+from store.files import sync
 
 LARGEST_BYTES = 16_000_000
 FILE = "trust.json"
@@ -210,7 +211,7 @@ class TrustList:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(self.path)
-            sync_folder(self.path.parent)  # else a power cut could bring back what was revoked
+            sync(self.path.parent)  # else a power cut could bring back what was revoked
         except OSError as error:
             raise UnusableTrustList(self.path, f"cannot be written ({error.strerror})", ELSEWHERE) from error
         finally:

@@ -197,14 +197,14 @@ def put_in_place(temporary: Path, path: Path) -> None:
         ReadOnlyFolder, DiskFull: If the folder does not allow it.
     """
     with made_in(path):
-        _sync(temporary)
+        sync(temporary)
         # An empty file (made by `touch`, for example) is replaced; for a missing one, a hard link fails if another
         # process was faster, which a rename would overwrite.
         if exists(path) and file_size(path) == 0:
             temporary.replace(path)
         else:
             _link(temporary, path)
-        _sync(path.parent)
+        sync(path.parent)
 
 
 def _link(temporary: Path, path: Path) -> None:
@@ -220,8 +220,8 @@ def _link(temporary: Path, path: Path) -> None:
         temporary.rename(path)
 
 
-def _sync(path: Path) -> None:
-    """Sync a folder, or a file that no process has open."""
+def sync(path: Path) -> None:
+    """Write a folder, or a file that no process has open, to the disk; renames in a folder survive a power cut then."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from engine.archive.manifest import MOST_BYTES, MOST_RATIO, PARTS, REQUIRED
 from engine.errors import ExportRefused, ImportRefused
-from engine.folders import sync_folder
+from store.files import sync
 
 _END = struct.Struct("<4s4H2LH")
 _DATABASE = b"SQLite format 3\0"
@@ -172,7 +172,7 @@ def write_parts(target: Path, parts: Iterable[tuple[str, bytes]], *, overwrite: 
             temporary.replace(target)
         else:
             _put(temporary, target)
-        sync_folder(target.parent)
+        sync(target.parent)
     except FileExistsError as error:
         raise ExportRefused(target, "is there already; give another name or --force") from error
     except FileNotFoundError as error:
