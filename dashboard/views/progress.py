@@ -1,10 +1,11 @@
 """How far a supervisor's open work has come, and when it may end: a range, from how fast it went lately."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from dashboard.views.activity import Activity
-from dashboard.views.forecast import Range
+from dashboard.views.forecast import Range, may_grow
 from dashboard.views.header import ViewState
 from engine.core.queries.tree import above_of, agents_of
 from engine.core.state import State, TaskStatus
@@ -13,6 +14,8 @@ WINDOW_MS, WINDOWS = 20_000, 3
 """The slowest and the fastest of these make the range."""
 LEAST = 6
 """Ends in those windows, below which nothing is said."""
+MOST_RUNS = 20
+"""Open runs that are looked at for tasks to come."""
 EVERY_MS, TASKS_A_MS = 500, 20
 """Shortest pause between two walks over all tasks, and tasks per millisecond of longer pauses."""
 
@@ -69,7 +72,10 @@ def progress_of(state: State) -> dict[str, Progress]:
 
 
 def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: Activity, now_ms: int) -> str:
-    """Return when the open work of a supervisor may end, such as `41–66 s to go`; empty where too little is known."""
+    """Return when the open work of a supervisor may end, such as `41–66 s to go`; empty where too little is known.
+
+    While more tasks may come, only the lower end is known: `≥ 41 s to go`.
+    """
     to_do, windows = progress.total - progress.ended, _windows_known(activity, now_ms)
     if to_do <= 0 or windows <= 0:  # a fast team's ends are kept for less than a window
         return ""
@@ -84,7 +90,8 @@ def time_to_go(state: State, supervisor_id: str, progress: Progress, activity: A
     if sum(counts) < LEAST or not all(counts):
         return ""
     fast, slow = (to_do / count * WINDOW_MS for count in (max(counts), min(counts)))
-    return f"{Range(fast, slow).text} to go"
+    is_open = any(may_grow(state, run) for run in islice(state.runs.values(), MOST_RUNS) if not run.after)
+    return f"{Range(fast, slow, is_open).text} to go"
 
 
 def _windows_known(activity: Activity, now_ms: int) -> int:

@@ -25,7 +25,7 @@ from dashboard.views.supervisor_pane import progress_line, supervisor_pane, supe
 from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail, tell
 from dashboard.views.work import state_of_agent
 from engine.core.codec import kind_of
-from engine.core.commands import Rollback, SupervisorSpec, SwapAgent
+from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
 from engine.core.spec import Pool
 from engine.core.state import State
@@ -138,8 +138,9 @@ def test_progress_counts_everything_below_a_supervisor() -> None:
 
 
 def test_a_forecast_is_a_range_of_what_was_slowest_and_fastest_and_says_nothing_of_too_little() -> None:
-    state = team_world(agent("ada", "a")).state
-    (ada,), (root,) = state.agents, state.roots
+    world = team_world(agent("ada", "a"), agent("bob", "b"))
+    state = world.state
+    (ada, _), (root,) = state.agents, state.roots
     activity = Activity()
     times = [*range(0, 60_000, 2_000), *range(40_500, 60_000, 2_000)]
     activity.learn([doing(NOW_MS - 60_000 + at_ms, f"t{at_ms}", ada) for at_ms in sorted(times)])
@@ -150,6 +151,11 @@ def test_a_forecast_is_a_range_of_what_was_slowest_and_fastest_and_says_nothing_
     assert time_to_go(state, root.id, Progress(50, 60), activity, NOW_MS) == "11–20 s to go"
     assert time_to_go(state, root.id, Progress(50, 50), activity, NOW_MS) == ""
     assert time_to_go(state, root.id, Progress(50, 150), steady, NOW_MS) == ""
+
+    world.order(Submit(request="go"))
+    assert time_to_go(state, root.id, Progress(50, 60), activity, NOW_MS) == "11–20 s to go"
+    world.ask(next(iter(world.started)), "b", ["1"], call="one")  # who hands out work may hand out more
+    assert time_to_go(state, root.id, Progress(50, 60), activity, NOW_MS) == "≥ 11 s to go"
 
 
 def storm(failures: int = 0) -> list[Event]:
