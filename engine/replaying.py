@@ -29,9 +29,8 @@ from engine.host.trusting import Trusting
 from engine.models.records import Chunk, ModelRequest
 from engine.redeciding import Asked, Planner
 from engine.runtimes.base import Runtime
+from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
-from engine.runtimes.function import function_runtime
-from engine.runtimes.model.runtime import model_runtime
 from engine.runtimes.processes import Processes
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
@@ -211,8 +210,8 @@ class _Attempt:
             programs=Watched(),
         )
         if self.spec.is_played_by_model:
-            return model_runtime(self.spec, code)
-        runtime = function_runtime(self.spec, code)
+            return built_in()["llm"](self.spec, code)
+        runtime = built_in()["function"](self.spec, code)
         await runtime.check()
         return runtime
 

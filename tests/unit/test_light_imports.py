@@ -66,6 +66,12 @@ def test_a_team_file_is_read_without_the_event_loop(tmp_path: Path) -> None:
     assert loaded_by(program, {"anyio", "asyncio"}) == []
 
 
+def test_a_program_that_makes_a_supervisor_loads_no_model_runtime_before_an_agent_needs_it() -> None:
+    program = "from quarterdeck import AgentSpec, DynamicSupervisor; DynamicSupervisor(name='desk')"
+
+    assert loaded_by(program, {"engine.runtimes.model.runtime", "engine.teamfile", "pydantic", "yaml"}) == []
+
+
 def test_an_engine_loads_no_reader_of_team_files_and_no_runtime_before_an_agent_needs_it() -> None:
     program = "import dashboard.cli.engine, dashboard.cli.engine_process"
     heavy = {"engine.runtimes.model.runtime", "engine.runtimes.scripted", "engine.teamfile", "pydantic", "yaml"}
