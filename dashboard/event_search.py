@@ -33,13 +33,11 @@ class Asked:
     def passing(self, reader: Reader, records: list[Record]) -> list[Entry]:
         """Return the entries that pass; none, and the filter's `fault` is set, if an expression takes too long."""
         self.names.learn(ends_of(reader, self.names.unknown(records)))
-        few = likely(records, self.wanted, self.names)
-        entries = entries_of(reader, few, self.names)
-        subjects = zip(few, entries, strict=True)
         try:
+            few = likely(records, self.wanted, self.names)
             return [
                 entry
-                for record, entry in subjects
+                for record, entry in zip(few, entries_of(reader, few, self.names), strict=True)
                 if self.wanted.takes(OfEvent(record, entry.event, self.names, self.state))
             ]
         except FilterError as error:

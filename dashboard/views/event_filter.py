@@ -109,14 +109,17 @@ _VALUES: dict[str, Callable[[Record, Event], Iterable[Value]]] = {
 
 
 def likely(records: Sequence[Record], wanted: Filter, names: Names) -> list[Record]:
-    """Return the records that may pass what a filter has of regular expressions, before anything is decoded."""
-    patterns = [term.test.pattern for term in wanted.terms if isinstance(term.test, Found) and not term.negated]
-    for pattern in patterns:
-        is_named = cache(pattern.may_be_in)
+    """Return the records that pass what a filter has of regular expressions, before anything is decoded.
+
+    Raises:
+        FilterError: If an expression takes too long.
+    """
+    for found in [term.test for term in wanted.terms if isinstance(term.test, Found) and not term.negated]:
+        is_named = cache(found.is_in)
         records = [
             record
             for record in records
-            if pattern.may_be_in(record.body.decode("utf-8", errors="replace"))
+            if found.is_in(record.body.decode("utf-8", errors="replace"))
             or is_named(record.kind)
             or any(is_named(names.of(one)) for one in (record.agent_id, record.task_id, record.run_id) if one)
         ]

@@ -117,8 +117,16 @@ class Found:
     pattern: Pattern
 
     def holds(self, subject: Subject) -> bool:
+        return any(map(self.is_in, subject.texts()))
+
+    def is_in(self, text: str) -> bool:
+        """Tell whether it matches a part of a text.
+
+        Raises:
+            FilterError: If that would take too long.
+        """
         try:
-            return any(map(self.pattern.is_in, subject.texts()))
+            return self.pattern.is_in(text)
         except BadPattern as bad:
             raise FilterError(f"/{self.pattern.written}/: {bad}") from bad
 
