@@ -1,23 +1,21 @@
 """Built-in checks of outputs: the verdicts of the nodes that decide how a graph continues. Nothing here runs code.
 
-Rule: outputs are untrusted, so they are only read as values, and no check takes longer than its limit. A pattern that
-may backtrack runs in its own process, because a regular expression can block an interpreter indefinitely.
+Rule: outputs are untrusted, so they are only read as values, and no check takes longer than its limit.
 """
 
 import json
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from subprocess import DEVNULL
+from functools import partial
 
-import anyio
-from anyio.abc import Process
+import anyio.to_thread
 
 from engine.core.check import Check
 from engine.core.records import JsonValue
-from engine.core.strategies.guard import in_words, may_backtrack
+from engine.core.strategies.guard import in_words
 from engine.core.values import preview
+from engine.patterns import Pattern, TooSlow
 
 LONGEST_TEXT = 200_000
 """Characters of an output that a pattern is looked for in: its beginning."""
@@ -28,18 +26,6 @@ REASONS = 200
 _SCORE = re.compile(
     r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:\s{0,2}/\s{0,2}([0-9]{1,4}))?", re.IGNORECASE
 )
-_MATCHER = (
-    "import json,re,sys;p,t=json.load(sys.stdin);sys.stdout.write('1' if re.search(p,t) else '0')"  # a pattern, a text
-)
-
-
-class TooSlow(Exception):
-    """A pattern took longer than it may."""
-
-    def __init__(self, pattern: str) -> None:
-        super().__init__(
-            f"the pattern {pattern[:60]!r} took longer than {PATTERN_S:g} s; write it without nested repetitions"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +52,7 @@ async def verdict_of(check: Check, looked: Sequence[CheckedOutput]) -> dict[str,
         null where there is no list), titles, and list where it stood in a text or under a key.
 
     Raises:
-        TooSlow: If a pattern runs away.
+        BadPattern: If a pattern takes too long.
     """
     if check.what == "guards":
         return await _guards(check, looked)
@@ -137,7 +123,7 @@ async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
     """Return whether a guard holds for what is looked at: for one of them; `status: done` for all.
 
     Raises:
-        TooSlow: If its pattern runs away.
+        BadPattern: If its pattern takes too long.
     """
     if not isinstance(guard, dict):
         return False
@@ -151,7 +137,8 @@ async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
     if "names" in guard:
         return any(_names(_text(output), str(guard["names"])) for output in there)
     if "matches" in guard:
-        return any([await _matches(str(guard["matches"]), _text(output)[:LONGEST_TEXT]) for output in there])
+        pattern = Pattern(str(guard["matches"]))
+        return any([await _matches(pattern, _text(output)[:LONGEST_TEXT]) for output in there])
     return any(_at(output, str(guard.get("json", ""))) == [guard.get("equals")] for output in there)
 
 
@@ -160,26 +147,11 @@ def _names(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w)(?<!\w-){re.escape(name)}(?!-?\w)", text, re.IGNORECASE) is not None
 
 
-async def _matches(pattern: str, text: str) -> bool:
-    if not may_backtrack(pattern):
-        return re.search(pattern, text) is not None
-    with anyio.move_on_after(PATTERN_S):
-        with anyio.CancelScope(shield=True):  # a half-started child would be orphaned
-            begun = await anyio.open_process([sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL)
-        async with begun as process:
-            try:
-                return await _answered(process, json.dumps([pattern, text]).encode())
-            finally:
-                process.kill()
-    raise TooSlow(pattern)
-
-
-async def _answered(process: Process, question: bytes) -> bool:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    await process.stdin.send(question)
-    await process.stdin.aclose()
-    return await process.stdout.receive() == b"1"
+async def _matches(pattern: Pattern, text: str) -> bool:
+    try:
+        return pattern.is_in(text)
+    except TooSlow:  # once more where it holds up nothing
+        return await anyio.to_thread.run_sync(partial(pattern.is_in, text, within_s=PATTERN_S))
 
 
 def _at(output: JsonValue, path: str) -> list[JsonValue]:

@@ -11,8 +11,12 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from dashboard.views.patterns import BadPattern, Pattern
+from engine.patterns import BadPattern, Pattern
 
+LONGEST_PATTERN = 200
+"""Characters of an expression."""
+LONGEST_TEXT = 4_000
+"""Characters of a text that an expression is looked for in."""
 KEYS = ("agent", "run", "task", "supervisor", "kind", "status", "tool", "model")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "": 1_000}
 _TIME = re.compile(r"(\d{1,9}(?:\.\d{0,3})?)(ms|s|m|h|d|)")
@@ -114,6 +118,7 @@ class Took:
 class Found:
     """A regular expression that must match one of the row's texts."""
 
+    written: str
     pattern: Pattern
 
     def holds(self, subject: Subject) -> bool:
@@ -126,9 +131,9 @@ class Found:
             FilterError: If that would take too long.
         """
         try:
-            return self.pattern.is_in(text)
+            return self.pattern.is_in(text[:LONGEST_TEXT])
         except BadPattern as bad:
-            raise FilterError(f"/{self.pattern.written}/: {bad}") from bad
+            raise FilterError(f"/{self.written}/: {bad.why}") from bad
 
 
 Test: TypeAlias = Word | Keyed | Took | Found
@@ -257,7 +262,7 @@ def _term(token: str) -> Term:
 
 def _test(text: str) -> Test:
     if text.startswith("/"):
-        return Found(_pattern(text))
+        return Found(text[1:-1], _pattern(text))
     if text[0] in "<>":
         return Took(text[0] == ">", _milliseconds(text))
     if (keyed := _KEYED.fullmatch(text)) is not None and (key := _key(keyed[1])) is not None:
@@ -309,10 +314,12 @@ def _pattern(text: str) -> Pattern:
 
 @lru_cache(64)
 def _compiled(written: str) -> Pattern:
+    if len(written) > LONGEST_PATTERN:
+        raise FilterError(f"/{written[:20]}…/: it is longer than {LONGEST_PATTERN} characters")
     try:
-        return Pattern(written)
+        return Pattern(written, any_case=True)
     except BadPattern as bad:
-        raise FilterError(f"/{written}/: {bad}") from bad
+        raise FilterError(f"/{written}/: {bad.why}") from bad
 
 
 def _milliseconds(text: str) -> float:

@@ -189,7 +189,7 @@ PLAIN_SHARE = 0.4
 GUARDS: tuple[JsonValue, ...] = (
     {"contains": "done"},
     {"contains": "nothing of the kind"},
-    {"matches": "is [dl]"},  # without a choice: a pattern with one is matched in a process, in real time
+    {"matches": "is [dl]"},
     {"status": "failed"},
     {"status": "done"},
     {"json": "found.0", "equals": 1},

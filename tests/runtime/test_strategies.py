@@ -12,7 +12,8 @@ from engine.core.check import Check
 from engine.core.commands import SwitchStrategy
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
-from engine.guards import CheckedOutput, TooSlow, verdict_of
+from engine.guards import CheckedOutput, verdict_of
+from engine.patterns import TooSlow
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio

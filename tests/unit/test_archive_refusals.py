@@ -281,7 +281,7 @@ MEANINGS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "settings that no command takes":
         lambda s: _of(s, "supervisors").update(options={"settings": {"wishes": 3}}),
     "a pattern that runs away":
-        lambda s: _of(s, "tasks").update(settings={"branches": [{"when": {"matches": "(a+)+$"}}]}),
+        lambda s: _of(s, "tasks").update(settings={"branches": [{"when": {"matches": "(a{99}){99}"}}]}),
 }  # fmt: skip
 
 

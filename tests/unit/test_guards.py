@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from engine.core.check import Check
 from engine.core.errors import Refused
-from engine.core.strategies.guard import check_guard, check_pattern, in_words, may_backtrack
+from engine.core.strategies.guard import check_guard, check_pattern, in_words
 from engine.guards import CheckedOutput, holds_for, score_in, verdict_of
 
 pytestmark = pytest.mark.anyio
@@ -147,21 +147,9 @@ async def test_nothing_that_an_agent_says_breaks_a_look(output: Any) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    [
-        "(a+)+$",
-        "(a|aa)+$",
-        "(a*)*",
-        r"(.*)*x",
-        r"(\w+\s?)+$",
-        r"(a)\1",
-        "a*b*c*d*e",
-        "a?" * 25,
-        "(",
-        "x" * 501,
-        "(a?){99}",
-    ],
+    ["(", "x" * 501, "(a{90}){90}", "a{2000}", "((((a){99}){99}){99}){99}", "(?P<n>a)(?P<n>b)"],
 )
-def test_patterns_that_may_take_for_ever_are_refused(pattern: str) -> None:
+def test_patterns_that_cannot_be_used_are_refused(pattern: str) -> None:
     with pytest.raises(Refused) as refusal:
         check_pattern("branch 1", pattern)
 
@@ -170,18 +158,20 @@ def test_patterns_that_may_take_for_ever_are_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    [r"ticket \d+", "^(yes|no)$", r"\bTODO\b", "a{2,5}", r"https?://\S+", "(?i)done", "a?" * 24],
+    [
+        r"ticket \d+",
+        "^(yes|no)$",
+        r"\bTODO\b",
+        "a{2,5}",
+        r"https?://\S+",
+        "(?i)done",
+        "a?" * 25,
+        r"(\w+\s?)+$",
+        r"(a)\1",
+    ],
 )
 def test_patterns_that_people_write_are_taken(pattern: str) -> None:
     check_pattern("branch 1", pattern)
-
-
-def test_a_pattern_without_a_choice_needs_no_process() -> None:
-    assert not may_backtrack(r"^ok\b")
-    assert not may_backtrack("a{3}")
-    assert may_backtrack("a?" * 5)
-    assert may_backtrack("yes|no")
-    assert may_backtrack(r"\d+")
 
 
 @pytest.mark.parametrize(

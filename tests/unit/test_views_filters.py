@@ -1,6 +1,5 @@
 """The language of filters: what each term means, what is wrong in one line, and that typing is never an error."""
 
-import random
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -111,11 +110,10 @@ def test_what_is_wrong_lets_nothing_pass_and_says_why() -> None:
 
 
 def test_an_expression_that_takes_too_long_lets_nothing_pass_and_says_so() -> None:
-    typed = filter_typed("/(a|b)*a(a|b){90}!/")
-    text = "".join(random.Random(7).choices("ab", k=3_000))
+    typed = filter_typed("/(a+)+[xy]z/")
 
-    assert typed.of([Row(text)], lambda row: row) == []
-    assert "simpler" in typed.fault
+    assert typed.of([Row("a" * 3_000)], lambda row: row) == []
+    assert "takes longer" in typed.fault
 
 
 PLAIN = st.text(alphabet="abcxyz019_", min_size=1, max_size=6)

@@ -1,15 +1,11 @@
 """Guards: conditions on an output, written as data and never as code.
 
 `else` · `{status: done}` · `{contains: words}` · `{names: word}` · `{matches: pattern}` ·
-`{json: path, equals: value}`. This file validates guards and refuses patterns that may not terminate; the shell
-evaluates them (`engine.guards`).
+`{json: path, equals: value}`. This file validates guards; the shell evaluates them (`engine.guards`).
 """
 
 import re
-from collections.abc import Iterator
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any
+from math import prod
 
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
@@ -18,10 +14,9 @@ from engine.core.records import JsonValue
 KINDS = ("status", "contains", "names", "matches", "json")
 STATUSES = ("done", "failed", "cancelled", "skipped")
 LONGEST_PATTERN = 500
-MOST_CHOICES = 24
-"""Limit on the repetitions and alternatives of one pattern; each can double the time of a match."""
-_UNBOUNDED = 64
-"""A repetition of more than this many counts as unbounded."""
+MOST_REPEATS = 1_000
+"""Of a part of a pattern, counted through all groups around it: a compiled one takes memory for each."""
+_REPEATS = re.compile(r"(\)?)\{([0-9]*),?([0-9]*)\}")
 
 
 def check_guard(where: str, guard: JsonValue) -> None:
@@ -54,70 +49,25 @@ def check_guard(where: str, guard: JsonValue) -> None:
 
 
 def check_pattern(where: str, pattern: str) -> None:
-    """Check that matching a regular expression takes bounded time.
+    """Check a regular expression; the time of a match is bounded where it is made (`engine.patterns`).
 
     Raises:
-        Refused: If it is too long, invalid, or has back references or nested repetitions.
+        Refused: If it is too long, invalid, or repeats too much.
     """
     if len(pattern) > LONGEST_PATTERN:
         raise Refused(f"{where}: a pattern has up to {LONGEST_PATTERN} characters, not {len(pattern)}")
     try:
-        tree = parser.parse(pattern)
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise Refused(f"{where}: {pattern!r:.60} is no regular expression ({error})") from error
-    many = sum(1 for _ in _choices(tree)) > MOST_CHOICES
-    fault = "has too many choices" if many else next(_faults(tree, repeated=False), None)
-    if fault is not None:
-        raise Refused(f"{where}: {pattern!r:.60} {fault}, which may not terminate; write it without")
+    if repeats_in(pattern) > MOST_REPEATS:
+        raise Refused(f"{where}: {pattern!r:.60} repeats a part more than {MOST_REPEATS:,} times; repeat less")
 
 
-def may_backtrack(pattern: str) -> bool:
-    """Return True when a match may backtrack, so that its time may grow faster than the text."""
-    return next(_choices(parser.parse(pattern)), None) is not None
-
-
-def _choices(tree: Any) -> Iterator[Any]:
-    """Yield every place at which a match can backtrack."""
-    for code, value in tree:
-        if code is codes.BRANCH or (code in _REPEATS and value[1] != value[0]):
-            yield value
-        for inner in _inside(code, value):
-            yield from _choices(inner)
-
-
-_REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
-
-
-def _faults(tree: Any, *, repeated: bool) -> Iterator[str]:
-    unbounded = 0
-    for code, value in tree:
-        again = code in _REPEATS and (value[1] is codes.MAXREPEAT or value[1] > _UNBOUNDED)
-        unbounded += again
-        if code in (codes.GROUPREF, codes.GROUPREF_EXISTS):
-            yield "refers back to a group"
-        if repeated and code in _REPEATS and value[1] - value[0] > 0:
-            yield "repeats what repeats already"
-        if repeated and code is codes.BRANCH:
-            yield "repeats a choice"
-        for inner in _inside(code, value):
-            yield from _faults(inner, repeated=repeated or again)
-    if unbounded > 3:
-        yield "has more than three repetitions without an end side by side"
-
-
-def _inside(code: Any, value: Any) -> list[Any]:
-    if code in _REPEATS:
-        return [value[2]]
-    if code is codes.BRANCH:
-        return list(value[1])
-    if code is codes.SUBPATTERN:
-        return [value[3]]
-    if code in (codes.ASSERT, codes.ASSERT_NOT):
-        return [value[1]]
-    if code is codes.ATOMIC_GROUP:
-        return [value]
-    return []
+def repeats_in(pattern: str) -> int:
+    """Return how often a part is repeated at most: repeats of groups multiply, others may follow each other."""
+    found = [(group, max(int(low or 1), int(high or 1))) for group, low, high in _REPEATS.findall(pattern)]
+    return prod(many for group, many in found if group) * max(1, sum(many for group, many in found if not group))
 
 
 def in_words(guard: JsonValue) -> str:
