@@ -11,8 +11,7 @@ from engine.core.decide.attempts import live
 from engine.core.decide.escalations import REPLY, answered
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.events import Event, GrantGiven, GrantRevoked, QuestionWithdrawn
-from engine.core.followups import ActOnAnswer
+from engine.core.events import EscalationAnswered, Event, GrantGiven, GrantRevoked, QuestionWithdrawn
 from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage, ask
 from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked
@@ -77,14 +76,14 @@ def given_up(state: State, signal: AskGivenUp, ctx: DecisionContext) -> list[Eve
     ]
 
 
-def permitted(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
+def permitted(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Record a grant from an "always" answer, and answer the open questions that it covers."""
-    if followup.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
+    if event.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
         return []
-    task = state.tasks.get(followup.subject)
+    task = state.tasks.get(event.subject)
     agent = state.agents.get(task.agent_id or "") if task is not None else None
-    tool, allows = str(followup.detail.get("tool")), followup.answer == ALLOW_ALWAYS
-    if agent is None or not _is_asked_by(agent, followup.detail):
+    tool, allows = str(event.detail.get("tool")), event.answer == ALLOW_ALWAYS
+    if agent is None or not _is_asked_by(agent, event.detail):
         return []  # the generation or agent that asked no longer works on it
     if granted(state, agent.id, agent.generation, tool) is not None:
         return []
@@ -95,7 +94,7 @@ def permitted(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list
     others = [
         one
         for one in state.escalations.values()
-        if one.kind == followup.kind and one.detail.get("tool") == tool and said in one.options
+        if one.kind == event.kind and one.detail.get("tool") == tool and said in one.options
         and _is_asked_by(agent, one.detail) and state.tasks[one.subject].agent_id == agent.id
     ]  # fmt: skip
     return [given, *(answered(one, said, by="grant") for one in others)]
@@ -124,7 +123,7 @@ def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> De
     )
 
 
-def replied(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
+def replied(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Decide nothing: `TellAnswer` has told the attempt already."""
     return []
 

@@ -25,7 +25,7 @@ REPLY = "reply"
 NAMED = 3
 """Questions that the outcome of an answer names; the rest is counted."""
 
-OnAnswer: TypeAlias = Callable[[State, ActOnAnswer, DecisionContext], list[Event]]
+OnAnswer: TypeAlias = Callable[[State, EscalationAnswered, DecisionContext], list[Event]]
 ON_ANSWER: dict[str, OnAnswer] = {}
 """Handlers of answers by kind of question, registered in `decide/__init__`."""
 
@@ -82,7 +82,7 @@ def overdue(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
 
 def after_answer(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
     """Carry out an answer."""
-    return ON_ANSWER[followup.kind](state, followup, ctx)
+    return ON_ANSWER[followup.event.kind](state, followup.event, ctx)
 
 
 OPTIONS = ["again", "ran", "fail"]
@@ -126,16 +126,16 @@ def ask_doubt(state: State, followup: AskDoubt, ctx: DecisionContext) -> list[Ev
     ]
 
 
-def settled(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
+def settled(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Carry out the answer to a task in doubt."""
-    task, key = state.tasks.get(followup.subject), str(followup.detail.get("key"))
+    task, key = state.tasks.get(event.subject), str(event.detail.get("key"))
     if task is None or task.ended or key not in task.calling:
         return []
     name = task.calling[key]
-    if followup.answer == "fail":
+    if event.answer == "fail":
         error = f"it is unknown whether {name} happened"
         return [TaskFailed(task_id=task.id, error=error)]
-    ran = followup.answer == "ran"
+    ran = event.answer == "ran"
     return [DoubtSettled(task_id=task.id, name=name, key=key, ran=ran)]
 
 

@@ -5,8 +5,8 @@ from itertools import islice
 from engine.core import events
 from engine.core.decide.attempts import stop_all
 from engine.core.decision_context import DecisionContext
-from engine.core.events import Event
-from engine.core.followups import ActOnAnswer, ApplyPolicy, LookAtCircuit, MemberCrashed
+from engine.core.events import EscalationAnswered, Event
+from engine.core.followups import ApplyPolicy, LookAtCircuit, MemberCrashed
 from engine.core.limits.enforcement import before_retry
 from engine.core.outcomes import OnMessage, ask
 from engine.core.policies.failure_policies import AskPerson, Failover, Failures, GiveTo, GiveUp, TryAgain, Verdict, walk
@@ -139,19 +139,19 @@ def retry_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     return [events.RetryDue(task_id=task.id)]
 
 
-def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
+def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Carry out the answer to a failed task."""
-    task = state.tasks.get(followup.subject)
+    task = state.tasks.get(event.subject)
     if task is None or task.status is not TaskStatus.WAITING:
         return []
-    if followup.answer == "retry":
+    if event.answer == "retry":
         queue = _home(state, task)
-        return [events.TaskTriedAnew(task_id=task.id, queue=queue, by=followup.by)]
-    if followup.answer == "use":
+        return [events.TaskTriedAnew(task_id=task.id, queue=queue, by=event.by)]
+    if event.answer == "use":
         return [events.TaskAnswered(task_id=task.id)]
-    if followup.answer == "skip":
+    if event.answer == "skip":
         return [_skipped(task)]
-    place = followup.detail.get("place")
+    place = event.detail.get("place")
     failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
                         others=_others(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
     # `reject` continues behind the policy that asked; without a recorded place the chain is used up.

@@ -16,8 +16,17 @@ from engine.core.decide.team import wanted
 from engine.core.decide.trust import has_code, trust
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.events import AgentBroke, AgentMended, AgentSwapped, Event, SwapDrained, SwapHurried, SwapRolledBack
-from engine.core.followups import ActOnAnswer, CheckGeneration, StopLeftOver
+from engine.core.events import (
+    AgentBroke,
+    AgentMended,
+    AgentSwapped,
+    EscalationAnswered,
+    Event,
+    SwapDrained,
+    SwapHurried,
+    SwapRolledBack,
+)
+from engine.core.followups import CheckGeneration, StopLeftOver
 from engine.core.outcomes import Decided, OnCommand, OnMessage, ask
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.targets import find_agent
@@ -271,10 +280,10 @@ def drain_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     ]
 
 
-def drain_answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
+def drain_answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Let attempts of earlier generations end, or stop them for the new one."""
-    agent = state.agents.get(followup.subject)
-    if agent is None or followup.answer != "abort" or not agent.draining:
+    agent = state.agents.get(event.subject)
+    if agent is None or event.answer != "abort" or not agent.draining:
         return []
     return [SwapHurried(agent_id=agent.id, generation=agent.generation, mode="abort")]
 

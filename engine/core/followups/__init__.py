@@ -5,6 +5,7 @@ A follow-up is decided like a message. `table.py` says which events have which.
 
 from typing import TypeAlias
 
+from engine.core.events import EscalationAnswered
 from engine.core.records import JsonValue, fact
 from engine.core.state import RunStatus
 
@@ -181,14 +182,7 @@ class CheckLeaving:
 class ActOnAnswer:
     """An escalation was answered: carry out the answer."""
 
-    escalation_id: str
-    kind: str
-    subject: str
-    run_id: str | None
-    answer: str
-    output: JsonValue
-    by: str
-    detail: dict[str, JsonValue]
+    event: EscalationAnswered
 
 
 @fact

@@ -372,18 +372,7 @@ def _doubt_settled(state: State, event: events.DoubtSettled) -> list[FollowUp]:
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[FollowUp]:
-    return [
-        followups.ActOnAnswer(
-            escalation_id=event.escalation_id,
-            kind=event.kind,
-            subject=event.subject,
-            run_id=event.run_id,
-            answer=event.answer,
-            output=event.output,
-            by=event.by,
-            detail=event.detail,
-        )
-    ]
+    return [followups.ActOnAnswer(event=event)]
 
 
 _FOLLOWUPS: dict[type, Callable[[State, Any], list[FollowUp]]] = {

@@ -13,11 +13,12 @@ from engine.core.events import (
     BudgetExtended,
     BudgetTimed,
     BudgetWarned,
+    EscalationAnswered,
     Event,
     TaskFailed,
     TaskRequeued,
 )
-from engine.core.followups import ActOnAnswer, CheckBudget
+from engine.core.followups import CheckBudget
 from engine.core.limits.budget import (
     AMOUNTS,
     Budget,
@@ -218,16 +219,16 @@ def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Decis
     return TaskFailed(task_id=task.id, error=error)
 
 
-def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[Event]:
+def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Grant the same amount again, or end what has spent it."""
-    subject = subject_with(state, followup.subject)
+    subject = subject_with(state, event.subject)
     if subject is None or not subject.held or is_over(state, subject):
         return []
-    budget = _asked(state, subject, followup)
-    if followup.answer != "continue":
+    budget = _asked(state, subject, event)
+    if event.answer != "continue":
         if budget is None:
             return [extended(subject, None, 0, None)]
-        return [exhausted_as(state, subject, budget, followup.answer)]
+        return [exhausted_as(state, subject, budget, event.answer)]
     if budget is None:  # its limit was taken away meanwhile
         return [extended(subject, None, 0, None)]
     ledger = state.ledgers.get(subject.id)
@@ -239,13 +240,13 @@ def answered(state: State, followup: ActOnAnswer, ctx: DecisionContext) -> list[
     return [extended(subject, budget, granted, once * (1 + granted))]
 
 
-def _asked(state: State, subject: Subject, followup: ActOnAnswer) -> Budget | None:
+def _asked(state: State, subject: Subject, event: EscalationAnswered) -> Budget | None:
     """Return the budget that a question is about; None if its limit was removed meanwhile."""
-    budget = next((each for each in budgets(state, subject) if each.name == followup.detail.get("amount")), None)
+    budget = next((each for each in budgets(state, subject) if each.name == event.detail.get("amount")), None)
     if not isinstance(subject, Task) or (budget is not None and budget.spent >= budget.limit):
         return budget
     # A task that has not begun was limited by the agent that was about to begin it: only the question records that.
-    amount, spent, limit = (followup.detail[key] for key in ("amount", "spent", "limit"))
+    amount, spent, limit = (event.detail[key] for key in ("amount", "spent", "limit"))
     return Budget(
         name=next(each for each in AMOUNTS if each == amount), spent=Decimal(str(spent)), limit=Decimal(str(limit)),
         warn_at=1.0, then="ask", warned=True,
