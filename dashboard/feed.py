@@ -25,6 +25,7 @@ from engine.core.state import State
 from engine.folding import ends_of
 from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import ReadRowsLost, StoreError
+from store.lock import identity
 from store.records import EngineInfo, StandbyInfo
 
 BLOCK, PIECE = 500, 100
@@ -82,7 +83,7 @@ class Feed:
         self._stop = threading.Event()
         self._broken = False
         self._troubles: dict[str, str] = {}
-        self._identity = _identity(path)
+        self._identity = identity(path)
         self._mark: Mark | None = None
         """Position and hash of the last record read; checked when the file is followed again."""
         self._threads = [
@@ -248,7 +249,7 @@ class Feed:
 
     def _moved_away(self) -> bool:
         """Detect that the file was deleted or replaced; then report it and stop."""
-        now = _identity(self.path)
+        now = identity(self.path)
         if self._identity is None or now == self._identity:
             return False
         what = "was deleted or moved away" if now is None else "was replaced by another file"
@@ -276,11 +277,3 @@ def parts_of(reader: Reader, entries: list[Entry], *, known: Container[str]) -> 
                 if isinstance(event, PartRecorded):
                     found[part] = readable(event.value)
     return found
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -5,13 +5,11 @@ here has handed over it never touches again. No transaction stays open: the file
 a newer request takes the place of the one that is being worked on.
 """
 
-import gc
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +20,7 @@ from dashboard.views.activity import Activity
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
 from dashboard.views.time_bar import MARKS
+from engine import garbage
 from engine.core.codec import decode_events, decode_state, encode_state
 from engine.core.errors import CoreError
 from engine.core.fold import fold
@@ -202,7 +201,7 @@ class Past:
             if records := reader.records(handed, target - handed) if target > handed else []:
                 self._arrived.put(_Onward(entries_of(reader, records, self.names)))
         else:
-            with _no_collections():
+            with garbage.paused():
                 state = self._built(reader, target)
             if state is None:
                 return False
@@ -253,15 +252,3 @@ class Past:
         if begun is not None:
             return begun
         return State() if kept is None else decode_state(kept[1])
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Pause garbage collection while a state is built: it finds nothing, and takes a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from dashboard.clean import clean
 from dashboard.views.amounts import counted
 from dashboard.views.glyphs import TASK, of_task
+from dashboard.views.layers import layered
 from dashboard.views.lines import cut
 from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.events import GroupChange, StrategySwitched
@@ -210,18 +211,8 @@ def _glyph(state: State, task_id: str) -> str:
 def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
     """Put every node one layer behind the last of those that it waits for."""
     known = {node.id: node for node in nodes}
-    depth: dict[str, int] = {}
-
-    def deep(node: Node, seen: frozenset[str]) -> int:
-        if node.id not in depth:
-            above = [known[other] for other in node.after if other in known and other not in seen]
-            depth[node.id] = 1 + max((deep(other, seen | {node.id}) for other in above), default=-1)
-        return depth[node.id]
-
-    layers: dict[int, list[Node]] = {}
-    for node in nodes:
-        layers.setdefault(deep(node, frozenset()), []).append(node)
-    return [layers[place] for place in sorted(layers)]
+    edges = tuple((other, node.id) for node in nodes for other in node.after)
+    return [[known[one] for one in layer if one in known] for layer in layered(tuple(known), edges).layers]
 
 
 def _stack(layer: Sequence[Node]) -> list[str]:
