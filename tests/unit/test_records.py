@@ -1,5 +1,6 @@
 """What is journaled: records that are read strictly, and written only where they can be read again."""
 
+import gc
 from collections.abc import Iterator
 from enum import Enum
 from math import inf, nan
@@ -19,6 +20,7 @@ from engine.core.records import Entity, fields
 from engine.core.shared import EMPTY
 from engine.core.spec import Circuit, Retry
 from engine.core.state import State
+from engine.core.values import Usage
 from tests.world import agent, team_world
 
 
@@ -132,3 +134,27 @@ def test_json_of_an_entity_tells_its_defaults_from_all_that_is_equal(cls: type) 
         is_singleton = default is None or default is EMPTY or isinstance(default, bool | Enum) or default in ("", ())
         is_small = isinstance(default, int) and 0 <= default <= 256
         assert default is NODEFAULT or is_singleton or is_small or get_origin(one.type) is Literal, one.name
+
+
+@pytest.mark.parametrize("cls", [*entities(), Usage], ids=lambda cls: cls.__name__)
+def test_an_assignment_to_an_entity_is_a_plain_store_into_its_slot(cls: type) -> None:
+    assert cls.__setattr__ is object.__setattr__
+    assert cls.__delattr__ is object.__delattr__
+
+
+def test_an_entity_takes_no_field_that_it_does_not_have_and_a_fact_no_assignment() -> None:
+    usage: Any = Usage()
+    event: Any = done("ok")
+
+    with pytest.raises(AttributeError):
+        usage.unknown = 1
+    with pytest.raises(AttributeError, match="immutable"):
+        event.output = "other"
+
+
+def test_the_garbage_collector_knows_every_record_that_it_is_told_of() -> None:
+    """A plain store does not tell it of a record that was untracked until then, so none may begin like that."""
+    collected = [one for one in entities() if one.__struct_config__.gc]  # type: ignore[attr-defined]
+
+    assert collected == [State]
+    assert gc.is_tracked(State())
