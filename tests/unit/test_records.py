@@ -137,7 +137,7 @@ def test_json_of_an_entity_tells_its_defaults_from_all_that_is_equal(cls: type) 
 
 
 @pytest.mark.parametrize("cls", [*entities(), Usage], ids=lambda cls: cls.__name__)
-def test_an_assignment_to_an_entity_is_a_plain_store_into_its_slot(cls: type) -> None:
+def test_an_assignment_to_an_entity_is_a_plain_store_into_its_slot(cls: Any) -> None:
     assert cls.__setattr__ is object.__setattr__
     assert cls.__delattr__ is object.__delattr__
 
