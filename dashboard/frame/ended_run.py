@@ -10,6 +10,9 @@ from dashboard.views.header import ViewState
 from engine.core.state import RunSummary, State
 from store import Reader
 
+READ_AGAIN_MS = 500
+"""What could not be read is read again after so long."""
+
 
 class EndedRun:
     """Keeps the last run that it was asked about.
@@ -23,16 +26,17 @@ class EndedRun:
         self._deck, self._ready = deck, ready
         self._run_id = ""
         self._sight: Sight | None = None
+        self._failed_ms = -READ_AGAIN_MS
 
     def sight(self, run_id: str, view: ViewState) -> Sight | None:
         """Return the team just before a run ended, all its work unfolded; None while it is read, and without one."""
         ended = view.state.summary(run_id)
         if ended is None:
             return None
-        if run_id != self._run_id:
+        if run_id != self._run_id and view.due(self._failed_ms + READ_AGAIN_MS):
             self._run_id, self._sight = run_id, None
             self._read(ended)
-        return self._sight
+        return self._sight if run_id == self._run_id else None
 
     def _read(self, ended: RunSummary) -> None:
         from engine.folding import folded_from  # only who looks back needs it
@@ -45,4 +49,8 @@ class EndedRun:
                 self._sight = Sight(state=state, counts=digest(state), now_ms=ended.ended_ms + COOL_MS, idle=True)
                 self._ready()
 
-        self._deck.read(read, then)
+        def failed() -> None:
+            if ended.id == self._run_id:
+                self._run_id, self._failed_ms = "", self._deck.view.wall_ms
+
+        self._deck.read(read, then, failed=failed)

@@ -89,7 +89,9 @@ class Remembered:
         )
 
     def _not_read(self) -> None:
-        self._reading = False
+        """Read again after a while."""
+        self._reading = self._read = False
+        self._since_ms = self._deck.view.wall_ms
 
 
 def walked(

@@ -9,7 +9,7 @@ from textual.containers import Container, Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import HISTORY, PageScreen, told
+from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen, told
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
@@ -110,7 +110,8 @@ class SupervisorScreen(PageScreen):
             self.query_one("#graph", Lines).show(shown)
         self._show_beside(view)
         switched_ms = view.activity.switched_ms.get(self._key, 0)
-        if not self._reading and switched_ms != self._switched_ms:  # the journal is walked: only when there is news
+        unread = switched_ms != self._switched_ms or self._read_seq < 0
+        if not self._reading and unread and view.due(self._read_ms + READ_EVERY_MS):  # the journal is walked
             self._switched_ms = switched_ms
             self._read(view, [])
 

@@ -57,6 +57,8 @@ class MetricsScreen(TableScreen):
         self._known = 0
         """Ends that the feed had counted when they were last taken over."""
         self._source: object = None
+        self._failed_ms: int | None = None
+        """When the ends before could not be read, until they are read again."""
         self._drawn: tuple[object, ...] = ()
         self._plotted = Window(0, 0, 0)
         """Samples of the plots."""
@@ -85,8 +87,9 @@ class MetricsScreen(TableScreen):
     def _take(self, view: ViewState) -> None:
         """Take over attempts that ended since the last look; of another moment all are read anew."""
         activity = view.activity
-        if activity is not self._source:
-            self._source, self._known = activity, activity.ended
+        again = self._failed_ms is not None and view.due(self._failed_ms + DRAW_EVERY_MS)
+        if activity is not self._source or again:
+            self._source, self._known, self._failed_ms = activity, activity.ended, None
             self._ends, self._plotted_of = deque(activity.ends, MOST), None
             self._fit_window(view)
             self._read(view)
@@ -136,7 +139,11 @@ class MetricsScreen(TableScreen):
                 if self.is_there:
                     self.look(self.deck.view)
 
-        self.deck.read(read, then)
+        def failed() -> None:
+            if source is self._source:
+                self._failed_ms = self.deck.view.wall_ms
+
+        self.deck.read(read, then, failed=failed)
 
     def _draw(self, view: ViewState) -> None:
         pane = self.query_one("#plots", Lines)

@@ -20,19 +20,36 @@ async def look(hand: Hand) -> None:
     await hand.press()
 
 
+async def show_an_hour(hand: Hand) -> None:
+    for _ in range(4):
+        if "window 1 h" not in hand.app.screen.query_one("#tabs").text:  # type: ignore[attr-defined]
+            await hand.press("w")
+    await look(hand)
+
+
 async def test_plots_and_the_table_show_what_the_window_holds(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("4")
         assert hand.place == "metrics"
         await look(hand)
         assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
-        for _ in range(4):
-            if "window 1 h" not in hand.app.screen.query_one("#tabs").text:  # type: ignore[attr-defined]
-                await hand.press("w")
-        await look(hand)
+        await show_an_hour(hand)
         assert "THROUGHPUT" in drawn(hand)
         assert "AT WORK" in drawn(hand)
         assert "−60 min" in drawn(hand)
+        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
+
+
+async def test_what_ended_before_is_read_again_after_the_file_could_not_be_read_for_a_moment(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.feed.activity.ends.clear()
+        away = hand.app.path.rename(tmp_path / "away.db")
+        await hand.press("4")
+        assert "team.db" in hand.said
+        away.rename(hand.app.path)
+        hand.clock[0] += 60_000
+        hand.app.flush()
+        await show_an_hour(hand)
         assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
 
 

@@ -9,7 +9,9 @@ from dashboard.pages.supervisor import SupervisorScreen
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import HEADINGS
+from engine.core.commands import SwitchStrategy
 from tests.pilot.hand import Hand, opened
+from tests.pilot.scene import audit
 from tests.pilot.trouble import trouble
 from tests.world import World, agent, team_world
 
@@ -132,3 +134,19 @@ async def test_a_filter_puts_the_cursor_on_the_first_that_matches(tmp_path: Path
         assert len(hand.table.rows.keys) > 1
         await hand.press("escape")
         assert hand.chosen == "scout-thorough"
+
+
+async def test_the_strategies_of_a_supervisor_are_read_again_after_the_file_could_not_be_read(tmp_path: Path) -> None:
+    work = audit()
+    work.order(SwitchStrategy(supervisor="survey", mode="sequential"))
+    supervisor = next(one.id for one in work.state.supervisors.values() if one.name == "survey")
+    async with opened(tmp_path, size=(120, 40), work=work) as hand:
+        away = hand.app.path.rename(tmp_path / "away.db")
+        hand.app.open("supervisor", supervisor)
+        await hand.press()
+        assert "team.db" in hand.said
+        away.rename(hand.app.path)
+        hand.clock[0] += 60_000
+        hand.app.flush()
+        await hand.press()
+        assert "never switched" not in hand.app.screen.query_one("#side", Picks).text

@@ -80,6 +80,18 @@ async def test_the_graph_of_a_run_that_has_ended_is_drawn_from_the_journal(tmp_p
         await until(hand.pilot, lambda: "RUN r1" not in board.text)
 
 
+async def test_the_graph_of_a_run_that_has_ended_is_read_again_after_the_file_could_not_be_read(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished(), size=(160, 50)) as hand:
+        away = hand.app.path.rename(tmp_path / "away.db")
+        await hand.press("7", "enter")
+        assert "team.db" in hand.said
+        away.rename(hand.app.path)
+        hand.clock[0] += 60_000
+        hand.app.flush()
+        page = hand.app.screen
+        await until(hand.pilot, lambda: "writer" in page.query_one("#graph", Lines).text)
+
+
 async def test_a_run_that_has_ended_is_replayed_on_a_page_and_an_open_one_is_not(tmp_path: Path) -> None:
     async with opened(tmp_path, work=finished()) as hand:
         await hand.press("7", "w")
