@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 8_000
 """Of a text, from its end."""
 WIDEST = 92
+MOST_BRACKETS = 500
+"""A paragraph with more of them has no links: an open bracket may be one, and is searched for its end."""
 CURSOR = Span(" ▍", "accent")
 _NEW = 3
 """Lines at the end of a growing text that are brighter."""
@@ -54,7 +56,7 @@ def _parts(text: str) -> Iterator[str]:
 @lru_cache(1_024)
 def _drawn(part: str, width: int) -> tuple[Line, ...]:
     writer = _Writer(width)
-    for token in _parser().parse("\n".join(clean_lines(part))):
+    for token in _parser(links=part.count("[") <= MOST_BRACKETS).parse("\n".join(clean_lines(part))):
         writer.take(token)
     while writer.lines and not writer.lines[-1].spans:
         writer.lines.pop()
@@ -62,8 +64,8 @@ def _drawn(part: str, width: int) -> tuple[Line, ...]:
 
 
 @cache
-def _parser() -> "MarkdownIt":
-    return parser()
+def _parser(*, links: bool) -> "MarkdownIt":
+    return parser() if links else parser().disable(["link", "image"])
 
 
 def growing(text: str, width: int) -> list[Line]:

@@ -154,6 +154,13 @@ MARKDOWN = (
 )
 
 
+def test_a_paragraph_full_of_brackets_is_not_searched_for_links() -> None:
+    few, many = prose("[a](b) " * 50, 80), prose("[a](b) " * 501, 80)
+
+    assert "[a](b)" not in "".join(text(few))
+    assert "".join(text(many)).count("[a](b)") == 501
+
+
 def test_markdown_becomes_lines_that_fit() -> None:
     assert text(prose(MARKDOWN, 40)) == [
         "Title", "", "One two three.", "", "• a", "• b", "  ▪ c", "", "x │ y", "──┼─────", "1 │ 日本", "",
