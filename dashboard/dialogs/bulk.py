@@ -7,7 +7,7 @@ from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.amounts import counted
-from dashboard.views.bulk import Bulk, Part, counts, lines, parts
+from dashboard.views.bulk import Bulk, Part, counts, lines, parts, reached
 from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell
@@ -35,7 +35,7 @@ class BulkDialog(Dialog):
         return any(isinstance(one, Cancel) for one in self._bulk.commands)
 
     def title_line(self) -> str:
-        return f"{self._bulk.does} {counted(len(self._bulk.commands), 'marked row')}"
+        return f"{self._bulk.does} {counted(len(self._bulk.commands) + self._bulk.below, 'marked row')}"
 
     def does(self) -> str:
         return self._bulk.does
@@ -56,8 +56,8 @@ class BulkDialog(Dialog):
             return
         self._next_ms = view.wall_ms + (LOOK_MS if len(self._bulk.commands) > MANY else 0)
         self._parts = parts(view.state, self._bulk, view.now_ms)
-        said = counts(self._parts)
-        self.told("told").show([*lines(self._parts), *([Cell(said, "muted")] if said else [])])
+        said = filter(None, (reached(self._bulk), counts(self._parts)))
+        self.told("told").show([*lines(self._parts), *(Cell(one, "muted") for one in said)])
         self.say_what(f"{self._bulk.does} {sum(not one.refused for one in self._parts)}")
         if any(not one.refused for one in self._parts):
             self.problem("")

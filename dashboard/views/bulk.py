@@ -1,6 +1,7 @@
 """Previews of a change to several marked objects, one line for each, and the outcome for all of them."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from dashboard.views.amounts import counted
@@ -14,6 +15,8 @@ from engine.core.state import State
 SHOWN = 100
 """Things of which each has a line."""
 WIDEST = 30
+_IDS = re.compile(r"'[^']*'|@?\b[a-z]\d+\b")
+"""Two reasons that differ in these alone are one."""
 
 
 class Bulk(NamedTuple):
@@ -26,6 +29,8 @@ class Bulk(NamedTuple):
     commands: tuple[Command, ...]
     names: tuple[str, ...] = ()
     """What each command is about, as it was called when it was marked."""
+    below: int = 0
+    """Marked tasks below others that are marked: what happens to those reaches them, and they need no command."""
 
 
 class Part(NamedTuple):
@@ -74,7 +79,9 @@ def _works(state: State, target: Target) -> bool:
 
 def cancelling(state: State, keys: Sequence[str]) -> Bulk:
     """Return what cancels work and removes members, an agent once its attempts have ended."""
-    found = _targets(state, keys)
+    marked = _targets(state, keys)
+    ids = {one.id for one in marked}
+    found = [one for one in marked if ids.isdisjoint(_above(state, one.id))]
     members = [one for one in found if one.kind in ("agent", "supervisor")]
     made: list[Command] = [
         RemoveMember(target=one.at, mode="drain" if one.kind == "agent" else None) if one in members
@@ -84,7 +91,15 @@ def cancelling(state: State, keys: Sequence[str]) -> Bulk:
     does, done = ("Cancel", "cancelled") if not members else ("Stop", "stopped")
     if len(members) == len(found):
         does, done = "Remove", "removed"
-    return Bulk(does, done, tuple(made), _names(found))
+    return Bulk(does, done, tuple(made), _names(found), len(marked) - len(found))
+
+
+def _above(state: State, task_id: str) -> Iterator[str]:
+    """Yield the ids of the tasks above a task, and that of its run."""
+    task = state.tasks.get(task_id)
+    while task is not None:
+        yield task.parent_id or task.run_id
+        task = state.tasks.get(task.parent_id or "")
 
 
 def retrying(state: State, keys: Sequence[str]) -> Bulk:
@@ -123,6 +138,12 @@ def lines(found: Sequence[Part]) -> list[Cell]:
     return [*cells, Cell(f"and {more:,} more", "muted")] if more > 0 else cells
 
 
+def reached(bulk: Bulk) -> str:
+    """Return how many marked tasks are below others; empty where none is."""
+    verb = "is" if bulk.below == 1 else "are"
+    return f"{counted(bulk.below, 'marked task')} below these {verb} reached too" if bulk.below else ""
+
+
 def counts(found: Sequence[Part]) -> str:
     """Return how many are left out; empty where none or all are."""
     refused = sum(one.refused for one in found)
@@ -141,11 +162,8 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, undoable: bool) -> Cell:
         at = f"{min(applied):,}" if len(applied) == 1 else f"{min(applied):,}–{max(applied):,}"
         said.append(f"✓ {len(applied)} {bulk.done} at seq {at}")
     if refused:
-        why = (
-            refused[0]
-            if len(set(refused)) == 1
-            else f"{refused[0]} (and {counted(len(set(refused)) - 1, 'other reason')})"
-        )
+        kinds = {_IDS.sub("", one) for one in refused}
+        why = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {counted(len(kinds) - 1, 'other reason')})"
         said.append(f"{len(refused)} refused: {why}")
     if waiting:
         said.append(f"{waiting} queued; no engine has taken them yet")

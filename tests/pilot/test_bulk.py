@@ -43,6 +43,18 @@ async def test_what_would_be_refused_is_told_and_left_out(tmp_path: Path) -> Non
         assert hand.app.orders == [RetryWork(target=failed)]
 
 
+async def test_marked_work_below_other_marked_work_is_told_and_sent_once(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        parent = next(one for one in hand.work.state.tasks.values() if one.kind == "agent" and one.children)
+        await hand.press("5")
+        await mark(hand, parent.children[0], parent.id)
+        await hand.press("ctrl+d")
+        assert hand.dialog.title_line() == "Cancel 2 marked rows"
+        assert "1 marked task below these is reached too" in hand.told("told")
+        await hand.press("enter")
+        assert hand.app.orders == [Cancel(target=parent.id)]
+
+
 async def test_marked_runs_are_paused(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("7")

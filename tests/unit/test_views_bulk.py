@@ -1,8 +1,9 @@
 """What became of several changes, in one line."""
 
 from dashboard.client import CommandReply
-from dashboard.views.bulk import SHOWN, Bulk, Part, lines, spoken
+from dashboard.views.bulk import SHOWN, Bulk, Part, cancelling, lines, spoken
 from engine.core.commands import Cancel
+from tests.pilot.trouble import trouble
 
 CANCEL = Bulk("Cancel", "cancelled", ())
 
@@ -20,9 +21,28 @@ def test_changes_and_refusals_are_counted_with_their_seqs_and_reasons() -> None:
 
 
 def test_several_reasons_are_counted() -> None:
-    ended = [outcome(reason="t5 has ended"), outcome(reason="t6 has ended"), outcome(reason="t5 has ended")]
+    ended = [outcome(reason="t5 has ended"), outcome(reason="t6 is paused"), outcome(reason="t5 has ended")]
 
     assert spoken(CANCEL, ended, undoable=False).text == "3 refused: t5 has ended (and 1 other reason)"
+
+
+def test_a_reason_that_differs_in_the_object_alone_is_one() -> None:
+    ended = [outcome(reason="t5 has ended"), outcome(reason="t61 has ended"), outcome(reason="no task 't7'")]
+
+    assert spoken(CANCEL, ended, undoable=False).text == "3 refused: t5 has ended (and 1 other reason)"
+
+
+def test_work_below_other_marked_work_is_not_cancelled_apart() -> None:
+    work = trouble()
+    state = work.state
+    parent = next(one for one in state.tasks.values() if len(one.children) > 1)
+    other = next(one.id for one in state.runs.values() if one.id != parent.run_id)
+    below = cancelling(state, [*parent.children, parent.id, other])
+    whole = cancelling(state, [parent.id, parent.run_id, *parent.children])
+
+    assert below.commands == (Cancel(target=parent.id), Cancel(target=other))
+    assert (below.below, whole.below) == (len(parent.children), len(parent.children) + 1)
+    assert whole.commands == (Cancel(target=parent.run_id),)
 
 
 def test_what_no_engine_took_is_said() -> None:
