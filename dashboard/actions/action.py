@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 from textual.screen import Screen
 
 from dashboard.deck import Deck, Looking, deck_of
+from dashboard.views.amounts import counted
 from dashboard.views.targets import Target, agent_behind, named, supervisor_behind
 from engine.core.errors import Refused
 from engine.core.queries.targets import words
@@ -105,6 +106,11 @@ class Acting(Looking, Screen[None]):
     def warn(self, text: str) -> None:
         self.deck.say(text, "warn")
 
+    def warn_of_marks(self, what: str) -> None:
+        """Say that something is for one row."""
+        marked = counted(len(self.marked()), "marked row")
+        self.warn(f"{what} cannot be done to {marked} at once; esc clears the marks")
+
     def ask(self, dialog: "Dialog") -> None:
         """Open a dialog, and send the command that it answers with."""
         self.app.push_screen(dialog, self.deck.order)
@@ -168,12 +174,18 @@ class Action:
     """The second word."""
     writes: bool = False
     """Whether it changes the team: refused, and not named below, where nothing may be changed."""
+    for_marked: bool = False
+    """Whether it is for all rows that are marked; else it is refused while there are any: the cursor is on another."""
     verbatim: bool = False
     """Whether all that follows the word is one text, quotes and all."""
 
     def call(self, at: Acting, said: Spoken) -> None:
         """Perform the action if it is allowed."""
-        if not self.writes or at.deck.may():
+        if self.writes and not at.deck.may():
+            return
+        if self.writes and self.of is not None and not self.for_marked and said.word() is None and at.marked():
+            at.warn_of_marks(self.name)
+        else:
             self.does(at, said)
 
 

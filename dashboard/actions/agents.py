@@ -18,6 +18,9 @@ def _swap(at: Acting, said: Spoken) -> None:
     with_ = said.option("with")
     names = said.words if with_ is not None else said.words[:1]
     marked = [] if names else at.marked_agents()
+    if at.marked() and not names and not marked:
+        at.warn_of_marks("swap")
+        return
     found: list[str | None] = [*marked] or [at.asked_agent(name) for name in names or (None,)]
     agent_ids = [agent_id for agent_id in dict.fromkeys(found) if agent_id is not None]
 
@@ -83,7 +86,7 @@ def _pausable(state: State, _before: str) -> list[str]:
 
 AGENTS = (
     Action(
-        name="swap", key="h", does=_swap, writes=True, of=agents, then=one_of("--with"),
+        name="swap", key="h", does=_swap, writes=True, for_marked=True, of=agents, then=one_of("--with"),
         arguments="[AGENT …] [--with SPEC|FILE] [--mode MODE]", told="swap an agent: another spec, while it works",
         says="give agents another spec while they work",
     ),
@@ -107,11 +110,11 @@ AGENTS = (
         told="pause or resume an agent, a supervisor, a run, or all that are marked",
     ),
     Action(
-        name="pause", does=partial(_pause, True), writes=True, of=_pausable, arguments="[NAME]",
+        name="pause", does=partial(_pause, True), writes=True, for_marked=True, of=_pausable, arguments="[NAME]",
         says="pause an agent, a supervisor or a run: it starts nothing new",
     ),
     Action(
-        name="resume", does=partial(_pause, False), writes=True, of=_pausable, arguments="[NAME]",
+        name="resume", does=partial(_pause, False), writes=True, for_marked=True, of=_pausable, arguments="[NAME]",
         says="resume what is paused",
     ),
 )  # fmt: skip

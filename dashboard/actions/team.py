@@ -205,6 +205,10 @@ def _cancel_work(on: Acting, target: Target) -> None:
 
 
 def _remove(on: Acting, said: Spoken) -> None:
+    if said.word() is None and (marked := on.marked()):
+        members = [key for key in marked if key in on.state.agents or key in on.state.supervisors]
+        in_bulk(on, cancelling(on.state, members))
+        return
     target = on.asked(said.word())
     if target is None:
         return
@@ -288,11 +292,11 @@ TEAM = (
         told="change the settings of a supervisor", says="change what a supervisor allows",
     ),
     Action(
-        name="cancel", key="ctrl+d", does=_cancel, writes=True, of=open_work, arguments="[RUN|TASK]",
+        name="cancel", key="ctrl+d", does=_cancel, writes=True, for_marked=True, of=open_work, arguments="[RUN|TASK]",
         told="cancel a task or a run; remove an agent; asks first", says="stop work at its next step",
     ),
     Action(
-        name="remove", key="R", does=_remove, writes=True, of=members, arguments="[NAME]",
+        name="remove", key="R", does=_remove, writes=True, for_marked=True, of=members, arguments="[NAME]",
         told="remove an agent", says="remove an agent, or an empty supervisor",
     ),
     Action(

@@ -5,7 +5,7 @@ from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
-from dashboard.actions.marked import in_bulk
+from dashboard.actions.marked import ask_of_all, in_bulk
 from dashboard.client import CommandReply
 from dashboard.views.amounts import moment, remaining
 from dashboard.views.bulk import retrying
@@ -44,7 +44,10 @@ def _replay(at: Acting, said: Spoken) -> None:
 
 
 def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
-    """Ask for a property of an open run or task."""
+    """Ask for a property of an open run or task, or of all that are marked."""
+    if said.word() is None and at.marked():
+        ask_of_all(at, line)
+        return
     target = at.asked(said.word())
     if target is None:
         return
@@ -110,6 +113,9 @@ STEER = Line(title="Say to {}", placeholder="a message", about=_heard_by, meant=
 
 
 def _steer(at: Acting, said: Spoken) -> None:
+    if not said.said and at.marked():
+        ask_of_all(at, STEER)
+        return
     target = at.asked(said.word())
     if target is not None:
         at.ask(dialogs.LineDialog(STEER, target.id, said.rest_as_line()))
@@ -191,15 +197,16 @@ def _answers(state: State, question: str) -> list[str]:
 
 WORK = (
     Action(
-        name="steer", key="s", does=_steer, writes=True, of=_steerable, arguments="[RUN|TASK|AGENT] [TEXT]",
-        told="say something to a run, a task or an agent at work", says="say something to work under way",
+        name="steer", key="s", does=_steer, writes=True, for_marked=True, of=_steerable,
+        arguments="[RUN|TASK|AGENT] [TEXT]", told="say something to a run, a task or an agent at work",
+        says="say something to work under way",
     ),
     Action(
         name="abort", does=_abort, writes=True, of=_steerable, arguments="[RUN|TASK|AGENT]",
         says="stop work at once, in the middle of a step",
     ),
     Action(
-        name="retry", key="r", does=_retry, writes=True, of=open_work, arguments="[RUN|TASK]",
+        name="retry", key="r", does=_retry, writes=True, for_marked=True, of=open_work, arguments="[RUN|TASK]",
         told="retry a failed task; submit a finished run again", says="retry failed work",
     ),
     Action(
@@ -208,12 +215,12 @@ WORK = (
         says="walk through a finished run again",
     ),
     Action(
-        name="priority", key="P", does=partial(_ask_for, PRIORITY, "priority"), writes=True,
+        name="priority", key="P", does=partial(_ask_for, PRIORITY, "priority"), writes=True, for_marked=True,
         of=open_work, then=one_of(*map(str, range(LOWEST_PRIORITY + 1))), arguments="[RUN|TASK] [0–9]",
         shown="P  D", told="priority, deadline of a task or a run", says="set the priority: 0 goes first, 9 last",
     ),
     Action(
-        name="deadline", key="D", does=partial(_ask_for, DEADLINE, "deadline"), writes=True,
+        name="deadline", key="D", does=partial(_ask_for, DEADLINE, "deadline"), writes=True, for_marked=True,
         of=open_work, then=one_of("none"), arguments="[RUN|TASK] [TIME|none]",
         says="set when work has to end: 90s, 5m, 2h, 14:30",
     ),
@@ -222,7 +229,8 @@ WORK = (
         arguments="[TASK] [AGENT] [--now]", told="give a task to another agent", says="give a task to another agent",
     ),
     Action(
-        name="answer", does=_answer, writes=True, of=lambda state, before: list(state.escalations), then=_answers,
+        name="answer", does=_answer, writes=True, for_marked=True,
+        of=lambda state, before: list(state.escalations), then=_answers,
         arguments="[QUESTION] [ANSWER] [--output TEXT]", says="answer what waits for a person",
     ),
     Action(

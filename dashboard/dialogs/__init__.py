@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dashboard.dialogs.answer import AnswerDialog
-    from dashboard.dialogs.bulk import BulkDialog
+    from dashboard.dialogs.bulk import BulkDialog, BulkLineDialog
     from dashboard.dialogs.dialog import Confirm, ConfirmCancel, HelpScreen
     from dashboard.dialogs.edit import EditDialog, NewAgentDialog
     from dashboard.dialogs.engine import EngineDialog, LeadingDialog, LeaveDialog
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LOADED_ON_FIRST_USE = {
     "answer": "AnswerDialog",
-    "bulk": "BulkDialog",
+    "bulk": "BulkDialog BulkLineDialog",
     "dialog": "Confirm ConfirmCancel HelpScreen",
     "edit": "EditDialog NewAgentDialog",
     "engine": "EngineDialog LeadingDialog LeaveDialog",

@@ -1,16 +1,17 @@
 """One change to all marked rows: its effect on each, before it is sent."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.amounts import counted
-from dashboard.views.bulk import Bulk, Part, counts, lines, parts, reached
+from dashboard.views.bulk import Bulk, Part, changing, counts, lines, parts, reached, untouched
 from dashboard.views.header import ViewState
-from dashboard.views.parsers import Mistyped
+from dashboard.views.parsers import Line, Mistyped
 from dashboard.views.rows import Cell
+from dashboard.views.targets import Target
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
 from engine.core.records import changed
@@ -86,3 +87,46 @@ class BulkDialog(Dialog):
         if not self.taken:
             raise Mistyped("all of them would be refused")
         return self.taken[0]
+
+
+class BulkLineDialog(BulkDialog):
+    """Ask one line about several objects, and show what it means for each."""
+
+    def __init__(self, line: Line, found: Sequence[Target]) -> None:
+        super().__init__(changing(found, ()))
+        self._line, self._found = line, found
+        self._typed = ""
+
+    def title_line(self) -> str:
+        return self._line.title.format(counted(len(self._found), "marked row"))
+
+    def inside(self) -> Iterable[Widget]:
+        yield TextLine(placeholder=self._line.placeholder, id="line")
+        yield Told(id="told")
+
+    def begin(self) -> None:
+        self.query_one("#line", Input).focus()
+        self.look(self.deck.view)
+
+    def look(self, view: ViewState) -> None:
+        typed, problem = self.query_one("#line", Input).value, ""
+        if typed != self._typed:
+            self._typed, self._next_ms = typed, 0
+        try:
+            made = [self._line.meant(one.id, typed, view.now_ms) for one in self._found]
+        except Mistyped as error:
+            made, problem = [], str(error)
+        commands = [one for one in made if one is not None]
+        self._bulk = changing(self._found, commands)
+        self.problem(problem)
+        if commands:
+            super().look(view)
+            return
+        self._parts = []
+        self.told("told").show(untouched(self._bulk.names))
+        self.say_what(self._line.does)
+
+    def meant(self) -> Answer:
+        if not self._bulk.commands:
+            raise Mistyped(f"write {self._line.placeholder}")
+        return super().meant()

@@ -64,7 +64,7 @@ class Ended(Protocol):
 
 def pausing(state: State, keys: Sequence[str], stop: bool | None) -> Bulk:
     """Return what pauses or resumes things; None pauses where one of them works, else resumes all."""
-    found = _targets(state, keys)
+    found = targets(state, keys)
     if stop is None:
         stop = any(_works(state, target) for target in found)
     made = [Pause(target=one.at) if stop else Resume(target=one.at) for one in found]
@@ -79,7 +79,7 @@ def _works(state: State, target: Target) -> bool:
 
 def cancelling(state: State, keys: Sequence[str]) -> Bulk:
     """Return what cancels work and removes members, an agent once its attempts have ended."""
-    marked = _targets(state, keys)
+    marked = targets(state, keys)
     ids = {one.id for one in marked}
     found = [one for one in marked if ids.isdisjoint(_above(state, one.id))]
     members = [one for one in found if one.kind in ("agent", "supervisor")]
@@ -104,11 +104,17 @@ def _above(state: State, task_id: str) -> Iterator[str]:
 
 def retrying(state: State, keys: Sequence[str]) -> Bulk:
     """Return what tries tasks again, and submits finished runs again."""
-    found = _targets(state, keys)
+    found = targets(state, keys)
     return Bulk("Retry", "retried", tuple(RetryWork(target=one.id) for one in found), _names(found))
 
 
-def _targets(state: State, keys: Sequence[str]) -> list[Target]:
+def changing(found: Sequence[Target], commands: Sequence[Command]) -> Bulk:
+    """Return what a typed line means for each; without commands before it is typed."""
+    return Bulk("Change", "changed", tuple(commands), _names(found))
+
+
+def targets(state: State, keys: Sequence[str]) -> list[Target]:
+    """Return what marked rows stand for."""
     return [target for key in keys if (target := target_of(state, key)) is not None]
 
 
@@ -142,6 +148,12 @@ def reached(bulk: Bulk) -> str:
     """Return how many marked tasks are below others; empty where none is."""
     verb = "is" if bulk.below == 1 else "are"
     return f"{counted(bulk.below, 'marked task')} below these {verb} reached too" if bulk.below else ""
+
+
+def untouched(names: Sequence[str]) -> list[Cell]:
+    """Return a line for each before anything is asked of it."""
+    more = [Cell(f"and {len(names) - SHOWN:,} more", "muted")] if len(names) > SHOWN else []
+    return [*(Cell(one, "muted") for one in names[:SHOWN]), *more]
 
 
 def counts(found: Sequence[Part]) -> str:

@@ -1,7 +1,7 @@
 """What `?` says besides the actions: keys to move with, glyphs, and what the columns mean."""
 
 MOVES = (
-    ("space", "mark rows; z, ctrl+d, r, in the inbox enter, and h for agents, are for all that are marked"),
+    ("space", "mark rows; z, ctrl+d, r, P, D, s, h of agents and enter in the inbox are for all marked"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
     ("<  >", "sort a table the way before, the next way; so does a click on a heading, a second one turns it round"),

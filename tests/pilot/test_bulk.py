@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.commands import Cancel, Command, Pause, RetryWork
+from dashboard.frame.frame import Frame
+from engine.core.commands import Cancel, Command, Pause, RemoveMember, RetryWork, SetDeadline, SetPriority
 from tests.pilot.hand import Hand, opened
 from tests.pilot.trouble import trouble
 
@@ -21,7 +22,7 @@ async def test_marked_tasks_are_cancelled_with_one_question(tmp_path: Path) -> N
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("5")
         await mark(hand, "t5", "t6")
-        assert hand.said == "2 marked · ctrl+d cancels them, r tries them again · esc clears the marks"
+        assert hand.said == "2 marked · ctrl+d cancels them, r tries them again, P and D set them · esc clears the marks"
         await hand.press("ctrl+d")
         assert hand.dialog.title_line() == "Cancel 2 marked rows"
         assert "cancelled task t5: " in " ".join(hand.told("told").split())
@@ -78,3 +79,53 @@ async def test_all_refused_keeps_the_dialog_open(tmp_path: Path) -> None:
         await hand.press("r", "enter")
         assert hand.problem == "all of them would be refused"
         assert not hand.app.orders
+
+
+async def test_priority_and_deadline_are_for_all_that_are_marked(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        ended = next(one.id for one in hand.work.state.tasks.values() if one.ended)
+        await hand.press("5")
+        await mark(hand, "t5", "t6", ended)
+        await hand.press("P")
+        assert hand.dialog.title_line() == "Priority of 3 marked rows"
+        await hand.press("x")
+        assert "'x' is no priority" in hand.problem
+        await hand.press("backspace", "2")
+        assert "1 of 3 would be refused, and are left out" in hand.told("told")
+        await hand.press("enter")
+        assert hand.app.orders == [SetPriority(target="t5", priority=2), SetPriority(target="t6", priority=2)]
+        assert not hand.table.marked
+
+        await mark(hand, "t5", "t6")
+        await hand.press("D", "enter")
+        assert hand.problem.startswith("write 90s")
+        await hand.press(*"90s", "enter")
+        assert hand.app.orders[2:] == [SetDeadline(target=one, deadline_s=90.0) for one in ("t5", "t6")]
+
+
+async def test_the_key_that_removes_a_member_removes_all_that_are_marked(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("0")
+        await mark(hand, "a2", "a3")
+        await hand.press("R", "enter")
+        assert [one.target for one in hand.app.orders if isinstance(one, RemoveMember)] == ["@a2", "@a3"]
+
+
+@pytest.mark.parametrize(("screen", "key", "what"), [("5", "a", "reassign"), ("5", "h", "swap"), ("0", "m", "move")])
+async def test_what_is_for_one_row_does_not_take_another_than_those_that_are_marked(
+    tmp_path: Path, screen: str, key: str, what: str
+) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press(screen)
+        await mark(hand, *(("t5", "t6") if screen == "5" else ("a1", "a2")))
+        await hand.press(key)
+        assert isinstance(hand.app.screen, Frame)
+        assert hand.said == f"{what} cannot be done to 2 marked rows at once; esc clears the marks"
+
+
+async def test_what_cannot_be_done_to_any_marked_row_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8")
+        await mark(hand, next(iter(hand.work.state.escalations)))
+        await hand.press("r")
+        assert hand.said == "none of the marked rows can be retried"
