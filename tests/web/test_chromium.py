@@ -145,6 +145,27 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, tmp_path:
         await page.until(lambda: page.told[-1] == ["place", "tasks?glob.py"])
 
 
+async def test_a_paste_that_is_longer_than_a_frame_is_told_and_leaves_the_tab_as_it_is(
+    db: Path, tmp_path: Path
+) -> None:
+    async with inside(db) as at, chromium(tmp_path) as browser:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        (tab,) = at.pids()
+        await page.value(
+            "(() => { const carried = new DataTransfer(); carried.setData('text/plain', 'é'.repeat(1 << 20));"
+            " document.querySelector('.xterm-helper-textarea').dispatchEvent("
+            "new ClipboardEvent('paste', {clipboardData: carried, bubbles: true, cancelable: true})); })()"
+        )
+
+        await page.comes_to("document.getElementById('says').textContent == 'Too long to paste'")
+        await page.value("document.getElementById('leave').click()")
+        await page.comes_to(SHOWN)
+        await page.press("5")
+        await page.sees("lib/glob.py")
+        assert at.pids() == [tab]
+
+
 @pytest.mark.parametrize(("key", "code", "stays"), [("F5", 116, True), ("F11", 122, True), ("F7", 118, False)])
 async def test_keys_that_the_browser_needs_stay_with_it(
     db: Path, tmp_path: Path, *, key: str, code: int, stays: bool

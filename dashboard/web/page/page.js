@@ -4,6 +4,7 @@
 const at = (id) => document.getElementById(id);
 const STAYS_CLOSED = { 4001: "full", 4003: "gone", 4004: "ended", 4005: "unknown" };
 const NativeSocket = window.WebSocket;
+const LARGEST_FRAME = 1 << 20; // bytes; the server closes a tab that sends more
 const WHEEL_PX = 36; // two lines, which is what one turn of the wheel scrolls
 let tab = "";
 let place = "";
@@ -62,7 +63,11 @@ class PlacedSocket extends NativeSocket {
     this.addEventListener("close", (event) => closed(event.code, event.reason));
   }
   send(data) {
-    if (this.readyState === NativeSocket.OPEN) super.send(data);
+    if (this.readyState !== NativeSocket.OPEN) return;
+    if (data.length > LARGEST_FRAME / 3 && new Blob([data]).size > LARGEST_FRAME) {
+      return notice("Too long to paste", "at most a megabyte at once", "leave");
+    }
+    super.send(data);
   }
 }
 
