@@ -20,7 +20,7 @@ class TasksScreen(JournalScreen):
     DEFAULT_CSS = """
     TasksScreen #below { height: 25%; }
     """
-    MARKED = "ctrl+d cancels them, r tries them again, P and D set them"
+    MARKED = "ctrl+d cancels, r retries, P and D set them"
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     SORTED = True
     KINDS = ENDS
