@@ -7,6 +7,7 @@ from textual.widget import Widget
 
 from dashboard.dialogs.dialog import Answer, ChoiceDialog
 from dashboard.views.amounts import counted
+from dashboard.views.command_line import in_shell
 from dashboard.views.header import ViewState
 from dashboard.views.members import parents, takers, what_moves
 from dashboard.views.rows import Cell, Choice, labelled
@@ -15,7 +16,7 @@ from dashboard.views.targets import looked_up, target_of
 from dashboard.views.work import why
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Move, Reassign, RemoveMember
-from engine.core.queries.targets import at, find_agent, find_supervisor, word_for
+from engine.core.queries.targets import at, find_agent, find_supervisor
 from engine.core.state import Task
 
 MODES = (
@@ -77,7 +78,7 @@ class MoveDialog(ChoiceDialog):
         if command is None or self.chosen not in state.supervisors:
             self.problem("there is no other supervisor to move it under")
             return
-        self.rehearse(command, f"quarterdeck move {word_for(state, self._member_id)} {word_for(state, self.chosen)}")
+        self.rehearse(command, in_shell(state, command))
 
     def answer(self) -> Move | None:
         return Move(target=at(self._member_id), parent=at(self.chosen)) if self.chosen is not None else None
@@ -119,8 +120,7 @@ class ReassignDialog(ChoiceDialog):
         if command is None:
             self.problem("there is no other agent in the team")
             return
-        word = word_for(state, command.agent.removeprefix("@"))
-        self.rehearse(command, f"quarterdeck reassign {task.id} {word}{' --now' * command.now}")
+        self.rehearse(command, in_shell(state, command))
 
     def _where(self, task: Task, view: ViewState) -> str:
         state = view.state

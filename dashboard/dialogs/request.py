@@ -9,7 +9,7 @@ from textual.widgets import Input
 from dashboard.client import CommandReply
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views import members
-from dashboard.views.command_line import command_line
+from dashboard.views.command_line import in_shell
 from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.parsers import Mistyped, due_in_s, limits_of
@@ -18,7 +18,6 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Submit, SwitchStrategy
-from engine.core.excerpts import args_of
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at, word_for
 
@@ -97,7 +96,7 @@ class RequestDialog(Dialog):
 
     def _shell(self, command: Submit, mode: str) -> str:
         """Return the same for a shell; one that asks for another strategy is two lines."""
-        line = command_line(command.type, args_of(command))
+        line = in_shell(self.state, command)
         word = word_for(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
         return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode else line
 

@@ -1,6 +1,5 @@
 """Dialog that switches a strategy: the graph before and after, finished work that stays, and what is planned anew."""
 
-import shlex
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -11,13 +10,14 @@ from textual.widgets import Input, OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views import switching
+from dashboard.views.command_line import in_shell
 from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped, settings_line, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
-from engine.core.queries.targets import at, word_for
+from engine.core.queries.targets import at
 from engine.core.records import JsonValue
 from engine.core.state import Supervisor
 from engine.core.strategies import STRATEGIES
@@ -161,7 +161,7 @@ class StrategyDialog(Dialog):
         self.problem(self._misnamed)
         told.display = True
         told.show(switching.consequence(state, event))
-        self.told("shell").show([labelled("in a shell", self._shell(command), "muted")])
+        self.told("shell").show([labelled("in a shell", in_shell(state, command), "muted")])
         change = event.groups[-1] if event.groups else None
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None
@@ -169,17 +169,6 @@ class StrategyDialog(Dialog):
             width = max(20, (min(self.size.width, 116) - 12) // 2)
             self.told("before").show([Cell("now", "muted"), *switching.drawn(switching.before(state, change), width)])
             self.told("after").show([Cell("after", "muted"), *switching.drawn(switching.after(state, change), width)])
-
-    def _shell(self, command: SwitchStrategy) -> str:
-        name = word_for(self.state, self._supervisor_id)
-        parts = ["quarterdeck strategy", name, command.mode or ""]
-        said = words_of(settings_line(command.settings)) if command.settings else []
-        parts += [f"--set {shlex.quote(one)}" for one in said]
-        for option, value in (("lead", command.lead), ("aggregation", command.aggregation), ("run", command.run)):
-            parts += [f"--{option} {value}"] if value is not None else []
-        parts += [f"--aggregator {command.aggregator}"] if command.aggregator is not None else []
-        parts += ["--no-preserve"] if not command.preserve_agent_states else []
-        return " ".join([*parts, *(["--new-only"] if command.scope == "new" else [])])
 
     def meant(self) -> Answer:
         mode = self.query_one(Choices).chosen

@@ -1,13 +1,19 @@
-"""Formats a command that was carried out as the equivalent command line."""
+"""Formats a command as the equivalent command line: one that was carried out, or one that is to be sent."""
 
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from engine.core.commands import COMMAND_KINDS
+from engine.core.commands import COMMAND_KINDS, Command
+from engine.core.excerpts import args_of
+from engine.core.queries.targets import words
 from engine.core.records import JsonValue, fields
+from engine.core.state import State
 
-Args = Mapping[str, JsonValue]
+Args = Mapping[str, Any]
+_MEMBERS = ("agent", "supervisor", "target", "parent")
+"""Arguments that name a member, or may."""
 
 
 def command_line(kind: str, args: Args) -> str:
@@ -19,8 +25,20 @@ def command_line(kind: str, args: Args) -> str:
     """
     if kind in _PYTHON_ONLY or kind not in COMMAND_KINDS:
         return ""
-    words = (_WAYS.get(kind) or _plain(kind))(args)
-    return "quarterdeck " + " ".join(shlex.quote(word) for word in words if word)
+    said = (_WAYS.get(kind) or _plain(kind))(args)
+    return "quarterdeck " + " ".join(shlex.quote(word) for word in said if word)
+
+
+def in_shell(state: State, command: Command) -> str:
+    """Return the command line that sends a command, with members by their shortest unambiguous names."""
+    named = words(state)
+
+    def worded(args: Args) -> Args:
+        said = {name: args[name] for name in _MEMBERS if name in args}
+        swaps = {name: [worded(one) for one in args[name]] for name in ("swaps", "rollbacks") if name in args}
+        return {**args, **{name: named.get(str(one).removeprefix("@"), one) for name, one in said.items()}, **swaps}
+
+    return command_line(command.type, worded(args_of(command)))
 
 
 def in_words(kind: str, args: Args) -> str:
@@ -76,7 +94,7 @@ def _spec_name(spec: JsonValue) -> str:
 
 
 def _swap(args: Args) -> list[str]:
-    with_spec = ["--from", _spec_name(args["spec"])] if args.get("spec") is not None else []
+    with_spec = ["--with", _spec_name(args["spec"])] if args.get("spec") is not None else []
     after = args.get("rollback_failures")
     rollback = ["--rollback-after", f"{_text(after)}/{_text(args.get('rollback_tasks', 10))}"] if after else []
     options = _options(args, ("registered", "mode", "deadline_s"), registered="with")

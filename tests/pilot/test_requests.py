@@ -28,7 +28,7 @@ async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it
         await hand.press("n", *"go", "tab", "tab", "left", "left", "tab", "right", "tab", "tab", *"5m", "tab")
         assert "coordinates it: parallel" in hand.told("told")
         assert "would do    submitted r5 to chief" in hand.told("would")
-        shell = "quarterdeck run go --supervisor @s1 --priority 3 --deadline 300s --category audit"
+        shell = "quarterdeck run go --supervisor chief --priority 3 --deadline 300s --category audit"
         assert shell in " ".join(hand.told("would").split())
         await hand.press(*"tokens=900 cost_usd=0.5 then=ask", "tab", *"r1 r3", "enter")
         limits = Limits(tokens=900, cost_usd=Decimal("0.5"), then="ask")

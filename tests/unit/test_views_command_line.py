@@ -7,11 +7,11 @@ import pytest
 
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
-from dashboard.views.command_line import command_line, in_words
+from dashboard.views.command_line import command_line, in_shell, in_words
 from engine.core import commands as on
 from engine.core.commands import Command
 from engine.core.excerpts import args_of
-from tests.world import agent
+from tests.world import agent, team_world
 
 SPEC = agent("scout", "scan")
 SAID: list[tuple[Command, str]] = [
@@ -35,7 +35,7 @@ SAID: list[tuple[Command, str]] = [
     (on.AddAgent(supervisor="chief", spec=SPEC), "add scout.yaml --under chief"),
     (on.SwapAgent(agent="scout", registered="fast", mode="migrate", rollback_failures=2),
      "swap scout --with fast --mode migrate --rollback-after 2/10"),
-    (on.SwapAgent(agent="scout", spec=SPEC), "swap scout --from scout.yaml"),
+    (on.SwapAgent(agent="scout", spec=SPEC), "swap scout --with scout.yaml"),
     (on.SwapAgents(swaps=[on.SwapAgent(agent="a", registered="x"), on.SwapAgent(agent="b", registered="x")]),
      "swap a b --with x"),
     (on.Rollback(agent="scout"), "rollback scout"),
@@ -84,3 +84,15 @@ def test_what_only_python_sends_is_said_in_words() -> None:
 
     assert as_kept(command) == ""
     assert in_words(command.type, args_of(command)) == "register spec scout"
+
+
+def test_what_is_to_be_sent_names_members_as_a_person_would() -> None:
+    state = team_world(agent("scout", "scan"), agent("twin", "scan")).state
+
+    swaps = [on.SwapAgent(agent=f"@{one}", registered="x") for one in state.agents]
+
+    assert (
+        in_shell(state, on.SwitchStrategy(supervisor="@s1", mode="parallel")) == "quarterdeck strategy chief parallel"
+    )
+    assert in_shell(state, on.Steer(target="@a1", text="@a1")) == "quarterdeck steer scout @a1"
+    assert in_shell(state, on.SwapAgents(swaps=swaps)) == "quarterdeck swap scout twin --with x"
