@@ -42,7 +42,6 @@ from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
 from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
-from engine.strategies_plugins import installed_strategies
 
 WARM_S = 1.0
 INTERRUPT_S = 3.0
@@ -98,7 +97,6 @@ class QuarterdeckApp(Touring):
         habits: Habits | None = None,
     ) -> None:
         """Look at `db` through `feed`, by default one of its own; see `dashboard.running` for the rest."""
-        installed_strategies()
         super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock, habits=habits)
         self.settings = settings or Settings()
         self._terminal = Terminal(self._tell_terminal, self.settings.call)

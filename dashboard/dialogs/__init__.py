@@ -39,6 +39,9 @@ _FILE_OF = {name: file for file, names in _LOADED_ON_FIRST_USE.items() for name 
 def __getattr__(name: str) -> Any:
     if name not in _FILE_OF:
         raise AttributeError(name)
+    from engine.strategies_plugins import installed_strategies  # 25 ms, for which no first frame waits
+
+    installed_strategies()  # dialogs offer these too
     return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
 
 

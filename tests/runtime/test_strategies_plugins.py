@@ -130,12 +130,29 @@ print(asyncio.run(team.arun("go")).status, team.coordination_mode)
 """
 
 
-def test_a_program_names_it_like_one_that_is_built_in(installed: Path) -> None:
+def said_by(program: str, installed: Path) -> tuple[str, str]:
     path = os.pathsep.join([str(installed), str(Path(__file__).resolve().parents[2])])
-
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
         timeout=PATIENCE_S, check=False,
     )  # fmt: skip
+    return ran.stdout, ran.stderr
 
-    assert (ran.stdout, ran.stderr) == ("done relay\n", "")
+
+def test_a_program_names_it_like_one_that_is_built_in(installed: Path) -> None:
+    assert said_by(PROGRAM, installed) == ("done relay\n", "")
+
+
+DIALOG = """
+import dashboard.app
+from dashboard import dialogs
+from engine.core.strategies import STRATEGIES
+
+before = "relay" in STRATEGIES
+dialogs.StrategyDialog
+print(before, "relay" in STRATEGIES)
+"""
+
+
+def test_the_dashboard_looks_for_it_with_the_first_dialog_and_not_before(installed: Path) -> None:
+    assert said_by(DIALOG, installed) == ("False True\n", "")
