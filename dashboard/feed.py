@@ -19,7 +19,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.names import Names, readable
 from engine.core.codec import decode_events, decode_state, kind_of
 from engine.core.errors import CoreError
-from engine.core.events import Event, PartRecorded, StateImported, StepRecorded
+from engine.core.events import PartRecorded, StateImported, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.folding import ends_of
@@ -30,8 +30,8 @@ from store.records import EngineInfo, StandbyInfo
 
 BLOCK, PIECE = 500, 100
 """Records that are read and decoded at once, and of those as many as are folded at once: 2 milliseconds of work."""
-WAITING_BLOCKS = 320
-"""Decoded blocks that may wait for the drawing thread; then the reading one waits."""
+WAITING_PIECES = 100
+"""Decoded pieces that may wait for the drawing thread, as many as it folds in a flush; then the reading one waits."""
 RECENT = 2_000
 """Events that are kept decoded for the log's newest lines."""
 EARLIER = 1_000
@@ -42,12 +42,6 @@ RATE_S = 5.0
 """The rate of events is taken over this long, in seconds."""
 RETRY_S = 1.0
 """A file that cannot be read is tried again after this long, in seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    records: list[Record]
-    events: list[Event]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +72,7 @@ class Feed:
         """What each agent did in the last minutes."""
         self.looked = False
         """True once the file was asked for its engine."""
-        self._arrived: queue.Queue[State | _Earlier | _Block] = queue.Queue(WAITING_BLOCKS)
+        self._arrived: queue.Queue[State | _Earlier | list[Entry]] = queue.Queue(WAITING_PIECES)
         self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
         self._stop = threading.Event()
         self._broken = False
@@ -151,17 +145,18 @@ class Feed:
                 self._fold(arrived)
         return changed
 
-    def _fold(self, block: _Block) -> None:
+    def _fold(self, block: list[Entry]) -> None:
+        events = [entry.event for entry in block]
         try:
-            fold(self.state, block.events)
+            fold(self.state, events)
         except CoreError as error:
             self._troubles["fold"], self._broken = str(error), True
             self._stop.set()
-        self.names.learn(block.events)
-        if any(isinstance(event, StateImported) for event in block.events):
+        self.names.learn(events)
+        if any(isinstance(event, StateImported) for event in events):
             self.names.learn_state(self.state)  # what an import brings has no events of its own
-        self.activity.learn(block.events)
-        self.recent.extend(map(Entry.of, block.records, block.events))
+        self.activity.learn(events)
+        self.recent.extend(block)
 
     def _follow(self) -> None:
         """Read and decode, for as long as the file is there."""
@@ -170,9 +165,9 @@ class Feed:
             try:
                 if after is None:
                     after = self._first()
-                for last_seq, block in self._blocks(after):
+                for block in self._blocks(after):
                     self._hand_over(block)
-                    after = last_seq
+                    after = block[-1].seq
             except CoreError as error:
                 self._troubles["decode"] = str(error)
                 return
@@ -189,33 +184,39 @@ class Feed:
 
     def _first(self) -> int:
         """Hand over the newest snapshot; without one the journal is read from its start."""
-        with Reader(self.path) as reader:
-            self.file_seq = self._held_seq = reader.last_seq()
-            found = reader.snapshot()
-            mark = None if found is None else mark_at(reader, found[0])
-        if found is None:
+        state = self._snapshot()
+        if state is None:
             return 0
-        try:
-            state = decode_state(found[1])
-        except ValueError:
-            return 0
-        self._mark = mark
         self._hand_over(state)
         with Reader(self.path) as reader:
             before = reader.records_before(state.seq + 1, EARLIER)
             self._hand_over(_Earlier(entries_of(reader, before, self.names)))
         return state.seq
 
-    def _blocks(self, after_seq: int) -> Iterator[tuple[int, _Block]]:
+    def _snapshot(self) -> State | None:
+        with Reader(self.path) as reader:
+            self.file_seq = self._held_seq = reader.last_seq()
+            found = reader.snapshot()
+            mark = None if found is None else mark_at(reader, found[0])
+        if found is None:
+            return None
+        try:
+            state = decode_state(found[1])
+        except ValueError:
+            return None
+        self._mark = mark
+        return state
+
+    def _blocks(self, after_seq: int) -> Iterator[list[Entry]]:
         tail = Tail(self.path, after_seq, mark=self._mark)
         for batch in tail.batches(self._stop, BLOCK):
             self._mark = tail.mark
             events = decode_events([(row.seq, row.kind, row.body) for row in batch])
-            for first in range(0, len(batch), PIECE):
-                piece = batch[first : first + PIECE]
-                yield piece[-1].seq, _Block(piece, events[first : first + PIECE])
+            entries = list(map(Entry.of, batch, events))
+            for first in range(0, len(entries), PIECE):
+                yield entries[first : first + PIECE]
 
-    def _hand_over(self, arrived: State | _Earlier | _Block) -> None:
+    def _hand_over(self, arrived: State | _Earlier | list[Entry]) -> None:
         while not self._stop.is_set():
             with contextlib.suppress(queue.Full):
                 self._arrived.put(arrived, timeout=0.1)

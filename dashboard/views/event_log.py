@@ -40,8 +40,8 @@ class Entry(NamedTuple):
 
     @classmethod
     def of(cls, record: Record, event: Event) -> "Entry":
-        """Make an entry of a record and what was decoded from it."""
-        return cls(record.seq, record.at_ms, record.kind, event)
+        """Make an entry of a record and what was decoded from it, which shares the kind with all others."""
+        return cls(record.seq, event.at_ms, event.type, event)
 
 
 def cells_of(entry: Entry, names: Names) -> tuple[Cell, ...]:
