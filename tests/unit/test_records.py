@@ -97,6 +97,23 @@ def test_a_field_that_nobody_knows_is_refused_at_every_level_of_the_state() -> N
     assert len(found) > 10
 
 
+def test_equal_ids_of_a_decoded_state_are_one_text() -> None:
+    world = team_world(*(agent(f"a{number}", "count") for number in range(3)), participants=["a0"])
+    world.order(Submit(request="count"))
+    world.ask(next(iter(world.started)), "count", [f"item {number}" for number in range(5)], call="k1")
+
+    state = decode_state(encode_state(world.state))
+
+    assert encode_state(state) == encode_state(world.state)
+    (run,) = state.runs.values()
+    texts = [*run.tasks, *state.tasks]
+    for task in state.tasks.values():
+        texts += [task.id, task.run_id, task.supervisor_id, *task.children]
+        texts += [one for one in (task.parent_id, task.queue, task.call_key) if one is not None]
+        texts += [one for call in task.calls.values() for one in call.children]
+    assert len({id(text) for text in texts}) == len(set(texts))
+
+
 def objects(value: Any, hint: Any = State) -> Iterator[dict[str, Any]]:
     """Yield every object of a document that stands for a record."""
     origin, args = get_origin(hint), get_args(hint)
