@@ -207,6 +207,16 @@ def test_a_question_is_withdrawn_when_its_task_is_cancelled() -> None:
     assert "no question" in refused(world, Answer(escalation=question, answer="retry"))
 
 
+def test_a_refused_answer_names_a_few_of_many_questions() -> None:
+    world, _ = asked()
+    for _ in range(6):
+        applied(world, Submit(request="more"))
+        world.fail(attempt(world, "ada"))
+
+    reason = refused(world, Answer(escalation="e99", answer="retry"))
+    assert reason == "no question 'e99' waits for an answer; there are: e1, e2, e3, e4, e5 and 2 more"
+
+
 def test_a_question_outlives_the_engine() -> None:
     world, question = asked()
 

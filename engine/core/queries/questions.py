@@ -4,6 +4,9 @@ from engine.core.errors import Refused
 from engine.core.records import JsonValue
 from engine.core.state import Escalation, State
 
+NAMED = 5
+"""Questions that a refusal names."""
+
 
 def find_question(state: State, target: str) -> Escalation:
     """Return a question by its id, or by that of what it is about.
@@ -16,11 +19,15 @@ def find_question(state: State, target: str) -> Escalation:
         return state.escalations[an_id]
     about = [one for one in state.escalations.values() if one.subject == an_id]
     if len(about) > 1:
-        raise Refused(f"{len(about)} questions about {an_id} wait; say which: {', '.join(one.id for one in about)}")
+        raise Refused(f"{len(about)} questions about {an_id} wait; say which: {_named([one.id for one in about])}")
     if about:
         return about[0]
-    open_ones = ", ".join(state.escalations) or "none"
-    raise Refused(f"no question {target!r} waits for an answer; there are: {open_ones}")
+    raise Refused(f"no question {target!r} waits for an answer; there are: {_named([*state.escalations])}")
+
+
+def _named(ids: list[str]) -> str:
+    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
+    return ", ".join(ids[:NAMED]) + more or "none"
 
 
 def alike(state: State, found: Escalation) -> list[Escalation]:
