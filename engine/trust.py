@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import secrets
+import shlex
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,7 +54,9 @@ class UntrustedFile(TrustError):
         shown = ", ".join(references[:5]) + (f" and {len(references) - 5} more" if len(references) > 5 else "")
         why = f"has changed since it was trusted ({', '.join(changed[:5])})" if changed else "is not trusted"
         does = "runs" if all(map(is_imported, references)) else "uses"
-        super().__init__(f"{path} {why}; it {does} {shown}: look at it, then: quarterdeck trust {path}")
+        super().__init__(
+            f"{path} {why}; it {does} {shown}: look at it, then: quarterdeck trust {shlex.quote(str(path))}"
+        )
         self.path = path
         self.references = list(references)
         self.changed = list(changed)

@@ -12,7 +12,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, team_fields, team_in
-from dashboard.cli.output import DONE, WRONG_USAGE, Failure, emit, fail, say
+from dashboard.cli.output import DONE, WRONG_USAGE, Failure, emit, fail, quoted, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
 from dashboard.process import bound_engine, is_alive
@@ -90,7 +90,8 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     told = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
     emit(ctx, _body(db, plan, dry_run=False), told)
     if plan.creates["runs"]:
-        say(f"its open runs are paused: quarterdeck runs --open --db {db}, then quarterdeck resume RUN --db {db}")
+        here = f"--db {quoted(db)}"
+        say(f"its open runs are paused: quarterdeck runs --open {here}, then quarterdeck resume RUN {here}")
     return DONE
 
 

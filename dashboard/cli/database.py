@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, say
+from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, quoted, say
 from dashboard.databases import Found, databases, ours_in, own_folders
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted
@@ -166,7 +166,7 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
             say(f"the only team that is up: {team_in(db)} ({db})")
     elif not is_interactive():
         why = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"
-        fail("which_database", why, f"to mean it: --db {db}")
+        fail("which_database", why, f"to mean it: --db {quoted(db)}")
     else:
         click.confirm(f"No team was named. Change {clean(team_in(db))} ({clean(str(db))})?", abort=True, err=True)
 
@@ -174,7 +174,7 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
 def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
     file = next((path for folder in own_folders() if (path := folder / TEAM_FILE).is_file()), None)
     if file is not None and not live:
-        fail("never_up", f"the team of {file} was never up", f"start it: quarterdeck up {file}")
+        fail("never_up", f"the team of {file} was never up", f"start it: quarterdeck up {quoted(file)}")
     if not usable:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)

@@ -12,7 +12,7 @@ import click
 
 import dashboard.demo
 from dashboard.cli.database import check_database, given_database, made_data_folder, path_digest
-from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
+from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, quoted, say
 from dashboard.cli.progress import Progress
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
@@ -83,7 +83,7 @@ def demo(
     progress = Progress(db, run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
     status = finish(ctx, db, run_id, output, progress=progress)
     if status != INTERRUPTED:
-        say(f'the crew waits for the next request: quarterdeck run "audit …" --db {db}')
+        say(f'the crew waits for the next request: quarterdeck run "audit …" --db {quoted(db)}')
         say(*reopen_commands(db))
     return status
 

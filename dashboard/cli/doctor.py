@@ -15,7 +15,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import data_folder, given_database
-from dashboard.cli.output import DONE, WRONG_USAGE, emit
+from dashboard.cli.output import DONE, WRONG_USAGE, emit, quoted
 from dashboard.cli.trust import trust_list
 from dashboard.databases import Found, databases_at_hand, inspected
 from dashboard.views.amounts import counted, duration
@@ -193,11 +193,15 @@ def _state_of(found: Found) -> Finding:
     if engine.hung and engine.no_room:
         return Finding("fault", what, f"engine {engine.pid} has no room to write: free some space, then it goes on")
     if engine.hung:
-        return Finding("fault", what, f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {found.path}")
+        return Finding(
+            "fault", what, f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {quoted(found.path)}"
+        )
     if engine.alive:
         return Finding("ok", what, f"engine {engine.pid} is at work{waiting}")
     if engine.ended_ms is None:
-        return Finding("note", what, f"engine {engine.pid} was killed: quarterdeck engine --db {found.path} goes on")
+        return Finding(
+            "note", what, f"engine {engine.pid} was killed: quarterdeck engine --db {quoted(found.path)} goes on"
+        )
     return Finding("ok", what, "no engine; the last one ended in order")
 
 
@@ -213,7 +217,8 @@ def _lost(path: Path) -> Iterator[Finding]:
     if loss.durability == "normal":
         yield Finding("note", f"{path} (end)", f"{said}; as durability normal allows after a power cut")
         return
-    hint = f"restore the file and its -wal from a copy, or: quarterdeck engine --accept-loss {loss.rows} --db {path}"
+    accept = f"quarterdeck engine --accept-loss {loss.rows} --db {quoted(path)}"
+    hint = f"restore the file and its -wal from a copy, or: {accept}"
     yield Finding("fault", f"{path} (end)", f"{said}: {hint}")
 
 
@@ -235,7 +240,9 @@ def _queued(found: Found) -> Iterator[Finding]:
         return
     if waiting and not found.alive:
         said = f"{counted(waiting, 'command')} wait for an engine"
-        yield Finding("note", f"{found.path}-inbox", f"{said}: quarterdeck engine --db {found.path} carries them out")
+        yield Finding(
+            "note", f"{found.path}-inbox", f"{said}: quarterdeck engine --db {quoted(found.path)} carries them out"
+        )
 
 
 def _chain_of(path: Path) -> Finding:

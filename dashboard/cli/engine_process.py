@@ -19,7 +19,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
-from dashboard.cli.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure, fail, show_failure
+from dashboard.cli.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure, fail, quoted, show_failure
 from dashboard.cli.standby import Readiness, rehearse
 from dashboard.cli.up import is_loaded
 from dashboard.views.header import program_line
@@ -251,7 +251,7 @@ def refuse_code_elsewhere(state: State, db: Path) -> None:
     """Refuse to run a team whose code exists only in the program that created it."""
     line = program_line(state)
     if line is not None:
-        hint = f"or let its agents wait here: quarterdeck engine --without-code --db {db}"
+        hint = f"or let its agents wait here: quarterdeck engine --without-code --db {quoted(db)}"
         fail("code_elsewhere", line, hint, REFUSED)
 
 

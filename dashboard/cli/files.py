@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from contextlib import redirect_stdout, suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import team_file_here
-from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_output
+from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, quoted, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.models.providers import key_missing, keys_found
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
@@ -68,7 +67,7 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
             fail("unwritable", f"{where} cannot be written: {error.strerror}", "make room, or name another folder")
         raise
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
-    there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
+    there = "" if folder == Path() else f"cd {quoted(folder)} && "
     if found is not None:
         body["model"] = found
     missing = key_missing(model, os.environ) if model is not None else None
@@ -191,7 +190,7 @@ def check_code(file: TeamFile) -> None:
     except (IndexError, ValueError, KeyError, TypeError):
         last = (done.stderr.splitlines() or ["it said nothing"])[-1]
         said = f"the code of {file.path} could not be looked at: {last}"
-        fail("code_failed", said, f"see: quarterdeck check {file.path}")
+        fail("code_failed", said, f"see: quarterdeck check {quoted(file.path)}")
     if found:
         raise TeamFileError(file.path, [Problem(each["line"], each["field"], each["message"]) for each in found])
 

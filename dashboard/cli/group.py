@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dashboard.cli.output import Settings
+from dashboard.cli.output import Settings, quoted
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {
@@ -141,7 +141,7 @@ def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, 
 
 def _unknown(name: str) -> str:
     if name.endswith(".db"):
-        return f"there is no command {name!r}; to open a database: quarterdeck --db {name}"
+        return f"there is no command {name!r}; to open a database: quarterdeck --db {quoted(name)}"
     near = nearest(name, COMMANDS)
     return f"there is no command {name!r}; {f'did you mean {near}?' if near else 'see: quarterdeck --help'}"
 

@@ -6,6 +6,7 @@ written to a pipe unchanged. See docs/reference/command-line.md.
 """
 
 import math
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +43,11 @@ class Settings:
     debug: bool = False
     chosen: "Path | None" = None
     """The database that the subcommand is about, once that is known."""
+
+
+def quoted(path: "Path | str") -> str:
+    """Return a path as a shell reads it, for a command that is shown."""
+    return shlex.quote(str(path))
 
 
 class Failure(Exception):

@@ -16,7 +16,7 @@ from typing import Any
 
 from dashboard.clean import clean
 from dashboard.cli.items import usage_item
-from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
+from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, quoted, say
 from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
@@ -88,7 +88,7 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
             progress(state)
     ended = end_of(db, run_id)
     if ended is None:
-        hint = f"it goes on with: quarterdeck engine --db {db}"
+        hint = f"it goes on with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"no engine is at work on run {run_id}", hint, NO_ENGINE)
     return ended
 
@@ -197,7 +197,7 @@ class Progress:
             else:
                 answer, also = quote(asked.options[0]), ""
                 answer += " --output TEXT" if (asked.kind, answer) in WITH_OUTPUT else ""
-            said = f"  answer it: quarterdeck answer {asked.id} {answer} --db {quote(str(self._db))}{also}"
+            said = f"  answer it: quarterdeck answer {asked.id} {answer} --db {quoted(self._db)}{also}"
             say(f"{by} asks a person, {asked.id}: {asked.question}", said)
 
     def _write(self) -> None:

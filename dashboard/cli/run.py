@@ -18,6 +18,7 @@ from dashboard.cli.output import (
     Settings,
     emit,
     fail,
+    quoted,
     say,
     write_output,
 )
@@ -94,14 +95,14 @@ def run(
     if queue and not alive:
         with client_on(db) as client:
             command_id = client.send(command)
-        told = f"queued for team {team_in(db)}; it is taken up by: quarterdeck engine --db {db}"
+        told = f"queued for team {team_in(db)}; it is taken up by: quarterdeck engine --db {quoted(db)}"
         emit(ctx, outcome_body(db, CommandReply(command_id=command_id, status="pending")), told)
         return DONE
     if alive:
         return _submitted(ctx, db, command, output, detach=detach, bound=False, follow=follow)
     state = folded(db)
     if detach:
-        hint = f"start one: quarterdeck engine --db {db}; or leave it for the next one: --queue"
+        hint = f"start one: quarterdeck engine --db {quoted(db)}; or leave it for the next one: --queue"
         fail("no_engine", "no engine is at work", hint, NO_ENGINE)
     if not state.supervisors:
         fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
@@ -120,7 +121,7 @@ def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) 
     db = database_of(ctx, changes=False)
     _check_target(output)
     if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
-        hint = f"it goes on with: quarterdeck engine --db {db}"
+        hint = f"it goes on with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
     follows = followed(db, run_id, as_json=_is_json(ctx), quiet_until_now=True) if follow else None
     return finish(ctx, db, run_id, output, follows=follows)
@@ -147,7 +148,7 @@ def finish(
             ended = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
-        stopped = f"stopped; run {run_id} goes on with: quarterdeck engine --db {db}"
+        stopped = f"stopped; run {run_id} goes on with: quarterdeck engine --db {quoted(db)}"
         say(stopped if bound else still_running(run_id, db))
         return INTERRUPTED
     progress.end()
@@ -164,7 +165,9 @@ def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) 
             output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             said = f"{run_of} is done, but {output} cannot be written ({error.strerror})"
-            fail("unwritable", said, f"print its output: quarterdeck wait {ended.run_id} --db {db}", WRONG_USAGE)
+            fail(
+                "unwritable", said, f"print its output: quarterdeck wait {ended.run_id} --db {quoted(db)}", WRONG_USAGE
+            )
         written = f"; wrote {output}"
     if ctx.ensure_object(Settings).json:
         emit(ctx, ended.body() | team_fields(db), None)
@@ -196,7 +199,7 @@ def _is_json(ctx: click.Context) -> bool:
 
 def still_running(run_id: str, db: Path) -> str:
     """Return the message for a caller that stops waiting."""
-    return f"still running: quarterdeck wait {run_id} --db {db}"
+    return f"still running: quarterdeck wait {run_id} --db {quoted(db)}"
 
 
 def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
@@ -213,9 +216,9 @@ def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
     except KeyboardInterrupt:
         # It may be in the inbox: a second later it is known what became of it, and can be said.
         run_id = client.wait(command_id, 1.0).result.get("run_id") if command_id else None
-        say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {db}")
+        say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {quoted(db)}")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {db}"
+    hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {quoted(db)}"
     check_outcome(outcome, f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint)
     return str(outcome.result["run_id"]), outcome
 

@@ -1,14 +1,13 @@
 """Bare `quarterdeck`: open the dashboard on the chosen database."""
 
 import os
-import shlex
 import sys
 from pathlib import Path
 
 import click
 
 from dashboard.cli.database import VARIABLE, database_of
-from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, say
+from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
 from dashboard.process import is_alive
 from engine.garbage import collect_rarely
 from store import Reader
@@ -56,7 +55,7 @@ def open_dashboard(
     with Reader(db):  # whatever is wrong with the file is said before the screen is taken
         pass
     if not has_terminal():
-        fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {db}")
+        fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {quoted(db)}")
     # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from dashboard.running import run_dashboard  # Textual, 0.3 s
@@ -90,7 +89,7 @@ def say_how_to_reopen(db: Path, *, chosen_there: bool = False) -> None:
 
 def reopen_commands(db: Path) -> list[str]:
     """Return the commands that reopen a team, stop it, and select it in this shell."""
-    named = shlex.quote(str(db))
+    named = quoted(db)
     return [
         f"look:  quarterdeck --db {named}",
         f"stop:  quarterdeck stop --db {named}",

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
-from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail
+from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.client import Client, CommandReply
 from engine.core.commands import Command
 from engine.sender import sender_of
@@ -102,7 +102,8 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
     with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
-            hint = f"start one: quarterdeck engine --db {sending.path}; or leave the command for the next one: --queue"
+            start = f"quarterdeck engine --db {quoted(sending.path)}"
+            hint = f"start one: {start}; or leave the command for the next one: --queue"
             fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
         for command in commands:
             outcome = client.perform(command, sending.timeout_s if alive else 0)

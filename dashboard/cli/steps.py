@@ -10,7 +10,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.items import Item
-from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, say
+from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
 from dashboard.cli.times import seq_of
 from dashboard.views.amounts import counted, duration
 from dashboard.views.steps import compact
@@ -92,7 +92,8 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at seq {done.at_seq:,}: {what}")
     if done.runs:
         run = next(iter(folded(done.path).runs)) if done.runs == 1 else "RUN"
-        say(f"go on: quarterdeck engine --db {done.path}, then: quarterdeck resume {run} --db {done.path}")
+        here = f"--db {quoted(done.path)}"
+        say(f"go on: quarterdeck engine {here}, then: quarterdeck resume {run} {here}")
     return DONE
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_in
-from dashboard.cli.output import NO_ENGINE, emit, fail
+from dashboard.cli.output import NO_ENGINE, emit, fail, quoted
 from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
 from dashboard.client import CommandReply
 from dashboard.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
@@ -49,7 +49,7 @@ def stop(ctx: click.Context) -> None:
     pids = ", ".join(str(each.pid) for each in standbys)
     too = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
     told = f"engine {engine.pid} of team {team_in(db)} has ended{too}"
-    emit(ctx, body, f"{told}; start it again with: quarterdeck engine --db {db}")
+    emit(ctx, body, f"{told}; start it again with: quarterdeck engine --db {quoted(db)}")
 
 
 GRACE_S = 2.0
@@ -93,16 +93,17 @@ def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Comma
     with Reader(db) as reader:
         engine = reader.engine()
         if engine is None or not engine.alive:
-            fail("no_engine", f"no engine is at work on {db}", f"start one: quarterdeck engine --db {db}", NO_ENGINE)
+            hint = f"start one: quarterdeck engine --db {quoted(db)}"
+            fail("no_engine", f"no engine is at work on {db}", hint, NO_ENGINE)
         if engine.hung:
-            hint = f"take over from it: quarterdeck engine --takeover --db {db}"
+            hint = f"take over from it: quarterdeck engine --takeover --db {quoted(db)}"
             fail("no_answer", f"the engine {engine.pid} hangs and cannot hand over", hint, NO_ENGINE)
         silent, hint = f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}"
         command = HandOver(token=engine.token, grace_s=grace_s)
         outcome = perform(db, command, ANSWER_WITHIN_S + grace_s, silent=silent, hint=hint)
         after = _next(reader, engine)
     if after is None:
-        hint = f"start one: quarterdeck engine --db {db}"
+        hint = f"start one: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
     return engine, after, outcome
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dashboard.cli.database import data_folder
-from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, say
+from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, quoted, say
 from dashboard.cli.sending import Sending
 from dashboard.views.amounts import counted
 from engine.core.code import is_imported
@@ -102,7 +102,8 @@ def _allow_database(ctx: click.Context, db: Path) -> None:
     state = folded(db)
     references = references_in(state)
     grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
-    said = f"trusted what the agents of {db} use: {_counted(references, [])}; then: quarterdeck resume AGENT --db {db}"
+    then = f"quarterdeck resume AGENT --db {quoted(db)}"
+    said = f"trusted what the agents of {db} use: {_counted(references, [])}; then: {then}"
     emit(ctx, _body(db.resolve(), references, [], trusted=True), said)
 
 

@@ -12,7 +12,18 @@ import click
 from msgspec import to_builtins
 
 from dashboard.cli.database import team_database, team_fields, team_file_here
-from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Settings, emit, fail, is_interactive, say
+from dashboard.cli.output import (
+    DONE,
+    NO_ENGINE,
+    REFUSED,
+    WRONG_USAGE,
+    Settings,
+    emit,
+    fail,
+    is_interactive,
+    quoted,
+    say,
+)
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
 from dashboard.cli.sending import perform
 from dashboard.cli.stop import GRACE_S, handed_over, standing_by
@@ -217,7 +228,7 @@ def state_of(db: Path) -> State:
 def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> None:
     """Refuse to load a file into the database of another one, unless `--db` names it."""
     if ctx.ensure_object(Settings).db is None and state.team is not None and Path(state.team.path) != file:
-        hint = f"give this team a database of its own: --db FILE; or name that one to add it there: --db {db}"
+        hint = f"give this team a database of its own: --db FILE; or name that one to add it there: --db {quoted(db)}"
         fail("other_team", f"{db} holds the team of another file, {state.team.path}", hint)
 
 
@@ -232,7 +243,7 @@ def _said(file: "TeamFile", launched: Launched) -> list[str]:
     if launched.is_other_build:
         told = f"engine {launched.pid} runs quarterdeck {launched.build}, and this is {program_build()}"
         lines += [f"{told}: some of what is new here does not work there; to change that, and go on where it is:"]
-        lines += [f"  quarterdeck stop --db {launched.db} && quarterdeck up {file.path}"]
+        lines += [f"  quarterdeck stop --db {quoted(launched.db)} && quarterdeck up {quoted(file.path)}"]
     return [*file.warnings, *lines, *reopen_commands(launched.db)]
 
 

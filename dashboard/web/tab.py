@@ -5,6 +5,7 @@ The server starts it as `python -P -m dashboard.web.tab`; what an operator in a 
 """
 
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -68,7 +69,7 @@ class TabApp(QuarterdeckApp):
 
     def hand_over(self, fork: Path) -> str:
         self.deliver_binary(fork.open("rb"), save_filename=fork.name, mime_type="application/vnd.sqlite3")
-        return f"the browser has it: quarterdeck --db {fork.name}"
+        return f"the browser has it: quarterdeck --db {shlex.quote(fork.name)}"
 
     def ask_upload(self) -> None:
         """Let the browser ask for a file."""

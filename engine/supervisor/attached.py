@@ -7,6 +7,7 @@ updated by the events as they come.
 
 import asyncio
 import os
+import shlex
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -281,7 +282,7 @@ class RemoteEngine(EngineLink):
         if follower is self._follower:
             self._drop_follower()
             self._is_stale = isinstance(error, ReadRowsLost)
-            hint = f"start its program, or: quarterdeck engine --db {self._path}"
+            hint = f"start its program, or: quarterdeck engine --db {shlex.quote(str(self._path))}"
             self._fail(error or HostStopped(f"no engine works on {self._path}; {hint}"))
 
     def _fail(self, error: Exception) -> None:

@@ -1,6 +1,8 @@
 """What a path or a name holds acts on no terminal and begins no line of its own, also in a pipe."""
 
 import io
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,25 @@ def test_a_path_is_shown_and_does_nothing(capsys: pytest.CaptureFixture[str], ev
         lines = "".join(capsys.readouterr()).split("\n")
         assert all(each.isprintable() for each in lines)
         assert not any(each.startswith(FAKED) for each in lines)
+
+
+@pytest.mark.parametrize("words", [["pause", "ada"], ["run", "x", "--detach"]])
+def test_a_command_that_is_suggested_can_be_pasted_into_a_shell(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str]
+) -> None:
+    db = tmp_path / "it's $(mine); a"
+    make_database(db)
+
+    main([*words, "--db", str(db)])
+    assert f"--db {shlex.quote(str(db))}" in capsys.readouterr().err
+
+
+def test_every_path_in_a_command_that_is_suggested_is_quoted() -> None:
+    bare = re.compile(r"quarterdeck [^\"']*--db \{(?!quoted\(|shlex\.quote\(|named\}|\})")
+    sources = [path for folder in ("dashboard", "engine") for path in Path(folder).rglob("*.py")]
+
+    assert sources
+    assert not [str(path) for path in sources if bare.search(path.read_text(encoding="utf-8"))]
 
 
 def test_whatever_is_told_is_as_many_lines_as_were_meant(
