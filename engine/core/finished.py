@@ -1,31 +1,21 @@
 """Finished runs: what is remembered of each, also after the state has dropped it; from the events that told it."""
 
 from engine.core.events import RunFinished, StateImported, SummariesImported
+from engine.core.records import names
 from engine.core.state import RunSummary
 from engine.core.transfer.importing import state_from
 
 
 def summary_of(event: RunFinished, seq: int) -> RunSummary:
     """Return what is remembered of the run that ended with event `seq`."""
-    figures = event.figures
     return RunSummary(
         id=event.run_id,
-        supervisor_id=figures.supervisor_id,
-        title=figures.title,
-        request=figures.request,
         status=event.status,
         output=event.output,
         error=event.error,
-        strategy=figures.strategy,
-        tasks=figures.tasks,
-        done=figures.done,
-        failed=figures.failed,
-        usage=figures.usage,
-        started_ms=figures.started_ms,
         ended_ms=event.at_ms,
         seq=seq,
-        longest_ms=figures.longest_ms,
-        conversation=figures.conversation,
+        **{name: getattr(event.figures, name) for name in names(event.figures)},
     )
 
 

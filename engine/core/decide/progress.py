@@ -25,6 +25,7 @@ from engine.core.fold.completion import lets_pass
 from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
 from engine.core.outcomes import Mint, OnMessage
 from engine.core.queries.tree import is_cancelled, why_cancelled
+from engine.core.records import names
 from engine.core.signals import TextRead
 from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
 
@@ -266,19 +267,7 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
 
 
 def _figures(run: Run) -> RunFigures:
-    return RunFigures(
-        supervisor_id=run.supervisor_id,
-        title=run.title,
-        request=run.request,
-        strategy=run.strategy,
-        tasks=run.total,
-        done=run.done,
-        failed=run.failed,
-        usage=run.usage,
-        started_ms=run.started_ms,
-        longest_ms=run.longest_ms,
-        conversation=run.conversation,
-    )
+    return RunFigures(tasks=run.total, **{name: getattr(run, name) for name in names(RunFigures) if name != "tasks"})
 
 
 ON_MESSAGE: OnMessage = {

@@ -8,7 +8,7 @@ from msgspec import field
 
 from engine.core.entities.memory import Conversation, TrackRecord
 from engine.core.options import Balance, SupervisorOptions
-from engine.core.records import entity
+from engine.core.records import entity, shared_fields
 from engine.core.spec import Aggregation
 from engine.core.values import Usage
 
@@ -76,17 +76,11 @@ class Tuning:
     """Kinds of changes that were reverted and are not tried again."""
 
 
-@entity
-class Supervisor:
-    """A node that receives requests and coordinates its members."""
+@shared_fields
+class SupervisorSettings:
+    """Settings of a supervisor, except its strategy."""
 
-    id: str
-    name: str
-    parent_id: str | None = None
-    mode: str
-    """Name of its coordination strategy."""
-    aggregation: Aggregation = "concat"
-    aggregator: str | None = None
+    __slots__ = ()
     participants: list[str] | None = None
     """Names of the participating members, in order; None means all."""
     auto_discover: bool = False
@@ -97,6 +91,26 @@ class Supervisor:
     max_agents: int = 50
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
     """Its own options; inherited ones are looked up (`queries.tree.inherited`)."""
+
+
+@shared_fields
+class Coordination(SupervisorSettings):
+    """All settings of a supervisor."""
+
+    __slots__ = ()
+    mode: str
+    """Name of its coordination strategy."""
+    aggregation: Aggregation = "concat"
+    aggregator: str | None = None
+
+
+@entity
+class Supervisor(Coordination):
+    """A node that receives requests and coordinates its members."""
+
+    id: str
+    name: str
+    parent_id: str | None = None
     tuning: Tuning | None = None
     """Its last automatic change."""
     members: list[str] = field(default_factory=list)

@@ -9,7 +9,7 @@ from msgspec import field
 from engine.core.check import Check, Joining, Takes
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.records import JsonValue, entity
+from engine.core.records import JsonValue, entity, shared_fields
 from engine.core.shared import EMPTY
 from engine.core.spec import FailurePolicy
 from engine.core.values import StoredValue, Usage
@@ -335,26 +335,34 @@ class Run:
         return RunStatus.PAUSED if self.paused else RunStatus.RUNNING
 
 
-@entity
-class RunSummary:
-    """The summary of a finished run; the rest is in the journal."""
+@shared_fields
+class Figures:
+    """Figures of a finished run."""
 
-    id: str
+    __slots__ = ()
     supervisor_id: str
     title: str
     request: StoredValue
-    status: RunStatus
-    output: StoredValue
-    error: str | None
     strategy: str
     tasks: int
+    """Number of tasks of agents."""
     done: int
     failed: int
     usage: Usage
     started_ms: int
-    ended_ms: int
-    seq: int
-    """The event that ended it."""
     longest_ms: int = 0
     """Duration of its longest attempt."""
     conversation: str | None = None
+
+
+@entity
+class RunSummary(Figures):
+    """The summary of a finished run; the rest is in the journal."""
+
+    id: str
+    status: RunStatus
+    output: StoredValue
+    error: str | None
+    ended_ms: int
+    seq: int
+    """The event that ended it."""

@@ -4,8 +4,9 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.entities.team import SupervisorSettings
 from engine.core.events.base import AgentEvent, EventBase, SupervisorEvent
-from engine.core.options import Balance, SupervisorOptions
+from engine.core.options import Balance
 from engine.core.records import fact
 from engine.core.spec import AgentSpec
 
@@ -70,19 +71,12 @@ class MembersDeclared(EventBase):
 
 
 @fact
-class SupervisorChanged(SupervisorEvent):
+class SupervisorChanged(SupervisorSettings, SupervisorEvent):
     """Settings of a supervisor changed, except its strategy (`StrategySwitched`)."""
 
     type: Literal["supervisor_changed"] = "supervisor_changed"
     fields: list[str]
     """Names of the settings that changed."""
-    participants: list[str] | None
-    auto_discover: bool
-    max_matches: int
-    default_agent: str | None
-    max_parallel: int
-    max_agents: int
-    options: SupervisorOptions
 
 
 @fact

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.check import Takes
+from engine.core.entities.work import Figures
 from engine.core.events.base import RunEvent, SupervisorEvent
 from engine.core.events.task import NodePlan
 from engine.core.limits import Limits
@@ -12,7 +13,7 @@ from engine.core.options import DEFAULT_PRIORITY
 from engine.core.records import JsonValue, fact
 from engine.core.spec import Aggregation, FailurePolicy
 from engine.core.state import RunStatus
-from engine.core.values import StoredValue, Usage
+from engine.core.values import StoredValue
 
 
 @fact
@@ -118,20 +119,8 @@ class StrategySwitched(SupervisorEvent):
 
 
 @fact
-class RunFigures:
+class RunFigures(Figures):
     """Figures of a finished run, so that its end can be shown without folding the events before it."""
-
-    supervisor_id: str
-    title: str
-    request: StoredValue
-    strategy: str
-    tasks: int
-    done: int
-    failed: int
-    usage: Usage
-    started_ms: int
-    longest_ms: int
-    conversation: str | None = None
 
 
 @fact

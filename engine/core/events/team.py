@@ -4,31 +4,21 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.entities.team import Coordination
 from engine.core.events.base import AgentEvent, AttemptEvent, EventBase, SupervisorEvent, TaskEvent
-from engine.core.options import SupervisorOptions
 from engine.core.records import fact
-from engine.core.spec import AgentSpec, Aggregation
+from engine.core.spec import AgentSpec
 from engine.core.state import SwapMode
 from engine.core.values import Usage
 
 
 @fact
-class SupervisorAdded(SupervisorEvent):
+class SupervisorAdded(Coordination, SupervisorEvent):
     """A supervisor was added."""
 
     type: Literal["supervisor_added"] = "supervisor_added"
     name: str
     parent_id: str | None
-    mode: str
-    aggregation: Aggregation
-    aggregator: str | None
-    participants: list[str] | None
-    auto_discover: bool
-    max_matches: int
-    default_agent: str | None
-    max_parallel: int
-    max_agents: int
-    options: SupervisorOptions = field(default_factory=SupervisorOptions)
     declared: bool = False
     """A program or a team file declares it, and its next declaration is compared with this one."""
 

@@ -1,6 +1,7 @@
 """Fold: members moved, renamed and ordered; supervisors changed, tuned and leaving; pools resized."""
 
 from engine.core import events
+from engine.core.declared import OWN
 from engine.core.fold.accounting import note_supervisor
 from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
 from engine.core.fold.queues import serve
@@ -72,13 +73,8 @@ def _members_ordered(state: State, event: events.MembersOrdered) -> None:
 def _supervisor_changed(state: State, event: events.SupervisorChanged) -> None:
     supervisor = state.supervisors[event.supervisor_id]
     before = digests(state, supervisor, event.fields)
-    supervisor.participants = event.participants
-    supervisor.auto_discover = event.auto_discover
-    supervisor.max_matches = event.max_matches
-    supervisor.default_agent = event.default_agent
-    supervisor.max_parallel = event.max_parallel
-    supervisor.max_agents = event.max_agents
-    supervisor.options = event.options
+    for name in (*OWN, "options"):
+        setattr(supervisor, name, getattr(event, name))
     settings_changed(state, supervisor, before)
     note_supervisor(state, supervisor)
     tell_all(state)

@@ -2,6 +2,7 @@
 
 from engine.core import events
 from engine.core.code import code_of
+from engine.core.declared import OWN, STRATEGY
 from engine.core.fold.accounting import charge, forget_budget, note_spec, note_supervisor
 from engine.core.fold.completion import forget_drain, forget_grants
 from engine.core.fold.declared import declare, forget_declared
@@ -40,16 +41,7 @@ def _supervisor_added(state: State, event: events.SupervisorAdded) -> None:
         id=event.supervisor_id,
         name=event.name,
         parent_id=event.parent_id,
-        mode=event.mode,
-        aggregation=event.aggregation,
-        aggregator=event.aggregator,
-        participants=event.participants,
-        auto_discover=event.auto_discover,
-        max_matches=event.max_matches,
-        default_agent=event.default_agent,
-        max_parallel=event.max_parallel,
-        max_agents=event.max_agents,
-        options=event.options,
+        **{name: getattr(event, name) for name in (*STRATEGY, *OWN, "options")},
     )
     if event.parent_id is not None:
         state.supervisors[event.parent_id].members.append(event.supervisor_id)
