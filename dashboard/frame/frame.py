@@ -22,7 +22,7 @@ from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import ViewState
-from dashboard.views.lines import Span, spread
+from dashboard.views.lines import Span, cells, spread
 from dashboard.views.past import play_keys
 from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
@@ -163,7 +163,9 @@ class Frame(Sized):
         line.display = tip is not None
         if tip is not None:
             told = [Span(f" {tip.lead}", "accent"), Span(tip.text, tip.tone)] if tip.text else []
-            line.show([spread(told, [Span(f"{DISMISS} dismisses it ", "faint")] if told else [], self.size.width)])
+            # A tip that has no room beside its key is read to its end instead.
+            ends = [Span(f"{DISMISS} dismisses it ", "faint")] if told else []
+            line.show([spread(told, ends if cells([*told, *ends]) < self.size.width else [], self.size.width)])
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only where there is room for it."""

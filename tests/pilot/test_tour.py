@@ -8,6 +8,7 @@ from dashboard.guide import Guide
 from dashboard.habits import Habits
 from dashboard.places import places
 from dashboard.touring import OFFERED_MS
+from dashboard.views.rows import Cell
 from dashboard.views.tour import OFFER
 from dashboard.widgets.lines import Lines
 from tests.pilot.hand import Hand, opened
@@ -79,3 +80,16 @@ async def test_a_screen_that_is_not_laid_out_yet_is_passed_over_by_the_tour_and_
             await hand.press()
 
             assert hand.app.screen.query_one("#tour", Lines).display
+
+
+async def test_a_suggestion_that_fills_a_narrow_screen_is_shown_to_its_end(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 24)) as hand:
+        for text, key in (
+            ("2: the graph", "T dismisses it"),
+            ("F forks here · L comes back to live ".ljust(72, "x"), "x"),
+        ):
+            hand.app.tip = Cell(text, "", "try  ")
+            hand.app.show()
+            shown = hand.app.screen.query_one("#tip", Lines).text.rstrip()
+            assert text in shown
+            assert shown.endswith(key)
