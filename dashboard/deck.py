@@ -65,8 +65,8 @@ class Deck(TimeTravel):
         """Message shown in place of the time bar's text; None without a recent one."""
         self.drafts: dict[str, str] = {}
         """What was written and not applied yet, by what it is for."""
-        self.undoable: list[str] = []
-        """Ids of this session's commands that can be undone."""
+        self.undoable: list[tuple[str, ...]] = []
+        """Ids of this session's commands that can be undone; those that were given together are undone together."""
         self._clock = clock
         self._said_ms = 0
 
@@ -162,18 +162,18 @@ class Deck(TimeTravel):
     def _told(self, command: Command, outcome: CommandReply) -> None:
         undoable = outcome.status == "applied" and can_be_undone(command)
         if undoable:
-            self.undoable.append(outcome.command_id)
+            self.undoable.append((outcome.command_id,))
         said = spoken(
             command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, undoable=undoable
         )
         self.say(said.text, said.tone)
 
-    def order_all(self, bulk: Bulk, commands: Sequence[Command]) -> None:
-        """Send several commands, and say in one line what became of them."""
+    def order_all(self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing) -> None:
+        """Send several commands, and say in one line what became of them; if they cannot be sent, call `failed`."""
         if commands and self.may():
             self.say(f"… {len(commands)} changes", "muted")
             told = partial(self._told_all, bulk, commands)
-            self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ")
+            self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ", failed=failed)
 
     def _send_all(self, commands: Sequence[Command]) -> list[CommandReply]:
         """Runs in a thread; no engine that answers is waited for once."""
@@ -188,23 +188,26 @@ class Deck(TimeTravel):
     def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: Sequence[CommandReply]) -> None:
         pairs = zip(commands, outcomes, strict=True)
         undoable = [one.command_id for command, one in pairs if one.status == "applied" and can_be_undone(command)]
-        self.undoable += undoable
+        if undoable:
+            self.undoable.append(tuple(undoable))
         said = spoken_all(bulk, outcomes, undoable=bool(undoable))
         self.say(said.text, said.tone)
 
     def undo(self, command_id: str | None = None) -> None:
-        """Undo a command, else the last one of this session; refused where what it changed has changed since."""
-        failed: Callable[[], None] = do_nothing
-        if command_id is None:
-            if not self.undoable:
-                self.say(NOTHING_TO_UNDO, "muted")
-                return
-            if not self.may():
-                return
+        """Undo a command, else the last ones of this session; refused where what they changed has changed since."""
+        if command_id is not None:
+            self.order(Undo(command_id=command_id))
+        elif not self.undoable:
+            self.say(NOTHING_TO_UNDO, "muted")
+        elif self.may():
             # Taken before the outcome is known, so that a second press undoes the one before.
-            command_id = self.undoable.pop()
-            failed = partial(self.undoable.append, command_id)
-        self.order(Undo(command_id=command_id), failed=failed)
+            last = self.undoable.pop()
+            failed = partial(self.undoable.append, last)
+            undoes = [Undo(command_id=one) for one in reversed(last)]
+            if len(undoes) == 1:
+                self.order(undoes[0], failed=failed)
+            else:
+                self.order_all(Bulk("Undo", "undone", tuple(undoes)), undoes, failed=failed)
 
     def read(
         self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing

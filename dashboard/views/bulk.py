@@ -179,6 +179,6 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, undoable: bool) -> Cell:
         said.append(f"{len(refused)} refused: {why}")
     if waiting:
         said.append(f"{waiting} queued; no engine has taken them yet")
-    undo = " · u undoes them one by one" if undoable and applied else ""
+    undo = " · u undo" if undoable and applied else ""
     tone = "error" if refused else "draining" if waiting else "busy"
     return Cell(", ".join(said) + undo, tone)

@@ -43,9 +43,9 @@ class Ordering(QuarterdeckApp):
         assert self._then is not None
         self._then(CommandReply(command_id="c", status="refused", reason=reason))
 
-    def order_all(self, bulk: Bulk, commands: Sequence[Command]) -> None:
+    def order_all(self, bulk: Bulk, commands: Sequence[Command], **said: Any) -> None:
         self.orders += commands
-        super().order_all(bulk, commands)
+        super().order_all(bulk, commands, **said)
 
 
 class Hand:

@@ -11,7 +11,7 @@ from dashboard.dialogs import RemoveDialog
 from dashboard.dialogs.dialog import Choices, Dialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.widgets.fields import Radio
-from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents
+from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
@@ -139,15 +139,27 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
 
 async def test_what_u_undoes_is_kept_where_the_undo_is_not_sent(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        hand.app.undoable += ["c1", "c2"]
+        done = [("c1", "c2"), ("c3",)]
+        hand.app.undoable += done
         hand.app.path.unlink()
-        await hand.press("u")
-        assert hand.said.startswith("not sent: ")
-        assert hand.app.undoable == ["c1", "c2"]
+        for left in (done, [("c1", "c2")]):
+            hand.app.undoable = [*left]
+            await hand.press("u")
+            assert hand.said.startswith("not sent: ")
+            assert hand.app.undoable == left
 
         hand.app.readonly = True
         await hand.press("u")
-        assert hand.app.undoable == ["c1", "c2"]
+        assert hand.app.undoable == [("c1", "c2")]
+
+
+async def test_what_was_done_to_marked_rows_is_undone_together_the_last_first(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.undoable += [("c1",), ("c2", "c3")]
+        await hand.press("u")
+        assert hand.app.orders == [Undo(command_id="c3"), Undo(command_id="c2")]
+        await hand.press("u")
+        assert hand.app.orders[2:] == [Undo(command_id="c1")]
 
 
 async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:

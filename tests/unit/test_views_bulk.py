@@ -47,7 +47,7 @@ def test_work_below_other_marked_work_is_not_cancelled_apart() -> None:
 
 def test_what_no_engine_took_is_said() -> None:
     assert spoken(CANCEL, [outcome(3), outcome()], undoable=True).text == (
-        "✓ 1 cancelled at seq 3, 1 queued; no engine has taken them yet · u undoes them one by one"
+        "✓ 1 cancelled at seq 3, 1 queued; no engine has taken them yet · u undo"
     )
 
 
