@@ -270,6 +270,11 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#told", Pane).show(self._lines)
         self.query_one("#told", Pane).focus()
 
+    def on_click(self, event: events.Click) -> None:
+        """Close where "esc closes" stands, and beside the keys."""
+        if event.widget is self or (event.widget is not None and event.widget.id == "title"):
+            self.dismiss()
+
 
 class Choices(OptionList):
     """A list to choose from, one item a line."""

@@ -23,6 +23,7 @@ from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import ViewState
 from dashboard.views.lines import Span, cells, spread
+from dashboard.views.outcomes import UNDO
 from dashboard.views.past import play_keys
 from dashboard.views.rows import Cell
 from dashboard.views.strip import strip
@@ -284,6 +285,12 @@ class Frame(Sized):
 
     def on_scrubber_sought(self, event: Scrubber.Sought) -> None:
         self.deck.goto_seq(event.seq)
+
+    def on_scrubber_said_clicked(self) -> None:
+        """Undo where a click can only mean that."""
+        message = self.deck.message
+        if message is not None and message.text.endswith(UNDO):
+            self.action_act("undo")
 
     def action_act(self, name: str) -> None:
         BY_NAME[name].call(self, Spoken())

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from dashboard.views.amounts import counted
 from dashboard.views.lines import cut
-from dashboard.views.outcomes import rehearsed
+from dashboard.views.outcomes import UNDO, rehearsed
 from dashboard.views.rows import Cell
 from dashboard.views.targets import Target, is_in_trouble, target_of
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, Resume, RetryWork
@@ -179,6 +179,6 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, undoable: bool) -> Cell:
         said.append(f"{len(refused)} refused: {why}")
     if waiting:
         said.append(f"{waiting} queued; no engine has taken them yet")
-    undo = " · u undo" if undoable and applied else ""
+    undo = UNDO if undoable and applied else ""
     tone = "error" if refused else "draining" if waiting else "busy"
     return Cell(", ".join(said) + undo, tone)

@@ -53,12 +53,14 @@ def spoken(
     """Return the sentence: applied at seq N, refused because, or queued; with the key that takes it back."""
     what = command.type.replace("_", " ")
     if status == "applied":
-        return Cell(f"✓ {summary or what}, applied at seq {seq:,}{' · u undo' if undoable else ''}", "busy")
+        return Cell(f"✓ {summary or what}, applied at seq {seq:,}{UNDO if undoable else ''}", "busy")
     if status == "refused":
         return Cell(f"refused: {reason or what}", "error")
     return Cell(f"queued: {what}; no engine has taken it yet, the next one will", "draining")
 
 
+UNDO = " · u undo"
+"""Ends what was said of a change that can be undone; a click there does it."""
 NOTHING_TO_UNDO = "nothing to undo; u undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
 
 

@@ -28,18 +28,24 @@ class Scrubber(Lines):
             super().__init__()
             self.seq = seq
 
+    class SaidClicked(Message):
+        """What was said was clicked."""
+
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._spans: Sequence[Span] = ()
         self._cut: tuple[int, int] = (0, 0)
         self._bar: TimeBar | None = None
         self._rows = 1
+        self._said_rows = 0
+        """Rows of what was said, above the bar or in its place."""
         self._dragged = False
 
     def show_time(self, view: ViewState, spans: Sequence[Span], said: Cell | None) -> None:
         """Show a moment in what happened; `said` takes the words of the bar."""
         width, rows = self.screen.size.width, rows_at(self.screen.size.height)
         engine = view.situation.engine
+        stays = said is not None and said == view.banner and view.situation.trouble is None
         lines = time_rows(
             self._columns(spans, columns_at(width, rows), rows),
             width=width,
@@ -49,9 +55,10 @@ class Scrubber(Lines):
             alive=engine is not None and engine.alive,
             past=view.past,
             said=said,
-            stays=said is not None and said == view.banner and view.situation.trouble is None,
+            stays=stays,
         )
         self._rows = rows
+        self._said_rows = 0 if said is None or not said.text else 1 if stays and rows == 1 else len(lines) - rows + 1
         self._fit(lines)
         self.show(lines)
 
@@ -73,6 +80,9 @@ class Scrubber(Lines):
             self.post_message(self.Sought(seq))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
+        if event.y < self._said_rows:  # where nobody sees the bar, nobody means a moment of it
+            self.post_message(self.SaidClicked())
+            return
         self._dragged = True
         self.capture_mouse()
         self._seek(event)

@@ -17,6 +17,8 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.table import FRESH_MS, HEADINGS, Log, Table
+from dashboard.widgets.time_bar import Scrubber
+from engine.core.commands import Command, Undo
 from engine.core.signals import AttemptSucceeded
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
@@ -331,3 +333,31 @@ async def test_sorting_by_key_goes_by_the_columns_that_there_is_room_for(tmp_pat
 
         assert seen <= {"", *titles}
         assert len(seen) > 1
+
+
+@pytest.mark.parametrize("at", ["#title", None])
+async def test_the_help_is_closed_by_a_click_on_its_title_or_beside_it(tmp_path: Path, at: str | None) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("question_mark")
+        await hand.pilot.click("#told")
+        assert isinstance(hand.app.screen, HelpScreen)
+        await hand.pilot.click(at, offset=(1, 0))
+        await hand.press()
+        assert not isinstance(hand.app.screen, HelpScreen)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_click_on_what_was_said_undoes_it_where_that_is_offered_and_goes_nowhere_in_time(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with opened(tmp_path, size=size) as hand:
+        await until(hand.pilot, lambda: bool(hand.app.spans))
+        hand.app.undoable.append(("c1",))
+        undone: list[Command] = [Undo(command_id="c1")]
+        for text, orders in (("opened", []), ("✓ swapped ada, applied at seq 9 · u undo", undone)):
+            hand.app.say(text)
+            await hand.pilot.pause()
+            await hand.pilot.click(Scrubber, offset=(40 if size[0] == 80 else 60, 0))
+            await hand.press()
+            assert hand.app.orders == orders
+            assert not hand.app.in_past
