@@ -1,8 +1,9 @@
-"""Agents that speak the Agent Client Protocol: real programs, written with the agent side of its package."""
+"""Agents that speak the Agent Client Protocol: real programs at the other end of the line."""
 
 import json
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -181,7 +182,9 @@ async def test_one_that_never_answers_fails_after_a_while(
 async def test_a_turn_that_the_time_limit_cut_off_is_in_doubt_and_its_group_is_gone(
     engine: Engines, coder: Coder
 ) -> None:
-    async with engine(coder(timeout_s=15)) as running:
+    import_module("engine.runtimes.programs.acp_link")  # which would take most of the limit on a busy machine
+
+    async with engine(coder(timeout_s=5)) as running:
         run_id = await running.submit("deaf")
         pid = json.loads(await shown(running, "process"))["pid"]
         question = await answer(running, "fail")
