@@ -10,8 +10,10 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -183,47 +185,60 @@ class Page:
 
 
 class Browser:
-    """The browser, without a tab yet."""
+    """Somebody's window of the browser: what it keeps is nobody else's, and it has no tab yet."""
 
-    def __init__(self, http: aiohttp.ClientSession, port: int, group: Any) -> None:
-        self._http, self._port, self._group = http, port, group
+    def __init__(self, http: aiohttp.ClientSession, devtools: Page, group: Any, *, context: str) -> None:
+        self._http, self._devtools, self._group = http, devtools, group
+        self.context = context
+        """Its id, for methods of the protocol that are about all tabs."""
 
     async def page(self, *, size: tuple[int, int] = (120, 40)) -> Page:
         """Open a tab; `size` is how its terminal is read, in cells."""
-        async with self._http.put(f"http://127.0.0.1:{self._port}/json/new?about:blank") as answer:
-            address = (await answer.json())["webSocketDebuggerUrl"]
-        page = Page(await self._http.ws_connect(address, max_msg_size=0), size)
-        self._group.start_soon(page.listen)
+        made = await self._devtools.call("Target.createTarget", url="about:blank", browserContextId=self.context)
+        page = await _connected(self._http, self._group, f"page/{made['targetId']}", size)
         for domain in ("Page", "Network", "Runtime", "Log"):
             await page.call(f"{domain}.enable")
         return page
 
 
-@asynccontextmanager
-async def chromium(folder: Path) -> AsyncIterator[Browser]:
-    """Have a browser with a profile of its own in a folder."""
+async def _connected(http: aiohttp.ClientSession, group: Any, path: str, size: tuple[int, int] = (1, 1)) -> Page:
+    """Connect to a part of the browser, and listen to it."""
+    page = Page(await http.ws_connect(f"/devtools/{path}", max_msg_size=0), size)
+    group.start_soon(page.listen)
+    return page
+
+
+@contextmanager
+def chromium(folder: Path) -> Iterator[tuple[int, str]]:
+    """Have a browser with a profile of its own in a folder: its port, and the path of its DevTools."""
     program = installed()
     assert program is not None
-    profile = folder / "profile"
-    process = await asyncio.create_subprocess_exec(
-        program, *ARGUMENTS, f"--user-data-dir={profile}", "about:blank",
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+    listens = folder / "profile" / "DevToolsActivePort"
+    process = subprocess.Popen(
+        [program, *ARGUMENTS, f"--user-data-dir={listens.parent}", "about:blank"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True, env={**os.environ, "HOME": str(folder)},
     )  # fmt: skip
     try:
-        port = await _port(anyio.Path(profile / "DevToolsActivePort"))
-        async with aiohttp.ClientSession() as http, anyio.create_task_group() as group:
-            yield Browser(http, port, group)
-            group.cancel_scope.cancel()
+        until_s = time.monotonic() + PATIENCE_S
+        while not (listens.is_file() and "\n" in (said := listens.read_text())):
+            assert process.poll() is None, f"it ended with {process.returncode}"
+            assert time.monotonic() < until_s, "it does not listen"
+            time.sleep(0.02)
+        port, path = said.splitlines()
+        yield int(port), path.removeprefix("/devtools/")
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        process.wait()
 
 
-async def _port(file: anyio.Path) -> int:
-    """Return the port that the browser writes into a file once it listens."""
-    with anyio.fail_after(PATIENCE_S):
-        while not (await file.is_file() and "\n" in (text := await file.read_text())):  # noqa: ASYNC110
-            await anyio.sleep(0.02)
-    return int(text.splitlines()[0])
+@asynccontextmanager
+async def browsing(at: tuple[int, str]) -> AsyncIterator[Browser]:
+    """Have a window of a browser that knows no page yet; what it kept is forgotten with it."""
+    port, path = at
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http, anyio.create_task_group() as group:
+        devtools = await _connected(http, group, path)
+        made = await devtools.call("Target.createBrowserContext", disposeOnDetach=True)
+        yield Browser(http, devtools, group, context=made["browserContextId"])
+        group.cancel_scope.cancel()

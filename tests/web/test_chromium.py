@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import anyio
@@ -9,7 +10,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
-from tests.web.chromium import Page, chromium, installed
+from tests.web.chromium import Browser, Page, browsing, chromium, installed
 from tests.web.test_transfers import HANDS, TEAM
 from tests.web.visitor import Inside, inside, served
 
@@ -22,9 +23,17 @@ NOTICE = "getComputedStyle(document.getElementById('notice')).display != 'none'"
 SHOWN = "document.querySelector('.xterm-helper-textarea') == document.activeElement"
 
 
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
+    """One browser for all tests, each of which has a window of its own in it: starting it costs as much as a test."""
+    with chromium(tmp_path_factory.mktemp("chromium")) as at:
+        yield at
+
+
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+async def browser(program: tuple[int, str]) -> AsyncIterator[Browser]:
+    async with browsing(program) as window:
+        yield window
 
 
 async def opened(page: Page, at: Inside, *, width: int = 1200, height: int = 720) -> None:
@@ -35,9 +44,9 @@ async def opened(page: Page, at: Inside, *, width: int = 1200, height: int = 720
 
 
 async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_from_elsewhere(
-    db: Path, tmp_path: Path
+    db: Path, browser: Browser
 ) -> None:
-    async with inside(db, title="chief") as at, chromium(tmp_path) as browser:
+    async with inside(db, title="chief") as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
         await page.sees("scout-thorough")
@@ -66,8 +75,8 @@ async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_fro
         assert [line for line in page.complaints if "Content Security" in line or "Error" in line] == []
 
 
-async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: Path, tmp_path: Path) -> None:
-    async with inside(db) as at, chromium(tmp_path) as browser:
+async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
         first = await browser.page(size=(133, 40))
         await opened(first, at)
         await first.press("5")
@@ -89,32 +98,32 @@ async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: P
             await page.until(lambda page=page, place=place: ["place", place] in page.told)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_comes_back_asks_to_sign_in_again_and_shows_the_same_place(
-    db: Path, tmp_path: Path, number: signal.Signals
+    db: Path, browser: Browser
 ) -> None:
-    async with chromium(tmp_path) as browser:
-        page = await browser.page(size=(133, 40))
-        await page.resize(1200, 720)
-        async with served(db) as at:
+    page = await browser.page(size=(133, 40))
+    await page.resize(1200, 720)
+    bind: tuple[str, ...] = ()
+    for number in (signal.SIGTERM, signal.SIGKILL, None):
+        async with served(db, *bind) as at:
+            if bind:
+                await page.comes_to("document.getElementById('says').textContent == 'Signed out'")
+                page.told.clear()
             await page.goes_to(at.link)
             await page.comes_to(OPEN)
-            await page.press("5")
+            if not bind:
+                await page.press("5")
             await page.until(lambda: ["place", "tasks"] in page.told)
-            port = at.base.rpartition(":")[2]
+            bind = ("--bind", at.base.removeprefix("http://"))
+            if number is None:
+                break
             at.process.send_signal(number)
             await at.process.wait()
         await page.comes_to(f"{NOTICE} && document.getElementById('says').textContent == 'Coming back'")
-        async with served(db, "--bind", f"127.0.0.1:{port}") as again:
-            await page.comes_to("document.getElementById('says').textContent == 'Signed out'")
-            page.told.clear()
-            await page.goes_to(again.link)
-            await page.comes_to(OPEN)
-            await page.until(lambda: ["place", "tasks"] in page.told)
 
 
-async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: Path, tmp_path: Path) -> None:
-    async with inside(db) as at, chromium(tmp_path) as browser:
+async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         used, at.token = at.token, "other"
         await page.goes_to(f"{at.base}/#token=other")
@@ -129,14 +138,18 @@ async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: P
         assert "%" not in await page.value("location.hash")
 
 
-async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, tmp_path: Path) -> None:
-    async with inside(db) as at, chromium(tmp_path) as browser:
+async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
         await page.press("5")
         await page.sees("lib/glob.py")
         await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-        await page.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        await page.call(
+            "Browser.grantPermissions",
+            permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
+            browserContextId=browser.context,
+        )
         await page.value("navigator.clipboard.writeText('glob.py')")
 
         await page.press("/")
@@ -146,9 +159,9 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, tmp_path:
 
 
 async def test_a_paste_that_is_longer_than_a_frame_is_told_and_leaves_the_tab_as_it_is(
-    db: Path, tmp_path: Path
+    db: Path, browser: Browser
 ) -> None:
-    async with inside(db) as at, chromium(tmp_path) as browser:
+    async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
         (tab,) = at.pids()
@@ -166,22 +179,20 @@ async def test_a_paste_that_is_longer_than_a_frame_is_told_and_leaves_the_tab_as
         assert at.pids() == [tab]
 
 
-@pytest.mark.parametrize(("key", "code", "stays"), [("F5", 116, True), ("F11", 122, True), ("F7", 118, False)])
-async def test_keys_that_the_browser_needs_stay_with_it(
-    db: Path, tmp_path: Path, *, key: str, code: int, stays: bool
-) -> None:
-    async with inside(db) as at, chromium(tmp_path) as browser:
+async def test_keys_that_the_browser_needs_stay_with_it(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
-        pressed = f"new KeyboardEvent('keydown', {{key: '{key}', keyCode: {code}, bubbles: true, cancelable: true}})"
 
-        taken = await page.value(f"!document.querySelector('.xterm-helper-textarea').dispatchEvent({pressed})")
+        for key, code, stays in (("F5", 116, True), ("F11", 122, True), ("F7", 118, False)):
+            about = f"{{key: '{key}', keyCode: {code}, bubbles: true, cancelable: true}}"
+            pressed = f"new KeyboardEvent('keydown', {about})"
+            taken = await page.value(f"!document.querySelector('.xterm-helper-textarea').dispatchEvent({pressed})")
+            assert taken is not stays, key
 
-        assert taken is not stays
 
-
-async def test_back_in_the_browser_goes_to_the_screen_before(db: Path, tmp_path: Path) -> None:
-    async with inside(db) as at, chromium(tmp_path) as browser:
+async def test_back_in_the_browser_goes_to_the_screen_before(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
         await page.press("5")
@@ -204,8 +215,8 @@ async def test_back_in_the_browser_goes_to_the_screen_before(db: Path, tmp_path:
         assert await page.value("history.length") == steps
 
 
-async def test_a_finger_that_is_drawn_over_a_list_scrolls_it(db: Path, tmp_path: Path) -> None:
-    async with inside(db) as at, chromium(tmp_path) as browser:
+async def test_a_finger_that_is_drawn_over_a_list_scrolls_it(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
         page = await browser.page(size=(133, 20))
         await opened(page, at, height=360)
         await page.press("6")
@@ -222,12 +233,17 @@ async def test_a_finger_that_is_drawn_over_a_list_scrolls_it(db: Path, tmp_path:
         await page.until(lambda: page.screen.splitlines()[4] != before)
 
 
-async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_path: Path) -> None:
+async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_path: Path, browser: Browser) -> None:
     with team_at_work(tmp_path, TEAM, HANDS) as engine:
-        async with inside(engine.db, role="operator") as at, chromium(tmp_path) as browser:
+        async with inside(engine.db, role="operator") as at:
             page = await browser.page(size=(133, 40))
             saved = tmp_path / "saved"
-            await page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(saved))
+            await page.call(
+                "Browser.setDownloadBehavior",
+                behavior="allow",
+                downloadPath=str(saved),
+                browserContextId=browser.context,
+            )
             await opened(page, at)
             await page.sees("ada")
             await page.press("x")

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.anyio
 PACKETS, CHUNK, FRAME = 200, b"z" * 100_000, "s" * 20_000
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def kinds_of(stream: bytes) -> list[bytes]:
     """Kinds of all packets in a stream; fails where one is no packet."""
     kinds = []

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.anyio
 UNKNOWN = 4005
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_garbage_ends_the_tab_that_sent_it_and_no_other(db: Path) -> None:
     async with inside(db) as at, visitor(at) as ann, ann.tab() as good:
         await good.sees("scout")
@@ -175,10 +170,10 @@ async def test_whatever_size_is_asked_for_one_that_can_be_drawn_is_taken(db: Pat
             await tab.sees(seen)
 
 
-NONSENSE = ("width=x&height=", "width=-5&height=99999999999", "width=1e3&open=%00", "open=" + "a" * 5_000)
+NONSENSE = ("width=x&height=&open=%00", "width=-5&height=99999999999&open=" + "a" * 5_000)
 
 
-@pytest.mark.parametrize("query", NONSENSE, ids=range(4))
+@pytest.mark.parametrize("query", NONSENSE, ids=range(2))
 async def test_an_address_full_of_nonsense_opens_the_first_screen(db: Path, query: str) -> None:
     async with (
         inside(db) as at,
@@ -265,7 +260,7 @@ async def type_on(writer: asyncio.StreamWriter) -> None:
 
 
 async def test_many_tabs_at_once_all_see_the_team(db: Path) -> None:
-    async with served(db, "--sessions", "8") as at, visitor(at) as ann:
+    async with served(db, "--sessions", "5") as at, visitor(at) as ann:
 
         async def one(place: str) -> None:
             async with ann.tab(place=place) as tab:
@@ -273,6 +268,6 @@ async def test_many_tabs_at_once_all_see_the_team(db: Path) -> None:
                 await tab.sees("QUARTERDECK")
 
         async with anyio.create_task_group() as group:
-            for place in ("network", "agents", "tasks", "events", "runs", "inbox", "agents", "tasks"):
+            for place in ("network", "agents", "tasks", "events", "tasks"):
                 group.start_soon(one, place)
         await at.until_children(0)

@@ -19,11 +19,6 @@ from tests.web.visitor import inside, served, visitor
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_whoever_has_the_link_sees_the_team_and_comes_back_to_the_same_place(db: Path) -> None:
     async with served(db) as at, visitor(at) as ann:
         async with ann.tab() as tab:
@@ -39,7 +34,7 @@ async def test_whoever_has_the_link_sees_the_team_and_comes_back_to_the_same_pla
 
 
 async def test_a_moment_of_the_past_is_come_back_to(db: Path) -> None:
-    async with served(db) as at, visitor(at) as ann, ann.tab(place="tasks@30") as tab:
+    async with inside(db) as at, visitor(at) as ann, ann.tab(place="tasks@30") as tab:
         await tab.comes_to("tasks@30")
         await tab.sees("PAST")
 
@@ -114,12 +109,12 @@ async def test_a_tab_that_goes_takes_its_process_along_and_one_too_many_is_told(
 
 
 async def test_quitting_ends_the_tab_and_says_so(db: Path) -> None:
-    async with served(db) as at, visitor(at) as ann, ann.tab() as tab:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
         await tab.sees("scout")
         await tab.type("q")
 
         assert await tab.closed() == (4004, "closed; the team keeps running")
-        await at.until_children(0)
+        assert at.pids() == []
 
 
 async def test_folders_of_a_server_that_was_killed_are_removed_by_the_next_one(db: Path, tmp_path: Path) -> None:
@@ -163,11 +158,13 @@ def is_there(pid: int) -> bool:
     return state != "Z"
 
 
-async def test_a_tab_gets_no_key_of_the_server(db: Path) -> None:
+async def test_a_tab_gets_no_key_of_the_server(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = {"OPENAI_API_KEY": "sk-secret", "QUARTERDECK_DB": "/x.db", "AWS_SECRET_ACCESS_KEY": "y"}
-    async with served(db, variables=secrets) as at, visitor(at) as ann, ann.tab() as tab:
+    for name, secret in secrets.items():
+        monkeypatch.setenv(name, secret)
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
         await tab.sees("scout")
-        (pid,) = at.children()
+        (pid,) = at.pids()
         has = {line.partition("=")[0] for line in (await about(pid, "environ")).split("\0")}
 
         assert not has & secrets.keys()

@@ -20,7 +20,7 @@ from engine.core.commands import Submit
 from engine.folding import folded
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
-from tests.web.visitor import Visitor, inside, visitor
+from tests.web.visitor import Tab, Visitor, inside, visitor
 
 pytestmark = pytest.mark.anyio
 
@@ -31,11 +31,6 @@ agents:
   - {name: ada, run: "hands:echo"}
 """
 HANDS = "def echo(task): return 'ok'"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def download(ann: Visitor, key: str) -> tuple[int, str, bytes]:
@@ -49,9 +44,8 @@ async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
         yield chunk
 
 
-@pytest.mark.parametrize("role", ["viewer", "operator"])
-async def test_an_export_comes_to_the_browser_that_asked_for_it_and_once(db: Path, role: str) -> None:
-    async with inside(db, role=role) as at, visitor(at) as ann, visitor(at) as eve, ann.tab() as tab:
+async def test_an_export_comes_to_the_browser_that_asked_for_it_and_once(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, visitor(at) as eve, ann.tab() as tab:
         await tab.sees("scout")
         await tab.type("x")
         await tab.sees("Export the whole state")
@@ -225,22 +219,22 @@ async def test_a_viewer_and_another_browser_bring_nothing(db: Path) -> None:
         assert (await eve.post(f"/upload?tab={own}&name=x.zip", b"x"))[0] == 401
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (":export /tmp/x.zip", "not in a browser: a path"),
-        (":import /etc/passwd", "not in a browser: a path"),
-        (":add /etc/passwd", "not in a browser: a path"),
-        (":fork /tmp/x.db", "not in a browser: a path"),
-        (":swap scout --with /etc/passwd", "not in a browser: a path"),
-        ("E", "not in a browser: an engine"),
-    ],
-)
-async def test_an_operator_in_a_browser_has_no_paths_and_no_engine(db: Path, line: str, says: str) -> None:
+async def test_an_operator_in_a_browser_has_no_paths_and_no_engine(db: Path) -> None:
     async with inside(db, role="operator") as at, visitor(at) as ann, ann.tab() as tab:
         await tab.sees("scout")
-        await tab.type(line, *(["\r"] if line[0] == ":" else []))
-        await tab.sees(says)
+        await tab.type("E")
+        await tab.sees("not in a browser: an engine")
+        for line in ("export /tmp/x.zip", "import /etc/passwd", "add /etc/passwd", "fork /tmp/x.db"):
+            await refused(tab, line)
+        await refused(tab, "swap scout --with /etc/passwd")
+
+
+async def refused(tab: Tab, line: str) -> None:
+    """Give a command line with a path, and see that it is refused where nothing was refused before."""
+    await tab.type(":")
+    await tab.until(lambda: "not in a browser: a path" not in tab.text)
+    await tab.type(line, "\r")
+    await tab.sees("not in a browser: a path")
 
 
 @pytest.mark.parametrize(
