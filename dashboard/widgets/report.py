@@ -73,18 +73,21 @@ class Report(VerticalScroll, can_focus=True):
                 if same < len(drawn):
                     del self._shown[same:]
                     await self.remove_children(drawn[same:])
-                if same < len(wanted):
-                    await self._add(wanted[same], is_last=same + 1 == len(wanted))
+                if same < len(wanted) and not await self._add(wanted[same], is_last=same + 1 == len(wanted)):
+                    return
         finally:
             self._setting = False
 
-    async def _add(self, section: str, *, is_last: bool) -> None:
-        """Draw a section below those that are there."""
+    async def _add(self, section: str, *, is_last: bool) -> bool:
+        """Draw a section below those that are there; False where there is no page any more."""
         document = Markdown(open_links=False, parser_factory=parser)
         document.set_class(not is_last, "-continued")
         await self.mount(document)
+        if not document.is_attached:  # the page is being removed, and nothing is mounted in it any more
+            return False
         await document.update(section)
         self._shown.append(section)
+        return True
 
 
 def _common(some: list[str], others: list[str]) -> int:

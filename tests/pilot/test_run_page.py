@@ -3,6 +3,7 @@
 import itertools
 from pathlib import Path
 
+import anyio
 import pytest
 from textual.widgets import Markdown
 
@@ -129,3 +130,17 @@ async def test_the_report_stands_over_all_until_it_is_put_back(tmp_path: Path) -
         assert page.report.size.width == before
         await hand.press("escape")
         assert hand.place == "runs"
+
+
+async def test_a_page_is_left_while_its_report_is_being_drawn(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished()) as hand:
+        for turns in range(0, 60, 3):
+            hand.app.open("run", "r1")
+            await hand.pilot.pause()
+            report = hand.app.screen.query_one(Report)
+            await until(hand.pilot, lambda report=report: bool(report.text))
+            report.show(LONG)
+            for _ in range(turns):
+                await anyio.lowlevel.checkpoint()
+            hand.app.pop_screen()
+            await hand.pilot.pause()
