@@ -1,6 +1,7 @@
 """The page of a run: its panes, its report, and the ways from it."""
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -134,11 +135,11 @@ async def test_the_report_stands_over_all_until_it_is_put_back(tmp_path: Path) -
 
 async def test_a_page_is_left_while_its_report_is_being_drawn(tmp_path: Path) -> None:
     async with opened(tmp_path, work=finished()) as hand:
-        for turns in range(0, 60, 3):
+        for turns in range(0, 48, 6):
             hand.app.open("run", "r1")
             await hand.pilot.pause()
             report = hand.app.screen.query_one(Report)
-            await until(hand.pilot, lambda report=report: bool(report.text))
+            await until(hand.pilot, partial(getattr, report, "text"))
             report.show(LONG)
             for _ in range(turns):
                 await anyio.lowlevel.checkpoint()
