@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property, partial
+from itertools import dropwhile
 
 from textual import events
 from textual.binding import Binding
@@ -165,7 +166,7 @@ class NetworkScreen(TableScreen):
     def _show_tail(self, view: ViewState, found: Arrangement) -> None:
         tail, rate = self.query_one("#tail", Picks), view.situation.events_per_s
         width, seq = tail.size.width, view.state.seq
-        entries = (one for one in reversed(view.recent) if one.seq <= seq)
+        entries = dropwhile(lambda one: one.seq > seq, reversed(view.recent))
         lines = self._tail.lines(entries, view.names, width - 2, found.tail - 1, events_per_s=rate)
         title = hairline("EVENTS", width, right=tail_title(rate))
         tail.show([title, *(indented(one) for one in lines)])

@@ -103,7 +103,7 @@ def needs_person(state: State) -> list[str]:
         *(
             task.id
             for task in state.tasks.values()
-            if (task.status is failed or (task.status is in_doubt and task.escalation_id is None))
+            if ((status := task.status) is failed or (status is in_doubt and task.escalation_id is None))
             and task.kind == "agent"
         ),
     ]

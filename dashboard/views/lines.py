@@ -93,10 +93,10 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 
 def fit_spans(spans: Sequence[Span], width: int) -> tuple[Span, ...]:
     """Return spans cleaned and cut to at most `width` cells."""
-    return tuple(_fitted(spans, width)[0])
+    return tuple(fitted(spans, width)[0])
 
 
-def _fitted(spans: Sequence[Span], width: int) -> tuple[list[Span], int]:
+def fitted(spans: Sequence[Span], width: int) -> tuple[list[Span], int]:
     """Return spans cleaned and cut to at most `width` cells, and how many cells are left."""
     out: list[Span] = []
     for span in spans:
@@ -133,9 +133,9 @@ def flowed(parts: Iterable[Sequence[Span]], width: int) -> list[Line]:
 
 def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
     """Return a line with spans at both ends; the left ones are cut where there is no room, `fill` stands between."""
-    ends, rest = _fitted(right, width)
+    ends, rest = fitted(right, width)
     room = max(0, rest - (1 if ends else 0))
-    begins, gap = _fitted(left, room)
+    begins, gap = fitted(left, room)
     gap += rest - room
     between = Span(" " * gap) if fill is None else Span((fill.text * gap)[:gap], fill.tone)
     return Line((*begins, between, *ends), key)
@@ -157,7 +157,7 @@ def columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: s
     """Return spans side by side, each part cut and filled to its width."""
     out: list[Span] = []
     for place, (spans, width) in enumerate(parts):
-        shown, left = _fitted(spans, width)
+        shown, left = fitted(spans, width)
         blank = left + (gap if place < len(parts) - 1 else 0)
         out += [*shown, Span(" " * blank)]
     return Line(tuple(out), key)

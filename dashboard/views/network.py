@@ -120,8 +120,8 @@ def network(
     lines: dict[str, _Line] = {}
     build = _Build(state, counts, lines, folding if fold else None, now_ms, measures.sorting, _Passing(state, wanted))
     roots = state.roots if root is None else [state.supervisors[root]] if root in state.supervisors else []
-    for one in (one for one in roots if build.found.has(one.id)):
-        _branch(build, one, ("", ""))
+    for root_id in build.found.among([one.id for one in roots]):
+        _branch(build, state.supervisors[root_id], ("", ""))
     if root is not None:
         lines.pop(root, None)
     done = sum(counts.done_of[one.id] for one in roots)
@@ -180,8 +180,8 @@ def _columns(
 
 def _widest_tag(state: State) -> int:
     """Return the cells of `◆g9`, or of what agents of later generations and larger pools need; `◆` or not."""
-    pools = (pool.max for agent in state.agents.values() if (pool := state.spec_of(agent).pool) is not None)
-    generation = max((agent.generation for agent in state.agents.values()), default=0)
+    pools = (pool.max for one in state.pools if (pool := state.spec_of(state.agents[one]).pool) is not None)
+    generation = max([agent.generation for agent in state.agents.values()], default=0)
     return max(2 + len(str(generation)), 1 + 2 * len(str(max(pools, default=0))))
 
 
@@ -201,7 +201,7 @@ def _branch(build: _Build, supervisor: Supervisor, leads: tuple[str, str]) -> No
     own_lead, below = leads
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
     shown, folded = _members(state, supervisor, build.folding, build.now_ms)
-    left = [member for member in shown if build.found.has(member)]
+    left = build.found.among(shown)
     inner, end = below + "├ ", below + "└ "
     for place, member in enumerate(_sorted(build, left)):
         last = place == len(left) - 1 and not folded
@@ -238,8 +238,8 @@ class _Passing:
         for above in {agent.supervisor_id for agent in own} | {one.id for one in supervisors}:
             self._ids.update(one.id for one in above_of(state, state.supervisors[above]))
 
-    def has(self, member: str) -> bool:
-        return self._all or member in self._ids
+    def among(self, members: list[str]) -> list[str]:
+        return members if self._all else [member for member in members if member in self._ids]
 
 
 def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_ms: int) -> tuple[list[str], int]:

@@ -123,6 +123,7 @@ def newest(
     """Return so many lines of what happened last, the newest last; `known` are those that were told before."""
     known = {} if known is None else known
     lines: list[Told] = []
+    more: list[int] = []
     places: dict[tuple[str, int, str], int] = {}
     oldest_s = 0
     for scanned, entry in enumerate(entries):
@@ -134,19 +135,20 @@ def newest(
         if not joins or not isinstance(event, _ROUTINE):
             if len(lines) < most:
                 lines.append(_known(entry, names, known))
+                more.append(0)
             continue
         second = entry.at_ms // 1000
         key = (getattr(event, "agent_id", None) or "", second, entry.kind)
         if key in places:
-            before = lines[places[key]]
-            lines[places[key]] = before._replace(more=before.more + 1)
+            more[places[key]] += 1
         elif len(lines) < most:
             oldest_s = min(second, oldest_s) if places else second
             places[key] = len(lines)
             lines.append(_known(entry, names, known))
+            more.append(0)
         elif second < oldest_s or not places:
             break  # nothing older belongs to a line that is shown
-    return [_counted(one) for one in reversed(lines)]
+    return [_counted(one, others) for one, others in zip(reversed(lines), reversed(more), strict=True)]
 
 
 def _known(entry: Entry, names: Names, known: dict[int, Told]) -> Told:
@@ -155,11 +157,11 @@ def _known(entry: Entry, names: Names, known: dict[int, Told]) -> Told:
     return known[entry.seq]
 
 
-def _counted(one: Told) -> Told:
-    if not one.more:
+def _counted(one: Told, more: int) -> Told:
+    if not more:
         return one
     verb, _, rest = one.what.partition(" ")
-    return one._replace(what=f"{verb} {one.more + 1}, last: {rest}", tone="muted")
+    return one._replace(what=f"{verb} {more + 1}, last: {rest}", tone="muted", more=more)
 
 
 def tell(entry: Entry, names: Names) -> Told:

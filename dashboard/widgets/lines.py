@@ -1,6 +1,6 @@
 """A pane of lines that a view has made: paints those that differ, and tells what was clicked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Literal
 
@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from dashboard.views.lines import BLANK, Line, fit_spans
+from dashboard.views.lines import BLANK, Line, fitted
 from dashboard.widgets.tones import Toned
 
 
@@ -84,20 +84,28 @@ class Lines(Toned, Widget):
         self.post_message(self.Resized(self))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return self.shown([self.render_line(y) for y in crop.line_range], crop)
+        return self.shown(self._drawn(crop.line_range), crop)
 
     def render_line(self, y: int) -> Strip:
-        line = self._lines[y] if y < len(self._lines) else BLANK
-        strip = self._strips.get(line)
-        if strip is None:
-            strip = self._strips[line] = self._drawn(line)
-        return strip
+        return self._drawn([y])[0]
 
-    def _drawn(self, line: Line) -> Strip:
-        base, width = self.on(self.rich_style)[line.tone], self.size.width
-        on = self.on(base)
-        segments = [Segment(span.text, on[span.tone]) for span in fit_spans(line.spans, width)]
-        return Strip(segments).adjust_cell_length(width, base)
+    def _drawn(self, places: Iterable[int]) -> list[Strip]:
+        """Return what stands at some places; a line that stood elsewhere before is not made anew."""
+        strips, width, base = self._strips, self.size.width, self.rich_style
+        found = []
+        for y in places:
+            line = self._lines[y] if y < len(self._lines) else BLANK
+            strip = strips.get(line)
+            if strip is None:
+                style = self.on(base)[line.tone]
+                on = self.on(style)
+                spans, left = fitted(line.spans, width)
+                segments = [Segment(span.text, on[span.tone]) for span in spans]
+                if left:
+                    segments.append(Segment(" " * left, style))
+                strip = strips[line] = Strip(segments, width)
+            found.append(strip)
+        return found
 
     def is_gripped(self, event: events.MouseEvent) -> bool:
         """Tell whether the mouse is on the hairline that can be dragged."""

@@ -271,12 +271,13 @@ class Table(Toned, ScrollView, can_focus=True):
         if strip is None:
             if len(self._strips) >= KEPT:
                 self._strips.clear()
-            strip = self._strips[asked] = self._drawn(cells, tone, bright, rooms=rooms, marked=marked)
+            strip = self._strips[asked] = self._drawn(cells, tone, bright, rooms=rooms, marked=marked, width=width)
         return strip
 
     def _drawn(
-        self, cells: Sequence[Cell], tone: str, bright: Set[int], *, rooms: Sequence[tuple[int, int]], marked: bool
-    ) -> Strip:
+        self, cells: Sequence[Cell], tone: str, bright: Set[int], *, rooms: Sequence[tuple[int, int]], marked: bool,
+        width: int,
+    ) -> Strip:  # fmt: skip
         columns, style = self.rows.columns, self.on(self.rich_style)[tone]
         chosen = tone in ("selected", "away")
         edge = (self.CURSOR_MARKED if marked else self.CURSOR) if chosen else self.MARKED if marked else " "
@@ -286,7 +287,9 @@ class Table(Toned, ScrollView, can_focus=True):
                 segments.append(Segment(" " * self._gap, style))
             cell = cells[index] if index < len(cells) else EMPTY
             segments += self._cell(cell, columns[index], room, style, fresh=index in bright)
-        return Strip(segments).adjust_cell_length(self.size.width, style)
+        taken = len(edge) + sum(room for _, room in rooms) + self._gap * max(0, len(rooms) - 1)
+        segments.append(Segment(" " * (width - taken), style))
+        return Strip(segments, max(taken, width)).adjust_cell_length(width, style)
 
     def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:
         on = self.on(style)
@@ -294,8 +297,8 @@ class Table(Toned, ScrollView, can_focus=True):
         if fresh:
             toned += self.tone("fresh")
         if cell.spans:
-            shown = lines.fit_spans(cell.spans, room)
-            blank = Segment(" " * (room - lines.cells(shown)), style)
+            shown, left = lines.fitted(cell.spans, room)
+            blank = Segment(" " * left, style)
             drawn = [Segment(span.text, on[span.tone]) for span in shown]
             return [blank, *drawn] if column.right else [*drawn, blank]
         if not cell.lead:

@@ -19,8 +19,10 @@ def hand_overs(state: State) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for task in tasks.values():
         began = task.started_ms if task.started_ms is not None else task.begun_ms
+        if began is None:
+            continue
         worker = task.agent_id if task.agent_id in agents else task.worker_id
-        if began is None or worker is None:
+        if worker is None:
             continue
         asker_id = task.asker_id
         asker = tasks.get(asker_id) if asker_id is not None else None
