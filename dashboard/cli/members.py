@@ -29,6 +29,10 @@ _mode = click.option(
     "--mode", type=click.Choice(MODES), default="drain", show_default=True,
     help="Running attempts end on the old spec; go on with the new one at their next step; or begin again on it.",
 )  # fmt: skip
+_generation = click.option(
+    "--generation", type=click.IntRange(1), metavar="N",
+    help="Refuse it if the agent is not at generation N any more: somebody else has changed it since you looked.",
+)  # fmt: skip
 
 
 @change("swap", looks=True)
@@ -44,10 +48,11 @@ _mode = click.option(
 @_mode
 @click.option("--deadline", type=Length(), metavar="TIME", help="With drain: ask a person when it takes longer.")
 @click.option("--rollback-after", metavar="N/M", help="Roll back by itself when N of the first M tasks fail.")
+@_generation
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
 def swap(
     sending: Callable[[], Sending], agents: tuple[str, ...], *, replacement: str | None, file: Path | None, mode: str,
-    deadline: float | None, rollback_after: str | None, trust: bool,
+    deadline: float | None, rollback_after: str | None, generation: int | None, trust: bool,
 ) -> Command:  # fmt: skip
     """Give AGENT another spec while it works; its id, its history and its queue stay.
 
@@ -68,6 +73,7 @@ def swap(
             deadline_s=deadline,
             rollback_failures=failures,
             rollback_tasks=tasks,
+            generation=generation,
         )
 
     if replacement is not None and NAME.fullmatch(replacement):
@@ -101,12 +107,13 @@ def _probation(said: str | None) -> tuple[int | None, int]:
 @change("rollback")
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @_mode
-def rollback(agents: tuple[str, ...], *, mode: str) -> Command:
+@_generation
+def rollback(agents: tuple[str, ...], *, mode: str, generation: int | None) -> Command:
     """Give AGENT the spec of the generation before; a second time takes that back.
 
     Several agents are rolled back as one change: all of them, or none.
     """
-    each = [commands.Rollback(agent=agent, mode=mode) for agent in agents]
+    each = [commands.Rollback(agent=agent, mode=mode, generation=generation) for agent in agents]
     return each[0] if len(each) == 1 else commands.RollbackAgents(rollbacks=each)
 
 

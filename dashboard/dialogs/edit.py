@@ -46,6 +46,10 @@ class EditDialog(SpecEditor):
             self._generation, self._begins = agent.generation, text_of_agent(self.state, agent)
         return self._begins
 
+    def action_begin_again(self) -> None:
+        super().action_begin_again()
+        self._opened_on = self._generation
+
     def notes(self) -> list[Cell]:
         agent = self._agent
         self._opened_on = agent.generation if agent is not None else 0
@@ -58,7 +62,8 @@ class EditDialog(SpecEditor):
         return [*own, *super().own_references()]
 
     def command_of(self, spec: AgentSpec) -> Answer:
-        return SwapAgent(agent=at(self._agent_id), spec=spec, mode=self.query_one("#mode", Picker).chosen or "drain")
+        mode = self.query_one("#mode", Picker).chosen or "drain"
+        return SwapAgent(agent=at(self._agent_id), spec=spec, mode=mode, generation=self._opened_on)
 
     def preview(self, view: ViewState, spec: AgentSpec) -> list[Cell]:
         state, agent = view.state, view.state.agents.get(self._agent_id)

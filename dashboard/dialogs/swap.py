@@ -30,6 +30,8 @@ class SpecDialog(Dialog):
     def __init__(self, agent_ids: Sequence[str], mode: str | None) -> None:
         super().__init__()
         self._agent_ids, self._wanted = agent_ids, mode
+        self.generations: dict[str, int] = {}
+        """Of each agent when the dialog was opened: what is changed is what was looked at."""
 
     def inside(self) -> Iterable[Widget]:
         yield Told(id="work")
@@ -37,6 +39,9 @@ class SpecDialog(Dialog):
         yield Told(id="each")
         yield Told(id="changes")
         yield Told(id="shell")
+
+    def begin(self) -> None:
+        self.generations = {agent.id: agent.generation for agent in self.agents()}
 
     @property
     def mode(self) -> str:
@@ -83,6 +88,7 @@ class SwapDialog(SpecDialog):
         yield from super().inside()
 
     def begin(self) -> None:
+        super().begin()
         if self._choice is not None and self._choice not in self.state.registry:
             self._read_file(Path(self._choice).expanduser())
         self._offer()
@@ -125,12 +131,14 @@ class SwapDialog(SpecDialog):
         self._of_file, self._file = found.agents[0], found
 
     def look(self, view: ViewState) -> None:
-        refusal, agents, new = refusal_of(view.state, self._agent_ids), self.agents(), self._spec()
+        agents, new = self.agents(), self._spec()
+        refusal = refusal_of(view.state, self._agent_ids)
+        if new is not None and not refusal:
+            refusal = rehearsed(view.state, self._command(new), view.now_ms).refusal
         if not agents:
             self.problem(refusal)
             return
-        if refusal:
-            self.problem(f"would be refused: {refusal}")
+        self.problem(f"would be refused: {refusal}" if refusal else "")
         code = []
         if self._file is not None and self._file.references and new is self._of_file:
             runs = f"runs {', '.join(self._file.references)}; swapping trusts it"
@@ -158,6 +166,9 @@ class SwapDialog(SpecDialog):
         file = self._file
         if new is self._of_file and file is not None and not self.deck.allow(file.references, file.path, file.sha256):
             return None
+        return self._command(new)
+
+    def _command(self, new: AgentSpec) -> SwapAgent | SwapAgents:
         swaps = [self._one(agent_id, new) for agent_id in self._agent_ids]
         return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
 
@@ -167,9 +178,9 @@ class SwapDialog(SpecDialog):
         self._offer(others[0])
 
     def _one(self, agent_id: str, new: AgentSpec) -> SwapAgent:
-        if new is self._of_file:
-            return SwapAgent(agent=at(agent_id), spec=new, mode=self.mode)
-        return SwapAgent(agent=at(agent_id), registered=new.name, mode=self.mode)
+        spec, registered = (new, None) if new is self._of_file else (None, new.name)
+        seen = self.generations.get(agent_id)
+        return SwapAgent(agent=at(agent_id), spec=spec, registered=registered, mode=self.mode, generation=seen)
 
 
 class RollbackDialog(SpecDialog):
@@ -185,6 +196,7 @@ class RollbackDialog(SpecDialog):
         return f"Roll {agent.name} back (g{agent.generation} → g{agent.generation + 1})"
 
     def begin(self) -> None:
+        super().begin()
         self.look(self.deck.view)
         self.query_one(Radio).focus()
 
@@ -199,7 +211,8 @@ class RollbackDialog(SpecDialog):
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
 
     def answer(self) -> Rollback:
-        return Rollback(agent=at(self._agent_ids[0]), mode=self.mode)
+        agent_id = self._agent_ids[0]
+        return Rollback(agent=at(agent_id), mode=self.mode, generation=self.generations.get(agent_id))
 
 
 def _work_of(agents: Sequence[Agent]) -> str:

@@ -177,6 +177,7 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("SwapAgent", "deadline_s"): _seconds(20, 600),
     ("SwapAgent", "rollback_failures"): _one(1, 2, 3),
     ("SwapAgent", "rollback_tasks"): _one(3, 5, 10),
+    ("SwapAgent", "generation"): _one(None, 1, 2),
     ("Rollback", "agent"): _changed,
     ("Rollback", "mode"): _how("drain", "migrate", "abort"),
     ("RemoveMember", "mode"): _how("drain", "requeue", "abort"),

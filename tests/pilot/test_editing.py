@@ -10,6 +10,7 @@ from dashboard.views.swaps import mode_lines
 from dashboard.widgets.yaml_area import YamlArea
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from tests.pilot.hand import Hand, opened
+from tests.world import agent
 
 pytestmark = pytest.mark.anyio
 SCOUT = ("j", "j", "j", "e")
@@ -73,6 +74,24 @@ async def test_an_agent_that_left_while_its_spec_was_edited_is_told_so(tmp_path:
         assert hand.problem == "this agent has left the team; copy the text, and N begins a new agent"
         assert not hand.app.orders
         assert text(hand).endswith("weight: 2")
+
+
+async def test_a_spec_that_somebody_else_changes_while_it_is_edited_is_not_replaced_unseen(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        idle = next(one for one in hand.work.state.agents.values() if one.status == "idle")
+        hand.app.push_screen(EditDialog(idle.id, idle.supervisor_id))
+        await hand.press("ctrl+end", *"weight: 2")
+        await hand.meanwhile(SwapAgent(agent=idle.id, spec=agent(idle.name, timeout_s=9)))
+        assert hand.problem == f"would be refused: {idle.name} is g2 by now, not g1; look at it first"
+        assert "meanwhile, g2; ctrl+r begins again with it" in " ".join(hand.told("preview").split())
+
+        await hand.press("ctrl+r")
+        assert "timeout_s: 9" in text(hand)
+        await hand.press("ctrl+end", *"weight: 3")
+        assert hand.problem == ""
+        command = hand.dialog.answer()
+        assert isinstance(command, SwapAgent)
+        assert command.generation == 2
 
 
 async def test_a_text_that_was_left_is_there_again(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, 
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
+from tests.story import refused
+from tests.world import agent
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +34,7 @@ async def test_a_swap_says_of_each_mode_what_becomes_of_the_work(tmp_path: Path)
         assert "ledger 0  goes on with the new code after step 3" in hand.told("each")
         assert "--with reader-careful --mode migrate" in hand.told("shell")
         await hand.press("enter")
-        assert hand.ordered == SwapAgent(agent="@a4", registered="reader-careful", mode="migrate")
+        assert hand.ordered == SwapAgent(agent="@a4", registered="reader-careful", mode="migrate", generation=1)
 
 
 async def test_what_is_chosen_has_a_sign_beside_its_colour(tmp_path: Path) -> None:
@@ -95,7 +97,26 @@ async def test_a_roll_back_shows_what_the_agent_was(tmp_path: Path) -> None:
         assert isinstance(hand.app.screen, RollbackDialog)
         assert "+ run          crew:scout-thorough" in hand.told("changes")
         await hand.press("end", "enter")
-        assert hand.ordered == Rollback(agent="@a3", mode="abort")
+        assert hand.ordered == Rollback(agent="@a3", mode="abort", generation=2)
+
+
+@pytest.mark.parametrize("dialog", [SwapDialog, RollbackDialog])
+async def test_an_agent_that_somebody_else_swaps_while_a_dialog_shows_it_is_not_changed_again_unseen(
+    tmp_path: Path, dialog: type[SwapDialog | RollbackDialog]
+) -> None:
+    async with opened(tmp_path) as hand:
+        idle = next(one for one in hand.work.state.agents.values() if one.status == "idle")
+        await hand.meanwhile(SwapAgent(agent=idle.id, spec=agent(idle.name, timeout_s=9)))
+        hand.app.push_screen(dialog(idle.id))
+        await hand.press()
+        assert hand.problem == ""
+
+        await hand.meanwhile(SwapAgent(agent=idle.id, spec=agent(idle.name, timeout_s=8)))
+        said = f"{idle.name} is g3 by now, not g2; look at it first"
+        assert hand.problem == f"would be refused: {said}"
+        command = hand.dialog.answer()
+        assert isinstance(command, SwapAgent | Rollback)
+        assert refused(hand.work, command) == said
 
 
 async def test_a_line_names_agents_spec_and_mode(tmp_path: Path) -> None:

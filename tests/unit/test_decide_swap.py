@@ -3,6 +3,7 @@
 import pytest
 
 from engine.core.commands import RegisterSpec, SwapAgent, SwapAgents
+from engine.core.records import changed
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import AgentStatus
 from tests.story import applied, attempt, attempts, kinds, member, refused, submitted
@@ -87,6 +88,18 @@ def test_a_swap_to_code_that_is_not_trusted_is_refused_and_changes_nothing() -> 
 
     assert "not trusted: other:code" in reason
     assert member(world, "ada").generation == 1
+
+
+def test_a_swap_of_an_agent_that_somebody_else_has_changed_meanwhile_is_refused() -> None:
+    world = pool()
+    swap(world)
+    world.succeed(attempt(world, "ada"))
+
+    late = SwapAgent(agent="ada", spec=agent("ada", "sum", timeout_s=1), generation=1)
+    said = "ada is g2 by now, not g1; look at it first"
+    assert refused(world, late) == said
+    assert refused(world, SwapAgents(swaps=[late])) == said
+    applied(world, changed(late, generation=2))
 
 
 @pytest.mark.parametrize("fields", [{}, {"spec": ANEW, "registered": "ada"}])

@@ -148,6 +148,8 @@ class SwapAgent:
     rollback_failures: Attempts | None = None
     """Roll back automatically if so many of the first `rollback_tasks` tasks of the new generation fail."""
     rollback_tasks: Attempts = 10
+    generation: int | None = None
+    """The expected generation; the command is refused if the agent has another by now. None accepts any."""
 
 
 @fact

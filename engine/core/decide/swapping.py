@@ -82,6 +82,7 @@ def _each(
 def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) -> Decided:
     mode = swap_mode(command.mode)
     spec = wanted(state, command.spec, command.registered)
+    _is_expected(agent, command.generation)
     why_not = next(iter(refusals(state, agent)), None)
     if why_not is not None:
         raise Refused(why_not)
@@ -112,6 +113,11 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: DecisionContext) 
             "at_work": still,
         },
     )
+
+
+def _is_expected(agent: Agent, generation: int | None) -> None:
+    if generation not in (None, agent.generation):
+        raise Refused(f"{agent.name} is g{agent.generation} by now, not g{generation}; look at it first")
 
 
 def swap_mode(mode: str) -> SwapMode:
@@ -185,8 +191,7 @@ def roll_back_agents(state: State, command: RollbackAgents, ctx: DecisionContext
 
 def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContext) -> Decided:
     mode = swap_mode(command.mode)
-    if command.generation not in (None, agent.generation):
-        raise Refused(f"{agent.name} is g{agent.generation} by now, not g{command.generation}; look at it first")
+    _is_expected(agent, command.generation)
     if agent.removing is not None:
         raise Refused(f"{agent.name} is being removed; add an agent instead")
     if agent.previous is None or agent.previous not in state.specs:

@@ -250,6 +250,8 @@ class _Applied:
         agent = self.team.agents[agent_id]
         if not self._means(swap.agent, agent):
             return f"{agent.name} was swapped"
+        if swap.generation not in (None, agent.generation - 1):
+            return f"{agent.id} was g{agent.generation - 1}"
         if swap.spec is not None and agent.spec != swap.spec:
             return f"{agent.id} has another spec"
         for job in self.work.at_work(agent_id) if swap.mode != "drain" else ():
@@ -259,6 +261,7 @@ class _Applied:
 
     def _rollback(self, command: commands.Rollback) -> str | None:
         is_so = self.agent.generation == self.result["generation"]
+        is_so = is_so and command.generation in (None, self.agent.generation - 1)
         return None if is_so else f"{self.agent.id} is at g{self.agent.generation}"
 
     def _change_capabilities(self, command: commands.ChangeCapabilities) -> str | None:
