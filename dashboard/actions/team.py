@@ -7,7 +7,7 @@ from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
 from dashboard.actions.marked import in_bulk
 from dashboard.views.amounts import counted, duration
-from dashboard.views.bulk import Bulk, cancelling
+from dashboard.views.bulk import cancelling
 from dashboard.views.limits import limit_lines
 from dashboard.views.parsers import Line, Mistyped, length_s, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
@@ -255,25 +255,21 @@ def _add(on: Acting, said: Spoken) -> None:
         on.warn(str(error).split("\n", 1)[0])
         return
     under, deck = said.option("under"), on.deck
-    wanted: list[Command] = [commands.AddAgent(supervisor=under, spec=spec) for spec in found.agents]
+    wanted: Command
     if found.team is not None:
-        wanted = [commands.AddSupervisor(parent=under, team=found.team)]
+        wanted = commands.AddSupervisor(parent=under, team=found.team)
+    else:
+        wanted = commands.AddAgent(supervisor=under, spec=found.agents[0], also=found.agents[1:])
 
     def answered(said: object) -> None:
-        if said is None or not deck.allow(found.references, found.path, found.sha256):
-            return
-        if len(wanted) == 1:
-            deck.order(wanted[0])
-        else:
-            deck.order_all(Bulk("Add", "added", tuple(wanted)), wanted)
+        if said is not None and deck.allow(found.references, found.path, found.sha256):
+            deck.order(wanted)
 
-    if not found.references or not wanted:
+    if not found.references:
         answered(wanted)
         return
     told = (f"It runs {', '.join(found.references)}.", "Adding it trusts that code: look at it first.")
-    on.app.push_screen(
-        dialogs.Confirm(f"Add what stands in {file.name}", told, "Add and trust it", wanted[0]), answered
-    )
+    on.app.push_screen(dialogs.Confirm(f"Add what stands in {file.name}", told, "Add and trust it", wanted), answered)
 
 
 TEAM = (

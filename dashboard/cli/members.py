@@ -1,7 +1,6 @@
 """`swap`, `rollback`, `capability`, `add`, `remove`, `move`, `replace`, `set`, `pause`, `resume`: who is in a team.
 
-Rule: nothing is changed here. Each subcommand builds one command (or one for each agent of a file); `change` sends it
-and prints the outcome.
+Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints the outcome.
 """
 
 from collections.abc import Callable
@@ -132,8 +131,10 @@ def capability(agent: str, *, added: tuple[str, ...], removed: tuple[str, ...]) 
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--under", metavar="SUPERVISOR", help="The supervisor that gets them; by default the first one.")
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
-def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust: bool) -> Command | list[Command]:
+def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust: bool) -> Command:
     """Add the contents of FILE: one agent, a list of agents, or a whole team file as a supervisor of its own.
+
+    Several agents are added as one change: all of them, or none.
 
     An agent is written as in a team file: {name: scout, run: "crew.scout:survey", specialties: [survey]}
     """
@@ -142,7 +143,7 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     if found.team is not None:
         roots = folded(sending().path).roots
         return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
-    return [commands.AddAgent(supervisor=under, spec=spec) for spec in found.agents]
+    return commands.AddAgent(supervisor=under, spec=found.agents[0], also=found.agents[1:])
 
 
 _leaving = click.Option(

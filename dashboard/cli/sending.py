@@ -4,7 +4,7 @@ Rule: every change has an outcome. *Applied at seq N* goes to stdout; a refusal 
 no engine is exit 4, unless `--queue` leaves the command for the next one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -54,21 +54,21 @@ def sending_options(command: F) -> F:
     return command
 
 
-def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command | list[Command]]], click.Command]:
-    """Make a subcommand of a function that returns the command to send, or several.
+def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command]], click.Command]:
+    """Make a subcommand of a function that returns the command to send.
 
     Args:
         name: Of the subcommand.
         looks: Whether it has to look at the team first; then it gets what returns the `Sending`, resolved once.
     """
 
-    def made_of(build: Callable[..., Command | list[Command]]) -> click.Command:
+    def made_of(build: Callable[..., Command]) -> click.Command:
         @wraps(build)
         @click.pass_context
         def send(ctx: click.Context, /, **said: object) -> int:
             sending = cache(lambda: Sending.of(ctx))
             built = build(sending, **said) if looks else build(**said)
-            return order(ctx, sending(), built if isinstance(built, list) else [built])
+            return order(ctx, sending(), built)
 
         made = click.command(name)(sending_options(send))
         made.params.sort(key=lambda option: option.name in ("queue", "timeout"))  # last in the help
@@ -93,33 +93,22 @@ def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> 
     ctx.meta[f"{_META}{parameter.name}"] = value
 
 
-def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> int:
-    """Send commands one after the other, wait for the outcome of each and say it; return the exit status.
-
-    The first one that is refused, or that nobody answers, ends it.
-    """
-    outcomes: list[CommandReply] = []
+def order(ctx: click.Context, sending: Sending, command: Command) -> int:
+    """Send a command, wait for its outcome and say it; return the exit status."""
     with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
             start = f"quarterdeck engine --db {quoted(sending.path)}"
             hint = f"start one: {start}; or leave the command for the next one: --queue"
             fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
-        for command in commands:
-            outcome = client.perform(command, sending.timeout_s if alive else 0)
-            outcomes.append(outcome)
-            if outcome.status == "refused" or (outcome.status == "pending" and alive):
-                break
+        outcome = client.perform(command, sending.timeout_s if alive else 0)
     team = team_in(sending.path)
-    items = [outcome_body(sending.path, outcome) for outcome in outcomes]
-    body = items[0] if len(items) == 1 else {"v": 1, "kind": "outcomes", "items": items}
-    told = []
-    for one in outcomes:
-        if one.status == "applied":
-            told.append(f"✓ {one.summary or 'done'}, applied at seq {one.seq:,} (team {team})")
-        elif not alive:
-            told.append(f"queued as {one.command_id}; the next engine carries it out (team {team})")
-    emit(ctx, body, told or None)
+    told = None
+    if outcome.status == "applied":
+        told = [f"✓ {outcome.summary or 'done'}, applied at seq {outcome.seq:,} (team {team})"]
+    elif not alive:
+        told = [f"queued as {outcome.command_id}; the next engine carries it out (team {team})"]
+    emit(ctx, outcome_body(sending.path, outcome), told)
     if outcome.status == "pending" and (sending.queue or not alive):
         return DONE
     silent = f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued"

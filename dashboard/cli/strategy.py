@@ -51,7 +51,7 @@ def strategy(
         settings=dict(map(_setting, settings)) if settings else None,
     )
     if not dry_run:
-        return order(ctx, sending, [command])
+        return order(ctx, sending, command)
     state = folded(sending.path)
     event = switched(state, command)
     emit(ctx, _body(state, event) | team_fields(sending.path, state), _told(state, event))

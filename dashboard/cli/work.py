@@ -161,7 +161,7 @@ def answer(questions: str, answer: str, *, output: str | None, output_json: str 
 def grants(ctx: click.Context, revoke: str | None) -> int:
     """List the tools that agents may call, or may not, without a question."""
     if revoke is not None:
-        return order(ctx, Sending.of(ctx), [commands.RevokeGrant(grant=revoke)])
+        return order(ctx, Sending.of(ctx), commands.RevokeGrant(grant=revoke))
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
         state = folded_from(reader)

@@ -108,7 +108,9 @@ def specs_of(command: Command) -> list[AgentSpec]:
         return specs_in(command.member)
     if isinstance(command, commands.SwapAgents):
         return [spec for one in command.swaps for spec in specs_of(one)]
-    if isinstance(command, commands.AddAgent | commands.SwapAgent | commands.RegisterSpec) and command.spec is not None:
+    if isinstance(command, commands.AddAgent):
+        return [*([] if command.spec is None else [command.spec]), *command.also]
+    if isinstance(command, commands.SwapAgent | commands.RegisterSpec) and command.spec is not None:
         return [command.spec]
     return []
 

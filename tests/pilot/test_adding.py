@@ -16,16 +16,16 @@ from tests.pilot.hand import opened
 pytestmark = pytest.mark.anyio
 
 
-async def test_several_agents_of_a_file_are_added_in_its_order_and_told_in_one_line(tmp_path: Path) -> None:
+async def test_several_agents_of_a_file_are_added_in_its_order_as_one_change(tmp_path: Path) -> None:
     file = tmp_path / "more.yaml"
     file.write_text("".join(f"- {{name: new{one}, type: scripted}}\n" for one in range(9)))
     async with opened(tmp_path) as hand:
         await hand.press("colon", *f"add {file}", "enter")
 
         with InboxClient(hand.app.path) as inbox:
-            names = [json.loads(row.body)["spec"]["name"] for row in inbox.pending()]
-        assert names == [f"new{one}" for one in range(9)]
-        assert hand.said.startswith("9 queued")
+            (sent,) = [json.loads(row.body) for row in inbox.pending()]
+        assert [one["name"] for one in (sent["spec"], *sent["also"])] == [f"new{one}" for one in range(9)]
+        assert hand.said.startswith("queued: add agent")
 
 
 async def test_the_code_of_an_added_file_is_named_and_runs_only_after_a_yes(

@@ -94,12 +94,13 @@ def test_agents_of_a_file_are_added_once_and_removed(run: Run, tmp_path: Path) -
     spec = tmp_path / "more.yaml"
     spec.write_text('agents: [{name: one, run: "hands:help_out"}, {name: two, run: "hands:wait"}]')
 
-    assert run("add", spec)[1].count("✓") == 2
+    assert "✓ added 2 agents under crew" in run("add", spec)[1]
+    spec.write_text('agents: [{name: three, run: "hands:help_out"}, {name: two, run: "hands:wait"}]')
     status, out, err = run("add", spec, "--json")
     assert status == 3
     assert json.loads(out)["status"] == "refused"
     assert json.loads(err)["code"] == "duplicate_name"
-    assert [run("remove", name)[0] for name in ("one", "two", "two")] == [0, 0, 3]
+    assert [run("remove", name)[0] for name in ("one", "two", "three")] == [0, 0, 3]
 
 
 def test_a_whole_team_is_added_under_a_supervisor(engine: Detached, run: Run, tmp_path: Path) -> None:

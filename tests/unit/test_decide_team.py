@@ -331,3 +331,16 @@ def test_a_synthesis_that_nobody_was_named_for_says_so() -> None:
     said = refused(world, SwitchStrategy(mode="parallel", aggregation="synthesis"))
 
     assert said.startswith("supervisor 'chief' makes a synthesis but names no aggregator; name one of its agents")
+
+
+def test_several_agents_are_added_as_one_change_all_or_none() -> None:
+    world = team_world(agent("ada"))
+
+    assert "a member 'ada'" in refused(world, AddAgent(spec=agent("bob"), also=[agent("cyd"), agent("ada")]))
+    assert "a member 'bob'" in refused(world, AddAgent(spec=agent("bob"), also=[agent("bob")]))
+    assert names(world) == ["ada"]
+
+    result = applied(world, AddAgent(spec=agent("bob"), also=[agent("cyd"), agent("dan")]))
+
+    assert names(world) == ["ada", "bob", "cyd", "dan"]
+    assert result == {"agents": [{"agent_id": member(world, name).id} for name in ("bob", "cyd", "dan")]}

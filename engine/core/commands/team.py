@@ -89,7 +89,7 @@ class AddSupervisor:
 
 @fact
 class AddAgent:
-    """Add an agent to a supervisor."""
+    """Add an agent to a supervisor, or several as one change: all or none."""
 
     type: Literal["add_agent"] = "add_agent"
     supervisor: Target | None = None
@@ -99,6 +99,8 @@ class AddAgent:
     """Name of a spec in the registry, instead of `spec`."""
     name: Name | None = None
     """Name of the agent; None takes the name of the spec."""
+    also: list[AgentSpec] = field(default_factory=list)
+    """Specs of further agents for the same supervisor, each named as its spec."""
     evict: bool = False
     """If the supervisor is full, remove the agent that has been idle for longest; never one at work."""
     declared: bool = False

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from engine.core import commands
 from engine.core.decide.failing import closed_by_hand
+from engine.core.decide.scratch import Scratch
 from engine.core.decide.trust import trust
 from engine.core.decision_context import DecisionContext
 from engine.core.discovery import nearest
@@ -40,10 +41,27 @@ from engine.core.queries.tree import above_of
 from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
+from engine.core.values import counted
 
 
 def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) -> Decided:
-    """Add one agent, from a spec or from the registry."""
+    """Add one agent, from a spec or from the registry, or several: all of them, or none."""
+    if not command.also:
+        return _add(state, command, ctx)
+    scratch, done = Scratch(state, ctx), []
+    further = [changed(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
+    for one in (changed(command, also=[]), *further):
+        done.append(_add(scratch.state, one, ctx))
+        scratch.take(done[-1].events)
+    under = find_supervisor(state, command.supervisor).name
+    return Decided(
+        events=scratch.events,
+        summary=f"added {counted(len(done), 'agent')} under {under}",
+        result={"agents": [dict(one.result) for one in done]},
+    )
+
+
+def _add(state: State, command: commands.AddAgent, ctx: DecisionContext) -> Decided:
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
     name = command.name or spec.name

@@ -171,12 +171,20 @@ class _Applied:
         return None if is_set else f"{supervisor.id} has the settings {supervisor.options.settings}"
 
     def _add_agent(self, command: commands.AddAgent) -> str | None:
-        agent, spec = self.agent, command.spec
+        added = self.result.get("agents", [self.result])
+        gone = {one["evicted"] for one in added if "evicted" in one}
+        wanted = [(command.spec, command.name), *((spec, None) for spec in command.also)]
+        pairs = zip(added, wanted, strict=True)
+        found = (self._not_added(one["agent_id"], spec, name, gone) for one, (spec, name) in pairs)
+        return next((wrong for wrong in found if wrong is not None), None)
+
+    def _not_added(self, agent_id: str, spec: AgentSpec | None, name: str | None, gone: set[str]) -> str | None:
+        agent = self.team.agents.get(agent_id)
         if agent is None:
-            return "it is not there"
-        if spec is not None and (agent.spec, agent.name) != (spec, command.name or spec.name):
+            return None if agent_id in gone else f"{agent_id} is not there"
+        if spec is not None and (agent.spec, agent.name) != (spec, name or spec.name):
             return f"{agent.id} is {agent.name}, {agent.spec}"
-        if "evicted" in self.result:
+        if gone:
             return None  # its supervisor may have had too many before
         full = [one for one in self.team.agents.values() if one.supervisor_id == agent.supervisor_id]
         most = self.team.supervisors[agent.supervisor_id].max_agents
