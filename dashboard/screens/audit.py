@@ -1,6 +1,5 @@
 """Who changed what, as command lines."""
 
-from itertools import takewhile
 from pathlib import Path
 
 from textual.binding import Binding
@@ -15,10 +14,11 @@ from dashboard.views.names import Names
 from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
 from engine.core.errors import CoreError
+from engine.core.events import CommandApplied
 from store import Reader, StoreError
 
 BESIDE = 100
-"""Events before a command and after it that are looked through."""
+"""Events of a command that are read, and events after it."""
 
 
 class AuditScreen(JournalScreen):
@@ -57,16 +57,15 @@ class AuditScreen(JournalScreen):
 
 
 def _beside(path: Path, entry: Entry, names: Names) -> Beside:
-    """Runs in a thread: return the events of the millisecond of a command, and those after it."""
+    """Runs in a thread: return the first events of a command, and those after it."""
+    event = entry.event
+    before, after = (event.before, event.after) if isinstance(event, CommandApplied) else (0, 0)
     try:
         with Reader(path) as reader:
-            before, after = reader.records_before(entry.seq, BESIDE), reader.records(entry.seq, BESIDE)
-            caused = [*takewhile(lambda one: one.at_ms == entry.at_ms and one.kind not in KINDS, reversed(before))]
-            then = [*takewhile(lambda one: one.at_ms == entry.at_ms, after)]
-            if any(one.kind in KINDS for one in then):  # what is of the next command cannot be told apart
-                then = []
-            caused = [*reversed(caused), *then]
-            return Beside(entries_of(reader, caused, names), entries_of(reader, after[len(then) :], names))
+            caused = reader.records(entry.seq - before - 1, min(before + 1 + after, BESIDE))
+            caused = [one for one in caused if one.seq != entry.seq]
+            later = reader.records(entry.seq + after, BESIDE)
+            return Beside(entries_of(reader, caused, names), entries_of(reader, later, names))
     except (StoreError, CoreError):
         return Beside()
 

@@ -51,7 +51,7 @@ class Beside(NamedTuple):
     """What happened with a command, and after it."""
 
     caused: Sequence[Entry] = ()
-    """The events of its millisecond."""
+    """The events that carried it out, and those that followed from it in the same step."""
     later: Sequence[Entry] = ()
 
 
@@ -82,7 +82,7 @@ def of_change(
         said = event.command.replace("_", " ")
         told += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
     lines = [*worded([Cell(said, "strong")], width), *worded(told, width)]
-    lines.append(hairline("EVENTS WITH IT", width, right="of its millisecond, between the commands beside it"))
+    lines.append(hairline("EVENTS WITH IT", width))
     caused, later = beside or Beside()
     if not caused:
         lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))

@@ -11,7 +11,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.effects import Effect
 from engine.core.effects.table import effects_of, restart_effects
 from engine.core.errors import ChangesNothing
-from engine.core.events import EngineStarted, Event
+from engine.core.events import CommandApplied, EngineStarted, Event
 from engine.core.fold import apply
 from engine.core.followups import (
     CheckLeaving,
@@ -23,6 +23,7 @@ from engine.core.followups import (
     TakeSlot,
 )
 from engine.core.followups.table import CHANGES_WHO_IS_ABLE, followups_of
+from engine.core.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
 from engine.core.state import State
@@ -81,7 +82,15 @@ def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[l
         elif state.leaving and is_news:  # last, because everything before may still begin work on a member that leaves
             now, is_news = CheckLeaving(), False
         else:
-            return events, effects
+            return _with_extent(events) if type(message) is Order else events, effects
+
+
+def _with_extent(events: list[Event]) -> list[Event]:
+    """Say in the outcome of a command which events are its own: others may have happened in the same millisecond."""
+    for place, event in enumerate(events):
+        if type(event) is CommandApplied:
+            events[place] = changed(event, before=place, after=len(events) - place - 1)
+    return events
 
 
 _UNTIL_CHANGED: tuple[type, ...] = (Dispatch, LookAtPool)

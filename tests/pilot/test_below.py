@@ -6,6 +6,7 @@ import pytest
 
 from dashboard.widgets.lines import Lines
 from engine.core.codec import encode_state
+from engine.core.commands import Pause
 from store import open_store
 from store.records import StandbyInfo
 from tests.pilot.hand import Hand, opened
@@ -13,7 +14,7 @@ from tests.pilot.kept import led
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import asking
 from tests.pilot.trouble import trouble
-from tests.story import submitted
+from tests.story import attempt, submitted
 from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
@@ -224,3 +225,21 @@ async def test_enter_opens_the_beginning_of_an_engine_once_and_nothing_of_one_th
         await hand.press("escape")
 
         assert hand.place == "engines"
+
+
+async def test_the_events_of_a_command_are_told_from_others_of_its_millisecond(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"), agent("writer", "write"))
+    submitted(work)
+    work.succeed(attempt(work, "scout"))
+    work.order(Pause(target="scout"))
+    work.order(Pause(target="writer"))
+    assert len({event.at_ms for event in work.journal}) == 1
+    async with opened(tmp_path, size=(120, 40), work=work) as hand:
+        await hand.press(*":audit", "enter", "home", "down")
+        _, _, told = below(hand).partition("EVENTS WITH IT")
+        caused, _, later = told.partition("WHAT CAME NEXT")
+
+    assert [line.split(maxsplit=2)[2] for line in caused.splitlines()[1:-1]] == [
+        "scout    paused: it takes no new tasks"
+    ]
+    assert "writer" in later

@@ -117,6 +117,16 @@ def test_a_command_that_comes_twice_is_carried_out_once(world: World, random: Ra
 
 
 @some
+@given(worlds(), randoms)
+def test_an_applied_command_says_which_events_are_its_own(world: World, random: Random) -> None:
+    events = world.say(Order(id="one", command=random_command(random, world)))
+
+    for place, event in enumerate(events):
+        if isinstance(event, CommandApplied):
+            assert (event.before, event.after) == (place, len(events) - place - 1)
+
+
+@some
 @given(worlds())
 def test_a_team_whose_agents_answer_comes_to_rest_with_every_run_finished(world: World) -> None:
     release(world)

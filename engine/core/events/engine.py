@@ -56,7 +56,7 @@ class ReferencesTrusted(EventBase):
 
 @fact
 class CommandApplied(EventBase):
-    """A command was applied; its effects are the events between the previous command's outcome and this one."""
+    """A command was applied; what it did are the events around this one, which follow each other in the journal."""
 
     type: Literal["command_applied"] = "command_applied"
     command_id: str
@@ -72,6 +72,10 @@ class CommandApplied(EventBase):
     """Its arguments that differ from the defaults, shortened and without secrets (`excerpts.args_of`)."""
     inverse: JsonValue = None
     """The command that undoes it; None if it cannot be undone."""
+    before: int = 0
+    """Number of the events right before this one that carried it out."""
+    after: int = 0
+    """Number of the events right after this one that followed from it in the same step."""
 
 
 @fact
