@@ -88,7 +88,7 @@ class PageScreen(Frame):
         self.pane.show(self.page(view, self.texts, told(self.entries, view)))
 
     def show(self, view: ViewState) -> None:
-        self.texts.missing.clear()
+        self.texts.look()
         if self._read_seq > view.state.seq:  # went back in time: what was read is of later
             self.entries = [one for one in self.entries if one.seq <= view.state.seq]
         self.draw(view)

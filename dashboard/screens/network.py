@@ -95,6 +95,8 @@ class NetworkScreen(TableScreen):
         for agent in state.agents.values():
             if agent.running or agent.parked:
                 self._active_ms[agent.id] = now_ms
+        if len(self._active_ms) > len(state.agents):
+            self._active_ms = {agent_id: at for agent_id, at in self._active_ms.items() if agent_id in state.agents}
         height = self.query_one("#parts").size.height
         folding = Folding(
             tree_room(self.size.height, height, self.wished(TAIL)), frozenset(self._opened), self._active_ms

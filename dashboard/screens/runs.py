@@ -45,6 +45,7 @@ class RunsScreen(TableScreen):
         if run is not None and (counted != key or view.due(due_ms)):
             self._census = key, view.wall_ms + len(run.tasks) // TASKS_A_MS, census(state, run)
         ended = state.summary(key)
+        self._texts.look()
         text = self._texts.of(ended.output) if ended is not None else ""
         self._read(self._texts.missing)
         return of_run(view, key, self._census[2] if run is not None else Census(), text, width, height)
@@ -52,7 +53,6 @@ class RunsScreen(TableScreen):
     def _read(self, missing: list[TextRef]) -> None:
         """Read in a thread what stands in the journal."""
         wanted = {ref.seq: ref for ref in missing}
-        missing.clear()
         if self._reading or not wanted:
             return
         self._reading = True

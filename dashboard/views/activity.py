@@ -223,7 +223,8 @@ class Activity:
             on.CallRejoined: self._called,
             on.AttemptResumed: lambda event: self._resume(event.task_id, event.at_ms),
             on.StepRecorded: self._spend,
-            on.AgentRemoved: self._forget,
+            on.AgentRemoved: lambda event: self._forget(event.agent_id),
+            on.SupervisorRemoved: lambda event: self._forget(event.supervisor_id),
             **dict.fromkeys(on.ATTEMPT_ENDS, self._end),
             **dict.fromkeys(_MARKS, self._mark),
         }
@@ -330,9 +331,9 @@ class Activity:
         if event.agent_id is not None and event.usage.tokens_out:
             self.tokens.add(event.at_ms, event.usage.tokens_out)
 
-    def _forget(self, event: on.AgentRemoved) -> None:
-        for of_agents in (self._tracks, self.started_ms, self.swapped_ms):
-            of_agents.pop(event.agent_id, None)
+    def _forget(self, member_id: str) -> None:
+        for kept in (self._tracks, self.started_ms, self.swapped_ms, self.switched_ms):
+            kept.pop(member_id, None)
 
     def _mark(self, event: Event) -> None:
         if isinstance(event, _SWAPS):

@@ -65,6 +65,9 @@ class Meters:
         self._samples, self._each = samples, SPAN_MS // samples // SLOT_MS
         if now_ms // TICK_MS != self._tick:
             self._tick, self._drawn = now_ms // TICK_MS, {}
+            if len(self._kept) > len(state.agents) + len(state.supervisors):
+                members = state.agents.keys() | state.supervisors.keys()
+                self._kept = {key: kept for key, kept in self._kept.items() if key in members}
             self._marks = _marks_of(activity, state, now_ms - SPAN_MS)
 
     def of(self, member_id: str) -> tuple[Span, ...]:

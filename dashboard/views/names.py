@@ -99,18 +99,33 @@ def said(held: StoredValue, otherwise: str) -> str:
     return "" if held is None else str(held)
 
 
+KEPT_CHARACTERS = 4_000_000
+
+
 class Texts:
     """Values from the journal as far as they were read; what was asked for in vain is noted in `missing`."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[int, str], str] = {}
+        self._asked: set[tuple[int, str]] = set()
+        self._characters = 0
         self.missing: list[TextRef] = []
+
+    def look(self) -> None:
+        """Begin another look; where much is kept, what the last look did not ask for is forgotten."""
+        if self._characters > KEPT_CHARACTERS:
+            self._read = {key: text for key, text in self._read.items() if key in self._asked}
+            self._characters = sum(map(len, self._read.values()))
+        self._asked.clear()
+        self.missing.clear()
 
     def of(self, held: StoredValue) -> str:
         """Return a value as text; `…` until the journal was read."""
         if not isinstance(held, TextRef):
             return "" if held is None else readable(held)
-        found = self._read.get((held.seq, held.path))
+        key = (held.seq, held.path)
+        self._asked.add(key)
+        found = self._read.get(key)
         if found is None:
             self.missing.append(held)
             return "…"
@@ -128,7 +143,9 @@ class Texts:
 
     def add(self, ref: TextRef, body: bytes | None) -> None:
         """Keep what event `ref.seq` has at `ref.path`; None says that the journal does not have the event."""
-        self._read[ref.seq, ref.path] = "(no longer in the journal)" if body is None else _at(body, ref.path)
+        text = "(no longer in the journal)" if body is None else _at(body, ref.path)
+        self._read[ref.seq, ref.path] = text
+        self._characters += len(text)
 
 
 def _at(body: bytes, path: str) -> str:

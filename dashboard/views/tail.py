@@ -99,8 +99,6 @@ class Tail:
             height: In lines; those that are not needed are blank ones below.
             events_per_s: How much happens.
         """
-        if len(self._told) > _KEPT:
-            self._told.clear()
         return tail(newest(entries, names, height, joins=events_per_s > CALM, known=self._told), width, height)
 
 
@@ -122,6 +120,8 @@ def newest(
 ) -> list[Told]:
     """Return so many lines of what happened last, the newest last; `known` are those that were told before."""
     known = {} if known is None else known
+    if len(known) > _KEPT:
+        known.clear()
     lines: list[Told] = []
     more: list[int] = []
     places: dict[tuple[str, int, str], int] = {}

@@ -32,6 +32,9 @@ class Source(NamedTuple):
 Sources = Mapping[str, Source]
 """Modules of a folder by the names that its own code calls them by."""
 
+KEPT = 20
+"""Versions of a folder that stay loaded: each edit of its code makes another one."""
+
 _numbers = itertools.count(1)
 _guard = threading.Lock()
 _of_folder: dict[str, list["_Namespace"]] = {}
@@ -42,7 +45,7 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
     """Import a module of a folder, with everything that it imports from there.
 
     Modules loaded from the same bytes are shared. If a file has changed since, all of `sources` are loaded again beside
-    the old modules, which attempts may still use.
+    the old modules, which attempts may still use. Only the newest `KEPT` versions can import more of their modules.
 
     Args:
         module: One of `sources`.
@@ -59,6 +62,8 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
         if namespace is None:
             namespace = _Namespace(folder)
             known.append(namespace)
+            while len(known) > KEPT:
+                known.pop(0).unload()
         namespace.sources.update(sources)
     return importlib.import_module(f"{namespace.prefix}.{module}")
 
@@ -79,6 +84,12 @@ class _Namespace:
     def fits(self, sources: Sources) -> bool:
         """Return whether no module of `sources` was loaded from other bytes."""
         return all(self.sources.get(name, source) == source for name, source in sources.items())
+
+    def unload(self) -> None:
+        """Drop the modules; code that still runs keeps what it has imported."""
+        del _of_prefix[self.prefix]
+        for name in [one for one in list(sys.modules) if one.partition(".")[0] == self.prefix]:
+            del sys.modules[name]
 
     def spec(self, fullname: str, source: Source) -> ModuleSpec | None:
         """Return the import spec of a module; packages have an empty path, so other finders find nothing in them."""

@@ -6,10 +6,11 @@ import pytest
 
 from dashboard.frame.frame import Frame
 from dashboard.pages.supervisor import SupervisorScreen
+from dashboard.screens.network import NetworkScreen
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import HEADINGS
-from engine.core.commands import SwitchStrategy
+from engine.core.commands import RemoveMember, SwitchStrategy
 from tests.pilot.hand import Hand, opened
 from tests.pilot.scene import audit
 from tests.pilot.trouble import trouble
@@ -150,3 +151,16 @@ async def test_the_strategies_of_a_supervisor_are_read_again_after_the_file_coul
         hand.app.flush()
         await hand.press()
         assert "never switched" not in hand.app.screen.query_one("#side", Picks).text
+
+
+async def test_nothing_is_kept_of_agents_that_have_left_the_team(tmp_path: Path) -> None:
+    async with opened(tmp_path, idle=3) as hand:
+        screen = hand.app.screen
+        assert isinstance(screen, NetworkScreen)
+        idle = [one.id for one in hand.work.state.agents.values() if one.status == "idle"]
+        screen._active_ms |= dict.fromkeys(hand.work.state.agents, 1)
+        for agent_id in idle:
+            assert agent_id in screen._meters._kept
+            await hand.meanwhile(RemoveMember(target=f"@{agent_id}", mode="abort"))
+
+        assert not set(idle) & (screen._active_ms.keys() | screen._meters._kept.keys())

@@ -127,6 +127,12 @@ class Agent:
         self.update("usage_update", used=5, size=10, cost={"amount": 0.25, "currency": "USD"})
         self.say("Done.")
 
+    def do_many(self) -> None:
+        for number in range(4):
+            self.update("tool_call", toolCallId=f"c{number}", title=f"Call {number}")
+        for number in (0, 2, 3):
+            self.update("tool_call_update", toolCallId=f"c{number}", status="completed")
+
     def do_ask(self) -> None:
         options = [
             {"optionId": "yes", "name": "Yes", "kind": "allow_once"},

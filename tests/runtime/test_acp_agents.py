@@ -303,6 +303,18 @@ async def test_one_that_says_too_much_is_ended_and_its_attempt_fails(
         assert "said more than 10 characters" in await running.fails("work")
 
 
+async def test_of_its_tool_calls_only_the_newest_are_remembered(
+    engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acp_session, "MOST_CALLS", 3)
+    async with engine(coder()) as running:
+        await running.ask("many")
+        named = [name for name, _ in await steps(running)]
+
+    # The first was forgotten when its end came, which took the place of the second.
+    assert named[1:4] == ["tool", "Call 2", "Call 3"]
+
+
 async def test_without_the_package_one_line_says_what_to_install(coder: Coder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "acp", None)
 

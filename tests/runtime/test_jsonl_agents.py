@@ -12,6 +12,7 @@ import pytest
 from engine.clock import VirtualClock
 from engine.core.commands import Answer, Steer
 from engine.core.spec import AgentSpec
+from engine.runtimes.programs.speaking import MOST_ASKED
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 from tests.runtime.test_process_agents import cancelled, program, shown
@@ -179,6 +180,23 @@ say(type='result', output=sorted((str(each['id']), each['answer']) for each in (
         _, output = await running.ended(run_id)
 
     assert output == [["7", "south"], ["x", "4 m"]]
+
+
+async def test_one_that_floods_the_inbox_with_questions_fails(engine: Engines) -> None:
+    code = f"""
+for number in range({MOST_ASKED + 1}): say(type='ask', id=number, question=f'Is it {{number}}?')
+time.sleep(1000)
+"""
+    async with engine(speaker(code)) as running:
+        assert f"it asked more than {MOST_ASKED} questions at once" in await running.fails()
+        assert not running.state.escalations
+
+
+async def test_a_question_with_options_that_nobody_could_read_is_not_asked(engine: Engines) -> None:
+    for options in ([""], ["x" * 201], [str(number) for number in range(21)]):
+        code = f"say(type='ask', id=1, question='Which?', options={options!r})"
+        async with engine(speaker(code)) as running:
+            assert "[not understood: " in str(await running.ask())
 
 
 async def test_a_question_that_was_answered_is_not_asked_again_after_a_crash(engine: Engines, tmp_path: Path) -> None:

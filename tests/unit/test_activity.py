@@ -15,6 +15,8 @@ from engine.core.events import (
     AttemptStarted,
     Event,
     StepRecorded,
+    StrategySwitched,
+    SupervisorRemoved,
     SwapRolledBack,
 )
 from engine.core.spec import AgentSpec
@@ -149,6 +151,19 @@ def test_an_agent_that_has_left_is_forgotten() -> None:
 
     assert activity.track(AGENT) is activity.track("one that never was")
     assert AGENT not in activity.started_ms
+
+
+def test_nothing_is_kept_of_a_supervisor_that_is_gone() -> None:
+    activity = Activity()
+    switched = StrategySwitched(
+        at_ms=START_MS, supervisor_id="s1", mode="parallel", previous="map", aggregation="first", aggregator=None,
+        scope="new",
+    )  # fmt: skip
+    activity.learn([switched])
+    assert activity.switched_ms
+    activity.learn([SupervisorRemoved(at_ms=START_MS + 1_000, supervisor_id="s1")])
+
+    assert not activity.switched_ms
 
 
 def test_samples_lie_on_the_clock_so_that_bars_keep_their_shape() -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine.closure import Folder, digest_of, files_of
 from engine.errors import Unusable
 from engine.references import Origin, resolve
-from engine.runtimes.isolated import load
+from engine.runtimes.isolated import KEPT, load
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -180,3 +180,17 @@ def test_classes_of_a_folder_know_their_module(tmp_path: Path) -> None:
 
     assert pickle.loads(pickle.dumps(note)) == note
     assert load("crew", str(tmp_path), Folder(tmp_path).sources("crew:Note")).Note is type(note)
+
+
+def test_of_code_that_is_edited_again_and_again_only_the_newest_versions_stay_loaded(tmp_path: Path) -> None:
+    def versions() -> list[str]:
+        return [name for name in sys.modules if name.startswith("team_folder_") and name.endswith(".crew_of_many")]
+
+    write(tmp_path, crew_of_many="NUMBER = 0\ndef run(text): return NUMBER")
+    first = resolve(Origin("crew_of_many:run", tmp_path, Folder(tmp_path).sources("crew_of_many:run")))
+    for number in range(1, 2 * KEPT):
+        write(tmp_path, crew_of_many=f"NUMBER = {number}\ndef run(text): return NUMBER")
+        assert call("crew_of_many:run", tmp_path) == number
+
+    assert len(versions()) == KEPT
+    assert first("x") == 0, "an attempt at work goes on with what it has loaded"

@@ -376,3 +376,12 @@ def test_wrapped_text_has_at_most_so_many_lines_and_cells(text: str, width: int,
 
 def test_kinds_that_the_tail_knows_are_kinds_of_events() -> None:
     assert {kind_of(kind) for kind in EVENTS} >= {*_GLYPHS, *_UNSAID}
+
+
+def test_what_was_told_of_events_long_ago_is_forgotten() -> None:
+    known = {seq: tell(entry, Names()) for seq, entry in enumerate(entries_of(storm()) * 400, 10_000)}
+    assert len(known) > 4_000
+
+    told = newest(entries_of(storm()), Names(), 6, joins=False, known=known)
+
+    assert list(known) == [one.seq for one in reversed(told)]

@@ -1,5 +1,6 @@
 """How rows are fitted, counted, timed and found."""
 
+import json
 from decimal import Decimal
 
 import pytest
@@ -9,13 +10,13 @@ from hypothesis import strategies as st
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
 from dashboard.views.lines import Line, Span, cut_name, pointed
-from dashboard.views.names import REMEMBERED, Names
+from dashboard.views.names import KEPT_CHARACTERS, REMEMBERED, Names, Texts
 from dashboard.views.rows import GAP, NARROWEST, Column, fitted
 from dashboard.views.switching import Node, drawn
 from engine.core.commands import Submit
 from engine.core.events import AgentAdded, EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
-from engine.core.values import Usage
+from engine.core.values import TextRef, Usage
 from store import Record
 from tests.world import agent, team_world
 
@@ -216,3 +217,21 @@ def test_the_sign_of_the_cursor_stands_behind_the_edge_of_a_pane_and_changes_no_
 )  # fmt: skip
 def test_a_name_keeps_the_number_that_tells_it_from_its_siblings(name: str, width: int, shown: str) -> None:
     assert cut_name(name, width) == shown
+
+
+def test_texts_that_are_no_longer_shown_are_forgotten_where_much_is_kept() -> None:
+    texts = Texts()
+
+    def shown(*seqs: int) -> list[str]:
+        texts.look()
+        return [texts.of(TextRef(seq=seq, path="said")) for seq in seqs]
+
+    for seq in range(1, 10):
+        assert shown(seq) == ["…"]
+        for ref in texts.missing:
+            texts.add(ref, json.dumps({"said": "x" * (KEPT_CHARACTERS // 4)}).encode())
+        assert shown(seq) != ["…"]
+
+    assert shown(9) != ["…"]
+    assert shown(1, 9)[0] == "…"
+    assert shown(9) != ["…"]

@@ -1,7 +1,7 @@
 """A timeline: what is added up is what happened, whatever the history, the room and the zoom."""
 
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from dashboard.views.digest import digest
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line
 from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
-from dashboard.views.timeline.lanes import GAP_MS, SLOTS, STAYS_MS
+from dashboard.views.timeline.lanes import GAP_MS, GONE, SLOTS, STAYS_MS
 from dashboard.views.timeline.rows import rows_of
 from engine.core.codec import kind_of
 from engine.core.commands import Submit
@@ -216,3 +216,13 @@ def test_what_ends_as_a_column_begins_is_counted_over_a_slot_of_time_and_no_less
     seen = Seen(state=State(), rows=rows, begin=0, end=lanes.until(START_MS + 10_001), cursor=0)
 
     assert "4.0 now" in text(timeline(lanes, seen, width=120, height=20).lines)
+
+
+def test_agents_that_have_left_do_not_keep_a_lane_for_ever() -> None:
+    lanes, seqs = Lanes(), count(1)
+    for number in range(GONE + 50):
+        for kind in ("attempt_started", "attempt_done", "agent_removed"):
+            lanes.learn([record(next(seqs), number * 100, kind, f"t{number}", f"a{number}")])
+
+    assert list(lanes.lanes) == [f"a{number}" for number in range(50, GONE + 50)]
+    assert sum(lanes.team.ended) == GONE + 50

@@ -25,6 +25,8 @@ SPANS = 4_000
 """Attempts that are remembered one by one, the newest, for their titles."""
 MARKS = 4_000
 FAILED = 200
+GONE = 200
+"""Agents that have left the team whose lanes are kept: one is 16 kB."""
 MOST = 2**32 - 1
 """A lane counts no more: 50 days in one slot, as in a file whose times are not true."""
 ENDS = {
@@ -36,7 +38,7 @@ _SIGNS = {
     "supervisor_paused": "‖", "escalated": "⚑", "run_submitted": "▸", "run_finished": "✓",
 }  # fmt: skip
 _PARKING = {"attempt_parked", "delegated", "call_rejoined"}
-KINDS = frozenset({"attempt_started", "attempt_resumed", "engine_started", *_PARKING, *ENDS, *_SIGNS})
+KINDS = frozenset({"attempt_started", "attempt_resumed", "engine_started", "agent_removed", *_PARKING, *ENDS, *_SIGNS})
 """Kinds of events that lanes are made of."""
 BODIED = frozenset({
     "delegated", "call_rejoined", "strategy_switched", "supervisor_paused", "escalated", "run_submitted",
@@ -124,6 +126,7 @@ class Lanes:
         self._running = 0
         self._runs: dict[str, str] = {}
         """The supervisors of open runs."""
+        self._gone: dict[str, None] = {}
         self._last_of: dict[str, str] = {}
         """The agents of attempts that failed last, by task: a question about one comes after its end."""
 
@@ -207,6 +210,8 @@ class Lanes:
         elif kind in _PARKING:
             if kind == "attempt_parked" or _decode(record.body).parks:
                 self._turn(task_id, at, waits=True)
+        elif kind == "agent_removed" and agent_id is not None:
+            self._keep_gone(agent_id)
         elif kind in _SIGNS:
             body = _decode(record.body) if record.body else _Body()
             self.marks.append(Mark(at, _sign(kind, body), self._subject(record, body), record.seq))
@@ -233,6 +238,13 @@ class Lanes:
         if lane is None:
             lane = self.lanes[agent_id] = Lane()
         return lane
+
+    def _keep_gone(self, agent_id: str) -> None:
+        self._gone[agent_id] = None
+        if len(self._gone) > GONE:
+            oldest = next(iter(self._gone))
+            del self._gone[oldest]
+            self.lanes.pop(oldest, None)
 
     def _end(self, task_id: str, agent_id: str | None, at: int) -> None:
         found = self._open.pop(task_id, None)

@@ -58,6 +58,10 @@ class LoginMissing(EngineError):
     retryable = False
 
 
+MOST_CALLS = 1_000
+"""Tool calls of a session that are remembered, the newest."""
+
+
 class TurnStopped(EngineError):
     """An agent ended its turn before its work was done."""
 
@@ -272,6 +276,8 @@ class AcpSession(AcpAsking):
         if self._is_loading:
             return
         known = self._calls.setdefault(call.id, {"texts": [], "diffs": []})
+        if len(self._calls) > MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
         if "title" not in known:
             known["title"] = line_of(call.title or call.kind or "tool")[:200]
             known["began_ms"] = self._work.now_ms()
@@ -296,7 +302,7 @@ class AcpSession(AcpAsking):
             output["output"] = shown(known["output"], without_secrets)
         self._work.tool_ended(known["title"], output)
         self._record(known["title"], output, given=known["input"], began_ms=known["began_ms"], is_tool=True)
-        # A session may have thousands of calls.
+        # A session may have thousands of calls, whose results can be large.
         known |= {"texts": [], "diffs": [], "input": None, "output": None}
 
     # What is kept of it

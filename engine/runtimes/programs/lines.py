@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from engine.core.records import JsonValue
+from engine.runtimes.people import MOST_OPTIONS, OPTION_CHARACTERS
 
 
 class TextLine(Struct, tag_field="type", tag="text"):
@@ -34,12 +35,15 @@ class UsageLine(Struct, tag_field="type", tag="usage"):
     cost_usd: float | str | None = None
 
 
+Option: TypeAlias = Annotated[str, Meta(min_length=1, max_length=OPTION_CHARACTERS)]
+
+
 class AskLine(Struct, tag_field="type", tag="ask"):
     """A question to a person; the answer comes with the same id."""
 
     id: str | int
     question: Annotated[str, Meta(min_length=1)]
-    options: list[str] = []
+    options: Annotated[list[Option], Meta(max_length=MOST_OPTIONS)] = []
     default: str | None = None
     """The answer when none is given within `due_s`."""
     due_s: float | None = None

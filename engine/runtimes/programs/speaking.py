@@ -23,6 +23,16 @@ STEP = "step:"
 """How the keys of its steps begin."""
 
 
+MOST_ASKED = 100
+"""Questions of a program that are open at once."""
+
+
+class TooManyQuestions(EngineError):
+    """A program asked on and on without waiting for answers: it would fill the inbox."""
+
+    retryable = False
+
+
 class LineTooLong(EngineError):
     """A program wrote a line, or a text, that is longer than its output may be."""
 
@@ -49,6 +59,8 @@ class Speaking:
         self._result: JsonValue = None
         self.has_result = False
         """It has said what its output is."""
+        self._asked = 0
+        """Questions that wait for an answer."""
         self._step_began_ms = work.now_ms()
         self._steered = anyio.Event()
 
@@ -141,6 +153,9 @@ class Speaking:
             except ValueError as error:
                 raise lines.NotUnderstood(str(error)) from None
         elif isinstance(line, lines.AskLine):
+            self._asked += 1
+            if self._asked > MOST_ASKED:
+                raise TooManyQuestions(f"it asked more than {MOST_ASKED} questions at once")
             group.start_soon(self._ask, line)
         else:
             assert isinstance(line, lines.ResultLine)
@@ -167,6 +182,7 @@ class Speaking:
         with suppress(AttemptInterrupted):
             answer = await work.ask_person(key, line.question, options, default, due_s)
             await self._program.send(lines.said("answer", id=line.id, answer=answer))
+        self._asked -= 1
 
     def _add(self, text: str) -> None:
         text = clean(text)
