@@ -23,6 +23,7 @@ from engine.models.assembly import Assembly
 from engine.models.awake import Awake
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
+from engine.models.redaction import credentials_in
 
 FLUSH_S = 0.005
 """Chunks of answers that arrive within this time are sent in one message."""
@@ -48,6 +49,7 @@ class Server:
         self._came = anyio.Event()
         self._awake = Awake()
         self._secrets = [value for name, value in os.environ.items() if name not in messages.PLAIN]
+        self._secrets += [one for value in os.environ.values() for one in credentials_in(value)]
 
     async def run(self, requests: BinaryIO) -> None:
         """Read requests in a thread, which sees the end of the engine even while the loop is blocked."""

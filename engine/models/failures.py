@@ -66,11 +66,13 @@ def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) ->
 
 def words_of(error: BaseException, secrets: Iterable[str]) -> str:
     """Return the message of an error as one line, without keys and without the class names that wrap it."""
-    text = _ORIGINAL.sub("", str(getattr(error, "message", None) or error))
+    # First: a secret of several lines, or one that is cut, would not be recognized any more.
+    text = redacted(str(getattr(error, "message", None) or error), secrets)
+    text = _ORIGINAL.sub("", text)
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter
     text = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-    text = redacted("".join(one if one.isprintable() else " " for one in text), secrets)
+    text = "".join(one if one.isprintable() else " " for one in text)
     return text if len(text) <= CHARACTERS else text[: CHARACTERS - 1] + "…"
 
 

@@ -1,8 +1,10 @@
 """Texts without keys: what providers repeat of a request in their errors can hold one whole."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from functools import cache
+from urllib.parse import unquote
 
 SHORTEST = 6
 """Characters of the shortest value that is taken out wherever it stands."""
@@ -15,6 +17,18 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
         if len(secret) >= SHORTEST:
             text = text.replace(secret, HIDDEN)
     return _looks_like_a_key().sub(HIDDEN, text)
+
+
+def credentials_in(value: str) -> list[str]:
+    """Return what gives the credentials of an address away, such as that of a proxy: `http://user:password@host`."""
+    if "@" not in value:
+        return []
+    found = re.match(r"(?i)\s*(?:[a-z][a-z0-9+.-]*://)?([^/?#\s]*):([^/?#\s]*)@", value)
+    if found is None:
+        return []
+    user, password = unquote(found[1]), unquote(found[2])
+    basic = b64encode(f"{user}:{password}".encode()).decode()
+    return [f"{found[1]}:{found[2]}@", f"{user}:{password}", basic, found[2], password]
 
 
 @cache

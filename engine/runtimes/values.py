@@ -14,6 +14,7 @@ from engine.core.excerpts import shown
 from engine.core.records import JsonValue
 from engine.core.values import Usage
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
+from engine.models.redaction import credentials_in
 from engine.runtimes.child import traits_of, words_of
 
 MAX_DEPTH = 100
@@ -168,9 +169,20 @@ def with_class(error: BaseException) -> str:
     return line if line.startswith(name) else f"{name}: {line}"
 
 
-def without_secrets(text: str) -> str:
-    """Return `text` with the name in place of each secret of the environment."""
-    return _hide(_secrets(), text)
+def without_secrets(text: str, *, is_end: bool = False) -> str:
+    """Return `text` with the name in place of each secret of the environment.
+
+    Args:
+        text: What somebody else said.
+        is_end: Its beginning is missing, and with it perhaps that of a secret.
+    """
+    secrets = _secrets()
+    for name, value in secrets if is_end and text else ():
+        if text in value:
+            return f"[{name}]"
+        lengths = range(min(len(text), len(value)), _SECRET_CHARACTERS - 1, -1)
+        text = next((f"[{name}]{text[length:]}" for length in lengths if value.endswith(text[:length])), text)
+    return _hide(secrets, text)
 
 
 def shown_input(value: JsonValue) -> JsonValue:
@@ -190,6 +202,7 @@ def _secrets() -> list[tuple[str, str]]:
     now = getattr(os.environ, "_data", None)
     if now is None or now != _LAST["environment"]:
         found = [(name, value) for name, value in os.environ.items() if _SECRET_NAME.search(name)]
+        found += [(name, one) for name, value in os.environ.items() for one in credentials_in(value)]
         found = sorted((one for one in found if len(one[1]) >= _SECRET_CHARACTERS), key=lambda one: -len(one[1]))
         _LAST.update(environment=dict(now or {}), secrets=found)
     secrets: list[tuple[str, str]] = _LAST["secrets"]

@@ -2,7 +2,7 @@
 
 import signal
 
-from engine.runtimes.values import clean
+from engine.runtimes.values import clean, without_secrets
 
 TAIL_BYTES = 4_000
 
@@ -22,8 +22,10 @@ class Tail:
 
     @property
     def line(self) -> str:
-        """The last line that is not blank; empty if there is none."""
-        lines = clean(self._end.decode(errors="replace")).splitlines()
+        """The last line that is not blank, without secrets of the environment; empty if there is none."""
+        # Secrets first: one of several lines would not be recognized any more.
+        said = without_secrets(self._end.decode(errors="replace"), is_end=self.bytes_read > TAIL_BYTES)
+        lines = clean(said).splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 

@@ -22,7 +22,7 @@ from engine.garbage import importing
 from engine.runtimes.programs.tail import Tail, how_ended
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.calling import ToolError
-from engine.runtimes.values import clean, json_value, one_line, without_secrets
+from engine.runtimes.values import clean, json_value, one_line
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -155,7 +155,7 @@ class LastWords(Tail):
         code = None if self._program is None else self._program.returncode
         said = [] if code is None else [f"it {how_ended(code)}"]
         if self.line:
-            said.append(f"it last said: {without_secrets(self.line)[:300]}")
+            said.append(f"it last said: {self.line[:300]}")
         return "; ".join(said)
 
 
