@@ -144,10 +144,10 @@ class Playback:
             follows()
 
     def _play_on(self, past: "Past", wall_ms: int) -> None:
-        passed_ms = wall_ms - self._wall_ms if self._wall_ms else 0
+        passed_ms = max(0, wall_ms - self._wall_ms) if self._wall_ms else 0
         self._wall_ms = wall_ms
         self._at_ms = (self._at_ms or past.state.at_ms) + passed_ms * self._speed
-        if wall_ms - self._still_ms < GAP_MS:
+        if 0 <= wall_ms - self._still_ms < GAP_MS:
             past.to_time(self._at_ms)
         else:
             self._at_ms, self._still_ms = None, wall_ms  # the next event says what time it is

@@ -53,7 +53,7 @@ class Touring(Deck):
         if self._offered_ms is None and not self.habits.toured and self.feed.looked and not self.feed.opening:
             self.offer, self._offered_ms = OFFER, now_ms
             self.habits.was_offered()
-        elif self.offer is not None and self._offered_ms is not None and now_ms - self._offered_ms > OFFERED_MS:
+        elif self.offer is not None and abs(now_ms - (self._offered_ms or now_ms)) > OFFERED_MS:
             self.offer = None
         if self.tour is not None:
             self._seen = self._now_seen()

@@ -50,7 +50,7 @@ class Remembered:
                 fresh.append(one)
         self._entries.extend(reversed(fresh))
         self._seq = seq
-        if not self._read and not self._reading and view.wall_ms - self._since_ms >= RESTS_MS:
+        if not self._read and not self._reading and view.has_passed(self._since_ms + RESTS_MS):
             self._read = True
             if len(self._entries) < ENOUGH:
                 self._read_before(agent_id, seq)

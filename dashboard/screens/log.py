@@ -46,7 +46,7 @@ class LogScreen(Frame):
         return self.query_one("#body", Pane)
 
     def show(self, view: ViewState) -> None:
-        if not self._reading and view.wall_ms - self._read_ms >= READ_EVERY_MS:
+        if not self._reading and view.has_passed(self._read_ms + READ_EVERY_MS):
             self._reading, self._read_ms = True, view.wall_ms
             self.deck.aside(partial(tail, log_of(self.deck.path)), self._then, ())
         shown = [line for line in self._lines if self.needle.casefold() in line.casefold()]

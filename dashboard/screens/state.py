@@ -51,7 +51,7 @@ class StateScreen(TableScreen):
         yield from super().body()
 
     def show(self, view: ViewState) -> None:
-        if not self._reading and view.wall_ms - self._read_ms >= READ_EVERY_MS:
+        if not self._reading and view.has_passed(self._read_ms + READ_EVERY_MS):
             self._read(view)
         lines = stored_facts(view.state, self._found, db=str(self.deck.path), width=self.size.width)
         facts = self.query_one("#facts", Lines)

@@ -42,7 +42,7 @@ class TeamsScreen(TableScreen):
         self._looked_ms = -LOOK_EVERY_MS
 
     def listing(self, view: ViewState) -> Listing:
-        due = view.wall_ms - self._looked_ms >= LOOK_EVERY_MS
+        due = view.has_passed(self._looked_ms + LOOK_EVERY_MS)
         # A browser sees its own team alone: paths of this machine are not its business.
         if due and not self._looking and not self.deck.in_browser:
             self._looking, self._looked_ms = True, view.wall_ms

@@ -287,7 +287,11 @@ class ViewState:
 
     def due(self, next_ms: int) -> bool:
         """Tell whether a throttled redraw is due, by this computer's clock; in the past always."""
-        return self.past is not None or not 0 < next_ms - self.wall_ms <= LONGEST_MS
+        return self.past is not None or self.has_passed(next_ms)
+
+    def has_passed(self, next_ms: int) -> bool:
+        """Tell whether a moment of this computer's clock has passed; its clock may have been set back meanwhile."""
+        return not 0 < next_ms - self.wall_ms <= LONGEST_MS
 
     @property
     def working(self) -> bool:

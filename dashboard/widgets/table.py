@@ -184,7 +184,11 @@ class Table(Toned, ScrollView, can_focus=True):
             if old is not None and old != cells and self.app.animation_level != "none":
                 self._brighten(key, old, cells)
         self._seen, now_ms = seen, self._now_ms
-        left = {key: {at: until for at, until in fresh.items() if until > now_ms} for key, fresh in self._fresh.items()}
+        last_ms = now_ms + FRESH_MS  # what would be bright for longer is of before the clock was set back
+        left = {
+            key: {at: until for at, until in fresh.items() if now_ms < until <= last_ms}
+            for key, fresh in self._fresh.items()
+        }
         self._fresh = {key: fresh for key, fresh in left.items() if fresh and key in seen}
 
     def _brighten(self, key: str, old: Sequence[Cell], new: Sequence[Cell]) -> None:

@@ -197,6 +197,24 @@ async def test_while_it_plays_time_goes_on_between_events_and_stands_still_when_
         assert hand.app.view.now_ms == stopped_ms
 
 
+async def test_it_plays_on_after_the_clock_of_the_computer_was_set_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        last_ms = [hand.app.view.now_ms]
+
+        def plays() -> bool:
+            hand.clock[0] += 50
+            return hand.app.view.now_ms > last_ms[0]
+
+        await hand.press("p")
+        await until(hand.pilot, plays)
+        hand.clock[0] -= 3_600_000
+        last_ms[0] = hand.app.view.now_ms
+        await hand.press()
+        assert hand.app.view.now_ms >= last_ms[0]
+        await until(hand.pilot, plays)
+
+
 async def test_freeze_stands_still_at_the_newest_event_and_lets_go_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("t")

@@ -10,6 +10,7 @@ from dashboard.screens.teams import team_of
 from dashboard.widgets.table import HEADINGS
 from store import open_store
 from tests.bench.histories import rows_of
+from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.world import agent, team_world
 
@@ -67,6 +68,19 @@ async def test_the_log_is_read_from_its_end(tmp_path: Path) -> None:
         screen = hand.app.screen
         assert isinstance(screen, LogScreen)
         assert screen.pane.text.splitlines() == ["one", r"two\x1b[31m", "quarterdeck: Error: three"]
+
+
+async def test_the_log_is_read_on_after_the_clock_of_the_computer_was_set_back(tmp_path: Path) -> None:
+    log = tmp_path / "team.db.log"
+    log.write_text("one\n")
+    async with opened(tmp_path, size=(120, 19)) as hand:
+        await go(hand, "log")
+        screen = hand.app.screen
+        assert isinstance(screen, LogScreen)
+        log.write_text("one\ntwo\n")
+        hand.clock[0] -= 3_600_000
+        hand.app.flush()
+        await until(hand.pilot, lambda: screen.pane.text.splitlines() == ["one", "two"])
 
 
 async def test_the_room_that_a_short_log_leaves_tells_what_went_wrong_by_the_journal(tmp_path: Path) -> None:
