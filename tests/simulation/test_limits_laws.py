@@ -1,19 +1,23 @@
 """Laws of deadlines and budgets, for every history."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from engine.core.commands import Submit
+from engine.core.events import AttemptStarted
 from engine.core.fold import fold
+from engine.core.limits import Limits
 from engine.core.limits.budget import Subject, budgets_of
-from engine.core.options import GRACE_S
+from engine.core.options import GRACE_S, SupervisorOptions
 from engine.core.queries.tree import above_of
 from engine.core.state import Run, State, Task
 from engine.core.values import Usage
 from tests.chance import worlds
 from tests.depth import examples
-from tests.world import World
+from tests.world import World, agent, team_world
 
 some = settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -145,3 +149,43 @@ def test_what_can_be_shown_of_budgets_is_there_for_everybody(world: World) -> No
         for budget in budgets_of(state, each, world.now_ms):
             assert budget.limit > 0
             assert budget.share >= 0
+
+
+@some
+@given(st.data())
+def test_no_attempt_goes_on_when_an_amount_that_it_pays_is_spent_whatever_was_spent_before(data: st.DataObject) -> None:
+    thens: list[Literal["stop", "ask", "fail"]] = ["stop", "ask", "fail"]
+    limits = Limits(attempts=data.draw(st.integers(1, 3)), tokens=1_000, then=data.draw(st.sampled_from(thens)))
+    pays = data.draw(st.sampled_from(["run", "agent", "supervisor"]))
+    world = team_world(
+        agent("ada", max_concurrency=3, limits=limits if pays == "agent" else None),
+        agent("bob", max_concurrency=3),
+        mode="parallel",
+        options=SupervisorOptions(limits=limits if pays == "supervisor" else None),
+    )
+    for number in range(2):
+        world.order(Submit(request=f"request {number}", limits=limits if pays == "run" else None))
+    for number in range(data.draw(st.integers(1, 12))):
+        at_work = sorted(world.started)
+        if not at_work:
+            break
+        key = data.draw(st.sampled_from(at_work))
+        if data.draw(st.integers(0, 3)):
+            world.record(key, f"step {number}", usage=Usage(tokens_in=data.draw(st.sampled_from([0, 300, 900]))))
+        else:
+            world.succeed(key)
+        assert list(going_on_spent(world.state)) == []
+
+
+def going_on_spent(state: State) -> Iterator[tuple[str, str]]:
+    """Yield each task at work, not asked to stop, with what has spent its tokens and pays for it."""
+    for task in state.tasks.values():
+        attempt = task.attempt
+        if attempt is None or attempt.agent_id is None or attempt.stopping is not None:
+            continue
+        began = AttemptStarted(
+            task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id, generation=attempt.generation
+        )
+        for payer in payers(state, began):
+            if any(one.name == "tokens" and one.spent >= one.limit for one in budgets_of(state, payer)):
+                yield task.id, payer

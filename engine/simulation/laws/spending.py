@@ -73,12 +73,15 @@ def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptS
 
 @law(When.AFTER_BATCH)
 def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
-    """Nothing stays at work under a budget that reported usage has exhausted."""
+    """Nothing stays at work under a budget that reported usage has exhausted, also where another one is spent."""
     paid, books.spending.paid = books.spending.paid, []
     for task_id, agent_id in paid:
         job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
         for spender in payers(books, job, agent) if job is not None and agent is not None else ():
-            if _has_stopped(books, spender):
+            # One that has stopped for its attempts lets those that have begun finish, within its other budgets.
+            attempt = job.attempt if job is not None else None
+            goes_on = attempt is not None and attempt.agent_id == agent_id and not attempt.asked
+            if _has_stopped(books, spender) and not goes_on:
                 continue
             for amount, spent, limit in budgets(books, spender, None):
                 if amount != "attempts" and spent >= limit:
