@@ -25,6 +25,10 @@ class Clock(ABC):
     def now_ms(self) -> int:
         """Return the time, in UTC milliseconds; it never goes back."""
 
+    def awake_ms(self) -> int:
+        """Return a count of milliseconds for time limits: it leaves out what the computer slept or its time was set."""
+        return self.now_ms()
+
     @abstractmethod
     async def sleep_until(self, due_ms: int) -> None:
         """Return when it is `due_ms` or later."""
@@ -55,6 +59,7 @@ class RealClock(Clock):
     Args:
         wall_ns: Tells the time of day, in nanoseconds since 1970 (UTC); it may be set.
         steady_ns: Counts nanoseconds and is never set; it may stand still while the computer is suspended.
+        awake_ns: The same, and it stands still while the computer is suspended.
         look_s: How often a sleeper checks the time: the timers of an event loop stand still during suspension.
     """
 
@@ -66,10 +71,12 @@ class RealClock(Clock):
         *,
         wall_ns: Callable[[], int] = time.time_ns,
         steady_ns: Callable[[], int] = boot_ns,
+        awake_ns: Callable[[], int] = time.monotonic_ns,
         look_s: float = 1.0,
     ) -> None:
         self._wall_ns = wall_ns
         self._steady_ns = steady_ns
+        self._awake_ns = awake_ns
         self._look_s = look_s
         self._start_ms, self._start_ns = wall_ns() // 1_000_000, steady_ns()
 
@@ -86,6 +93,10 @@ class RealClock(Clock):
             self._start_ms, self._start_ns = wall_ms, steady_ns
             return wall_ms
         return now_ms
+
+    def awake_ms(self) -> int:
+        """Return the time for which the computer ran."""
+        return self._awake_ns() // 1_000_000
 
     async def sleep_until(self, due_ms: int) -> None:
         """Sleep in short intervals until the time has come."""

@@ -1,4 +1,4 @@
-"""Time limits of attempts and steps, on the engine's clock; they stand still while a person is waited for."""
+"""Time limits of attempts and steps; they stand still while a person is waited for, or the computer is suspended."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -26,12 +26,26 @@ class TimeLimit:
     def go_on(self) -> None:
         """Count the time from now on."""
         if self._take_back is None:
-            self._since_ms = self._timers.clock.now_ms()
-            self._take_back = self._timers.later(self._since_ms + self._left_ms, self._passed)
+            self._wait()
 
     def stand_still(self) -> None:
         """Count no time from now on."""
         if self._take_back is not None:
             self._take_back()
-            self._left_ms -= self._timers.clock.now_ms() - self._since_ms
+            self._count()
             self._take_back = None
+
+    def _wait(self) -> None:
+        clock = self._timers.clock
+        self._since_ms = clock.awake_ms()
+        self._take_back = self._timers.later(clock.now_ms() + self._left_ms, self._due)
+
+    def _count(self) -> None:
+        self._left_ms -= self._timers.clock.awake_ms() - self._since_ms
+
+    def _due(self) -> None:
+        self._count()
+        if self._left_ms > 0:  # the computer was suspended, or its time was set forward
+            self._wait()
+        else:
+            self._passed()

@@ -1,12 +1,13 @@
 """Time limits of attempts and steps count work, and not the time for which a person is waited for."""
 
+import time
 from typing import Any
 
 import anyio
 import pytest
 
 from engine import AgentSpec
-from engine.clock import VirtualClock
+from engine.clock import RealClock, VirtualClock
 from engine.core.commands import Answer
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
@@ -52,6 +53,33 @@ async def test_the_limit_of_a_step_does_not_count_it_either(engine: Engines) -> 
     async with engine(ada, clock=VirtualClock()) as running:
         assert await running.ask("1") == "yes"
         assert await running.fails("3") == "ada: step 'part' took longer than 5 s"
+
+
+async def test_no_limit_counts_the_time_for_which_the_computer_slept_or_that_its_clock_was_set_forward(
+    engine: Engines,
+) -> None:
+    ahead_ms, begun = 0, anyio.Event()
+    clock = RealClock(wall_ns=lambda: time.time_ns() + ahead_ms * 1_000_000, look_s=0.001)
+
+    async def works(task: Any, ctx: Any) -> str:
+        async def part() -> str:
+            begun.set()
+            before_ms = clock.now_ms()
+            while clock.now_ms() - before_ms < HOUR_S * 1_000:
+                await anyio.lowlevel.checkpoint()
+            await clock.sleep_until(clock.now_ms() + 20)  # by then a limit that had passed would have stopped it
+            return "done"
+
+        return str(await ctx.step("part", part))
+
+    ada = AgentSpec(name="ada", run=works, timeout_s=60, step_timeout_s=60)
+    async with engine(ada, clock=clock) as running:
+        run_id = await running.submit()
+        await begun.wait()
+        ahead_ms = round(2 * HOUR_S * 1_000)
+        _, output = await running.ended(run_id)
+
+    assert output == "done"
 
 
 async def test_work_beside_the_question_counts(engine: Engines) -> None:
