@@ -9,7 +9,7 @@ import click
 from dashboard.cli.database import VARIABLE, database_of
 from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
 from dashboard.process import is_alive
-from engine.garbage import collect_rarely
+from engine.garbage import collect_rarely, return_large_blocks
 from store import Reader
 
 _WELCOME = """\
@@ -62,6 +62,7 @@ def open_dashboard(
     from dashboard.views.place import NoPlace
 
     collect_rarely()
+    return_large_blocks()
     shown = [db]
     try:
         return run_dashboard(

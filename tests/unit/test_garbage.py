@@ -1,6 +1,9 @@
 """The garbage collector does not walk through everything while a large package is imported."""
 
 import gc
+import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -43,3 +46,25 @@ def test_two_imports_at_once_leave_the_thresholds_as_they_were() -> None:
     second.__exit__(None, None, None)
 
     assert gc.get_threshold() == (700, 10, 7)
+
+
+LARGE = """
+from pathlib import Path
+from engine.garbage import return_large_blocks
+
+return_large_blocks()
+text = "x" * 20_000_000
+del text
+blocks = ["y" * 1_000_000 for _ in range(20)]
+pages = lambda: int(Path("/proc/self/statm").read_text().split()[1])
+before = pages()
+del blocks[::2]
+print((before - pages()) * 4096)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such bound")
+def test_large_blocks_are_given_back_also_between_others_and_after_a_larger_one() -> None:
+    ran = subprocess.run([sys.executable, "-P", "-c", LARGE], capture_output=True, text=True, check=True)
+
+    assert int(ran.stdout) > 8_000_000
