@@ -335,7 +335,7 @@ class QuarterdeckApp(Touring):
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(Palette())
 
     def action_interrupt(self) -> None:
         """Say how to quit; quit when it is pressed again."""

@@ -8,9 +8,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import events
+from textual.await_complete import AwaitComplete
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -350,6 +351,20 @@ class Looking:
 
     def look_at_time(self, view: ViewState) -> None:
         """Bring the time bar up to date, if there is one."""
+
+
+class ClosesOnce:
+    """Mixed into what is shown over a screen: a second click or key closes nothing below."""
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Close it, if it is on top."""
+        assert isinstance(self, Screen)
+        return Screen.dismiss(self, result) if is_on_top(self) else AwaitComplete()
+
+
+def is_on_top(screen: Screen[Any]) -> bool:
+    """Tell whether nothing stands over a screen; Textual's `is_current` also holds for one that is seen below."""
+    return screen.app.screen_stack[-1:] == [screen]
 
 
 def deck_of(widget: Widget) -> Deck:

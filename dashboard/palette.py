@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.command import CommandInput, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.strip import Strip
 
 from dashboard.actions import ACTIONS, key_of
 from dashboard.actions.action import Acting, Spoken
 from dashboard.clean import clean
+from dashboard.deck import ClosesOnce, is_on_top
 from dashboard.frame.key_labels import sign_of
+from dashboard.widgets.fields import Paged
 from dashboard.widgets.typing import tame
 
 SHOWN = 60
@@ -65,12 +67,22 @@ class _Line(CommandInput):
         return tame(super().render_line(y))
 
 
-class Palette(CommandPalette):
-    """Textual's palette with a line of our own."""
+class _List(Paged, CommandList):
+    """Of the palette."""
+
+
+class Palette(ClosesOnce, CommandPalette):
+    """Textual's palette with a line and a list of our own."""
+
+    def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # nobody takes the worker
+        if is_on_top(self):  # what was typed last may come after it was closed, when there is no list any more
+            super()._gather_commands(search_value)
 
     def compose(self) -> ComposeResult:
         for widget in super().compose():
             if isinstance(widget, CommandInput):
                 yield _Line(placeholder=widget.placeholder, select_on_focus=False)
+            elif isinstance(widget, CommandList):
+                yield _List()
             else:
                 yield widget

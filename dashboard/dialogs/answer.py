@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
 from dashboard.clean import clean
+from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views import inbox
 from dashboard.views.amounts import counted
@@ -210,7 +211,7 @@ class AnswerDialog(Dialog):
             except ValueError as error:
                 self.problem(f"that is no JSON: {error}")
                 return
-        if self.is_current:
+        if is_on_top(self):
             self.answered = option
             self.deck.drafts.pop(self._draft_key, None)
             first, *others = [one.id for one in found]

@@ -20,13 +20,13 @@ from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
 
 from dashboard.clean import clean
-from dashboard.deck import Deck, Looking, deck_of
+from dashboard.deck import ClosesOnce, Deck, Looking, deck_of, is_on_top
 from dashboard.views.header import ViewState
 from dashboard.views.outcomes import Rehearsal, rehearsed
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, labelled
 from dashboard.widgets.bar import Bar
-from dashboard.widgets.fields import OneOf
+from dashboard.widgets.fields import OneOf, Paged
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import WIDEST
 from dashboard.widgets.typing import TextLine
@@ -59,7 +59,7 @@ class Problem(Pane, can_focus=False):
     DEFAULT_CSS = "Problem { height: auto; }"
 
 
-class Dialog(Looking, ModalScreen[Answer]):
+class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
     """A dialog about one object."""
 
     CSS_PATH = CSS
@@ -196,16 +196,14 @@ class Dialog(Looking, ModalScreen[Answer]):
 
     def confirm(self) -> None:
         """Close with the answer, if there is one."""
-        command = self.answer() if self.is_current else None
+        command = self.answer() if is_on_top(self) else None
         if command is not None:
             self.dismiss(command)
 
     @on(Button.Pressed, "#decline")
     def action_decline(self) -> None:
         """Change nothing."""
-        # A second key may come while it closes; it must not close what is below.
-        if self.is_current:
-            self.dismiss(None)
+        self.dismiss(None)
 
 
 class Confirm(Dialog):
@@ -249,7 +247,7 @@ class ConfirmCancel(Confirm):
         return changed(self._cancel, reason=said) if said else self._cancel
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ClosesOnce, ModalScreen[None]):
     """Shows the keys and commands."""
 
     CSS_PATH = CSS
@@ -276,7 +274,7 @@ class HelpScreen(ModalScreen[None]):
             self.dismiss()
 
 
-class Choices(OptionList):
+class Choices(Paged, OptionList):
     """A list to choose from, one item a line."""
 
     BINDINGS = [Binding("j", "cursor_down", "down", show=False), Binding("k", "cursor_up", "up", show=False)]

@@ -7,6 +7,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input
 
+from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
 from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
 from dashboard.views.amounts import counted
@@ -34,7 +35,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
         self.query_one("#confirm", Button).focus()
 
     def confirm(self) -> None:
-        if not self.is_current:
+        if not is_on_top(self):
             return
         deck, info = self.deck, self.deck.view.situation.engine
         takeover = info is not None and info.hung

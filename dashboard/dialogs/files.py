@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.amounts import counted, file_stamp
 from dashboard.views.outcomes import plan_lines
@@ -55,7 +56,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def confirm(self) -> None:
         """Export to the path, or to the browser."""
         path = str(self._suggested) if self.deck.in_browser else self.query_one(Input).value.strip()
-        if path and self.is_current:
+        if path and is_on_top(self):
             self.app.pop_screen()
             self.deck.export(Path(path).expanduser())
 

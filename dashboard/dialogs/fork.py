@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views.header import ViewState
 from dashboard.views.past import fork_lines, fork_path, fork_shell
@@ -58,11 +59,11 @@ class ForkDialog(Dialog, ModalScreen[object]):
     def confirm(self) -> None:
         """Create the file, or one for the browser."""
         if self.deck.in_browser:
-            if self.is_current:
+            if is_on_top(self):
                 self.app.pop_screen()
                 self.deck.fork(fork_path(self._db, self._seq), self._seq)
             return
         path = self.query_one(Input).value.strip()
-        if path and self.is_current and not Path(path).expanduser().exists():
+        if path and is_on_top(self) and not Path(path).expanduser().exists():
             self.app.pop_screen()
             self.deck.fork(Path(path).expanduser(), self._seq)

@@ -7,12 +7,12 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from dashboard.deck import Looking
+from dashboard.deck import ClosesOnce, Looking
 from dashboard.views.jumping import labels
 from dashboard.widgets.spots import Spot
 
 
-class JumpScreen(Looking, ModalScreen[Spot | None]):
+class JumpScreen(Looking, ClosesOnce, ModalScreen[Spot | None]):
     """Shows labels over the frozen screen; returns the chosen spot."""
 
     holds = True

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Button, TextArea
 
 from dashboard.client import CommandReply
+from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.external_editor import EditorFailed, edited, editor_of
 from dashboard.spec_text import (
@@ -246,7 +247,7 @@ class SpecEditor(Dialog):
         self.area.put(back)
 
     def action_decline(self) -> None:
-        if self.is_current and self.draft_key in self.deck.drafts:
+        if is_on_top(self) and self.draft_key in self.deck.drafts:
             self.deck.say("nothing was sent; the text is kept until the dashboard is left", "muted")
         super().action_decline()
 

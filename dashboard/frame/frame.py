@@ -15,6 +15,7 @@ from textual.widget import Widget
 from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
 from dashboard.actions.action import Spoken
+from dashboard.deck import is_on_top
 from dashboard.frame.key_labels import key_at, sign_of
 from dashboard.frame.sizing import Sized
 from dashboard.places import tabs
@@ -313,7 +314,7 @@ class Frame(Sized):
             self.unmark()
         elif self.needle:
             self.filter("")
-        elif not self.PLACE and self.is_current:
+        elif not self.PLACE and is_on_top(self):
             self.app.pop_screen()
 
     def filter(self, needle: str) -> None:

@@ -1,6 +1,7 @@
 """Input fields of dialogs: a labelled line, and choices in one line or in several."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -11,7 +12,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from dashboard.clean import clean
 from dashboard.views.lines import cut
@@ -19,6 +20,15 @@ from dashboard.views.rows import Cell, Choice
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.tones import Toned, fit
 from dashboard.widgets.typing import TextLine
+
+
+class Paged:
+    """Mixed into a list: pages are passed over while it has no room, in which Textual knows no lines of it."""
+
+    def _move_page(self, direction: Literal[-1, 1]) -> None:
+        assert isinstance(self, OptionList)
+        if self.scrollable_content_region:
+            OptionList._move_page(self, direction)
 
 
 class Field(Horizontal):

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.command import CommandInput
+from textual.widgets import OptionList
 
 from dashboard.dialogs import HelpScreen
 from dashboard.dialogs.swap import SwapDialog
+from dashboard.frame.frame import Frame
 from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.agent import AgentScreen
+from dashboard.palette import Palette
 from dashboard.screens.agents import AgentsScreen
 from dashboard.views.rows import Listing
 from dashboard.views.sorting import title_of
@@ -361,3 +365,66 @@ async def test_a_click_on_what_was_said_undoes_it_where_that_is_offered_and_goes
             await hand.press()
             assert hand.app.orders == orders
             assert not hand.app.in_past
+
+
+@pytest.mark.parametrize("key", ["question_mark", "ctrl+p", "n", "g"])
+async def test_a_double_click_beside_what_is_shown_closes_nothing_below(tmp_path: Path, key: str) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*(("5", "colon", *"jump", "enter") if key == "g" else ("5", key)))
+        below = len(hand.app.screen_stack) - 1
+        over = hand.app.screen
+        for _ in range(3):  # as clicks that wait in its queue while it closes
+            over.dismiss()
+        await hand.press()
+        assert hand.place == "tasks"
+        assert len(hand.app.screen_stack) == below
+
+
+async def test_the_palette_is_opened_again_while_it_closes_and_typed_into_while_it_closes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        for _ in range(3):
+            hand.app.action_command_palette()
+            await hand.pilot.pause()
+            palette = hand.app.screen
+            assert isinstance(palette, Palette)
+            palette.query_one(CommandInput).value = "scout"
+            palette.dismiss()
+            hand.app.action_command_palette()
+            assert hand.app.screen is not palette
+            await hand.pilot.pause()
+            hand.app.screen.dismiss()
+            await hand.pilot.pause()
+        assert hand.place == "network"
+
+
+@pytest.mark.parametrize("keys", [("ctrl+p",), ("0", "h"), ("S",)])
+async def test_pages_of_a_list_that_has_no_room_or_is_not_laid_out_yet_are_passed_over(
+    tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*keys)
+        await until(hand.pilot, lambda: bool(hand.app.screen.query_one(OptionList).option_count))
+        listed = hand.app.screen.query_one(OptionList)
+        await hand.pilot.resize_terminal(1, 1)
+        await hand.press()
+        listed.highlighted = 0
+        for way in ("page_down", "page_up"):
+            await listed.run_action(way)
+            await hand.press("pagedown", "pageup")
+        assert hand.app.is_running
+
+
+@pytest.mark.parametrize("keys", [("n",), ("0", "e"), ("question_mark",), ("0", "enter")])
+async def test_what_comes_late_for_what_is_seen_below_the_palette_closes_nothing(
+    tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*keys)
+        below = hand.app.screen
+        await hand.press("ctrl+p")
+        over = hand.app.screen
+        below.action_back() if isinstance(below, Frame) else below.dismiss()
+        await hand.press()
+        assert hand.app.screen is over
+        await hand.press("escape", "escape")
+        assert below not in hand.app.screen_stack
