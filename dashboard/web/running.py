@@ -76,6 +76,8 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
     more_files()
     await anyio.to_thread.run_sync(remove_left_behind)
     logging.getLogger("aiohttp.server").addFilter(answered)
+    # It warns of each download that nobody took, which is how such a one is let go of.
+    logging.getLogger("textual-serve").setLevel(logging.ERROR)
     asyncio.get_running_loop().set_exception_handler(Crowded())
     address = ""
 

@@ -271,3 +271,17 @@ async def test_many_tabs_at_once_all_see_the_team(db: Path) -> None:
             for place in ("network", "agents", "tasks", "events", "tasks"):
                 group.start_soon(one, place)
         await at.until_children(0)
+
+
+async def test_a_download_that_nobody_took_writes_nothing_on_the_terminal(
+    db: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with served(db) as at, visitor(at) as ann:
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+            await tab.type("x")
+            await tab.sees("Export the whole state")
+            await tab.type("\r")
+            await tab.hears("download")
+        await at.until_children(0)
+    assert capfd.readouterr().err == ""
