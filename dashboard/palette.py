@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
 from textual.strip import Strip
 
 from dashboard.actions import ACTIONS, key_of
@@ -19,6 +19,8 @@ from dashboard.widgets.typing import tame
 
 SHOWN = 60
 """Rows before anything is typed."""
+SIGN = "›"
+"""Stands before the line; Textual's own is an emoji, which many terminals do not have."""
 
 
 class _Way(NamedTuple):
@@ -85,4 +87,6 @@ class Palette(ClosesOnce, CommandPalette):
             elif isinstance(widget, CommandList):
                 yield _List()
             else:
+                if isinstance(widget, SearchIcon):
+                    widget.icon = SIGN
                 yield widget

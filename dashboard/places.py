@@ -12,6 +12,8 @@ from typing import Any
 HOME = "network"
 _TABS = ("network", "graph", "timeline", "metrics", "tasks", "events", "runs", "inbox", "state", "agents")
 """Places with a number key, 1 to 9 and 0, in the order of the tabs."""
+SHORT = {"network": "net", "timeline": "time"}
+"""What tabs call a place where their names have no room: so much shorter all of them fit into 80 columns."""
 _FUNCTION_KEYS = {"audit": "f4", "engines": "f7", "log": "f8", "teams": "f9"}
 """Those of other places: no more than one key away either. A browser keeps f3, f5 and f6 for itself."""
 _HERE = Path(__file__).resolve().parent

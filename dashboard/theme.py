@@ -63,8 +63,9 @@ _TONES = {
 _GROUNDS = {
     "badge": (("#1b1500", "#ffd75e"), ("#201800", "#ffd24a"), ("#000000", "#ffee58")),
     "past-badge": (("#0e131a", "#c792ea"), ("#fcfcfa", "#7a2ea0"), ("#000000", "#f0b6ff")),
+    "tab": tuple((strong, ground) for strong, ground in zip(_TONES["strong"], _BACKGROUND, strict=True)),
 }
-"""Text and background of badges."""
+"""Text and background of badges, and of the tab of the screen that is shown."""
 _VARIABLES = {
     "selected": ("#1d3348", "#dcebfa", "#003a90"),
     "selected-away": ("#1a2a3a", "#e4edf5", "#002a6a"),

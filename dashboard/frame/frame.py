@@ -18,7 +18,7 @@ from dashboard.actions.action import Spoken
 from dashboard.deck import is_on_top
 from dashboard.frame.key_labels import key_at, sign_of
 from dashboard.frame.sizing import Sized
-from dashboard.places import tabs
+from dashboard.places import SHORT, tabs
 from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
@@ -43,8 +43,8 @@ FILTER = Cell("/ filter", "faint")
 
 LANE = "−60 s"
 """How the heading of a lane begins."""
-TAB_GAP, AIRY = 1, 110
-"""Blanks between two tabs, and from how many columns on there is another one."""
+AIRY = 110
+"""Columns from which on a tab has a blank on both sides."""
 TALL = 30
 """Screen height from which the header has a second line."""
 STRIP_EVERY_MS = 500
@@ -55,7 +55,6 @@ class Tabs(Bar):
     """The screens, all of them, before what a screen says of its rows."""
 
     LEFT_FIRST = True
-    LEAD_TONE = "accent"
 
     def spots(self) -> list[Spot]:
         numbers = [*tabs().values()]
@@ -97,7 +96,7 @@ class Frame(Sized):
     def compose(self) -> ComposeResult:
         yield Bar(id="header")
         yield Lines(id="strip")
-        yield Tabs(id="tabs", gap=TAB_GAP)
+        yield Tabs(id="tabs", gap=0)
         yield from self.body()
         yield Lines(id="tip")
         yield Lines(id="tour")
@@ -244,19 +243,31 @@ class Frame(Sized):
         return []
 
     def _tabs(self) -> list[Cell]:
-        """Return the tabs; where there is no room for all of their names, the last ones but the own are numbers."""
-        left = sum(len(place) + 2 + TAB_GAP for place in tabs()) - self.size.width
-        named = [*tabs()]
+        """Return the tabs, only the own one in the colour of keys; where it is narrow the last others are numbers."""
+        names, shown = {place: place for place in tabs()}, self._tab()
+        over = sum(len(place) + 3 for place in names) - self.size.width
+        if over > 0:
+            names |= SHORT
+            over = sum(len(name) + 3 for name in names.values()) - self.size.width
         for place in reversed(tabs()):
-            if left > 0 and place != self.PLACE:
-                named.remove(place)
-                left -= len(place) + 1
-        air = " " if self.size.width >= AIRY else ""
-        tones = {place: "strong" if place == self.PLACE else "muted" for place in tabs()}
-        return [
-            Cell(place.capitalize() + air, tones[place], f"{number} ") if place in named else Cell("", "", number)
-            for place, number in tabs().items()
-        ]
+            if over > 0 and place != shown:
+                over -= len(names[place]) + 1
+                names[place] = ""
+        airy, last = self.size.width >= AIRY, [*names][-1]
+        found = []
+        for place, number in tabs().items():
+            own, name = place == shown, names[place].capitalize()
+            text = f" {number} {name} " if airy else (f"{number} {name}" if name else number)
+            text += "" if airy or place == last else " "
+            at = text.index(number) + 1
+            tones = ("tab accent", "tab") if own and airy else ("accent", "strong") if own else ("faint", "muted")
+            found.append(Cell(text, spans=(Span(text[:at], tones[0]), Span(text[at:], tones[1]))))
+        return found
+
+    def _tab(self) -> str:
+        """Return its place; of a page that of the screen from which it was opened."""
+        below = (one.PLACE for one in reversed(self.app.screen_stack) if isinstance(one, Frame) and one.PLACE)
+        return self.PLACE or next(below, "")
 
     def _completed(self, purpose: Purpose, line: str) -> list[str]:
         return completions(line, self.state) if purpose == "command" else suggestions(line, self.state)

@@ -9,6 +9,7 @@ from dashboard.views.activity import Activity
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
+from dashboard.views.lines import Span
 from dashboard.views.names import Names
 from dashboard.views.past import Moment, past_condition
 from dashboard.views.rows import Cell, labelled
@@ -133,7 +134,8 @@ def engine(state: State, situation: Situation) -> Cell:
     if ages and max(ages) > HUNG_AFTER_MS:
         return Cell(f"✕ engine {info.pid} has not answered for {max(ages) // 1000} s", "error")
     up_ms = situation.now_ms - info.ahead_ms - info.since_ms
-    return Cell(f"● engine {info.pid}  {stopwatch(up_ms)}{_waiting(situation)}", "busy")
+    told = ("● ", "busy"), (f"engine {info.pid}  ", "muted"), (stopwatch(up_ms), ""), (_waiting(situation), "muted")
+    return Cell("".join(text for text, _ in told), "busy", spans=tuple(Span(*one) for one in told))
 
 
 def _waiting(situation: Situation) -> str:

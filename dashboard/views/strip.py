@@ -18,6 +18,8 @@ WINDOW_MS = 60_000
 RATE_S = 5
 """Seconds over which a rate is taken."""
 _METER, _MOST = 14, 12
+_APART = 3
+"""Columns between two parts at least, the line in them."""
 
 
 class _Part(NamedTuple):
@@ -37,7 +39,7 @@ def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, widt
     """Return the strip, its parts spread evenly over the width; where it is tight some fall away."""
     wide = max(4, min(_MOST, (width - 70) // 8))
     parts = _parts(state, counts, activity, now_ms, wide)
-    while len(parts) > 1 and sum(cells(part.spans) + 3 for part in parts) > width - 1:
+    while len(parts) > 1 and sum(cells(part.spans) + _APART for part in parts) - _APART > width - 2:
         victim = max(parts, key=lambda part: part.drop)
         if victim.drop == 0:
             break
@@ -47,7 +49,7 @@ def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, widt
 
 def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: int) -> list[_Part]:
     agents = list(state.agents.values())
-    busy = sum(1 for agent in agents if agent.running or agent.parked)
+    busy, total = sum(1 for agent in agents if agent.running or agent.parked), f"{len(agents):,}"
     seconds = wide * 2
     events = activity.events.sums(now_ms, seconds, EACH)
     ended = activity.done.sums(now_ms, seconds, EACH)
@@ -60,7 +62,7 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
         _Part(
             "busy",
             meter(busy / len(agents) if agents else 0.0, min(_METER, wide)),
-            (Span(f"{busy:,}", "strong"), Span(f" of {len(agents):,}", "muted")),
+            (Span(f"{busy:>{len(total)},}", "strong"), Span(f" of {total}", "muted")),
             1,
         ),
         _Part("ev/s", (Span(spark(events, wide), "plot-high"),), (Span(f"{_rate(events):>5,.0f}", "strong"),), 5),
@@ -117,6 +119,6 @@ def _spread(parts: Sequence[tuple[Span, ...]], width: int) -> Line:
     for place, part in enumerate(parts):
         out += part
         if place < gaps:
-            gap = max(3, room * (place + 1) // gaps - room * place // gaps)
+            gap = max(_APART, room * (place + 1) // gaps - room * place // gaps)
             out += [Span(" " * ((gap - 1) // 2)), Span("│", "line"), Span(" " * (gap - 1 - (gap - 1) // 2))]
     return Line(fit_spans(out, width))

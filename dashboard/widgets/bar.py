@@ -59,11 +59,15 @@ class Bar(Toned, Widget):
         base = self.rich_style
         width = self.size.width - 2
         right = self._ends(width)
-        room = max(0, width - right.cell_length - (2 if right.cell_length else 0))
-        left = self._begins(room)
+        left = self._begins(self._room(right.cell_length))
         blank = Segment(" " * max(0, width - left.cell_length - right.cell_length), base)
         edge = Segment(" ", base)
         return Strip([edge, *left, blank, *right, edge]).adjust_cell_length(self.size.width, base)
+
+    def _room(self, right: int) -> int:
+        """Return the columns of the left side beside a right one of so many; the edge too where there is none."""
+        width = self.size.width - 1
+        return max(0, width - right - 3) if right else width
 
     def _begins(self, room: int) -> Strip:
         """The cells on the left that fit whole; the first one is cut where even that does not."""
@@ -102,8 +106,7 @@ class Bar(Toned, Widget):
 
     def places(self) -> Iterator[tuple[int, int, int]]:
         """Yield each cell on the left that is shown: its number, where it begins and where it ends."""
-        right = self._ends(self.size.width - 2).cell_length
-        start, room = 1, self.size.width - 2 - (right + 2 if right else 0)
+        start, room = 1, self._room(self._ends(self.size.width - 2).cell_length)
         for index, cell in enumerate(self._left):
             end = start + Strip(self.painted([cell], self.rich_style)).cell_length
             if end > room + 1 and index:

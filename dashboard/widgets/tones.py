@@ -134,7 +134,8 @@ class Toned(_Base):
                 segments.append(Segment(gap, base))
             if cell.lead:
                 segments.append(Segment(clean(cell.lead[:WIDEST]), on[self.LEAD_TONE]))
-            segments.append(Segment(clean(cell.text[:WIDEST]), on[cell.tone]))
+            for text, tone in cell.spans or ((cell.text, cell.tone),):
+                segments.append(Segment(clean(text[:WIDEST]), on[tone]))
         return segments
 
 

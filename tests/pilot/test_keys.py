@@ -42,6 +42,19 @@ async def test_numbers_and_clicks_on_tabs_go_to_the_screens(tmp_path: Path) -> N
         assert hand.place == "tasks"
 
 
+async def test_on_80_columns_every_tab_has_a_name_and_a_page_shows_from_which_it_was_opened(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 24)) as hand:
+        await hand.press("0", "enter")
+        assert isinstance(hand.app.screen, AgentScreen)
+        drawn = hand.app.screen.query_one("#tabs", Bar).render_line(0)
+        own = [one.text.split() for one in drawn if one.style is not None and one.style.bold]
+
+        assert drawn.text.split() == (
+            "1 Net 2 Graph 3 Time 4 Metrics 5 Tasks 6 Events 7 Runs 8 Inbox 9 State 0 Agents".split()
+        )
+        assert own == [["0"], ["Agents"]]
+
+
 async def test_the_cursor_moves_by_keys_and_by_mouse_and_stays_on_its_row(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("j", "down", "k")
