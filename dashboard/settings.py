@@ -26,7 +26,8 @@ _CHOICES: dict[str, Collection[str]] = {
     "call": ("bell", "desktop", "off"),
 }
 _FIXED = frozenset({
-    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "j", "k", "g", "G", "enter", "space", "tab",
+    "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "j", "k", "g", "G", "enter", "space",
+    "asterisk", "tab",
     "shift+tab", "escape", "colon", "slash", "less_than_sign", "greater_than_sign", "comma", "full_stop", "ctrl+b",
     "ctrl+f", "ctrl+c", "ctrl+p", "ctrl+q", "ctrl+z", "ctrl+left", "ctrl+right", "ctrl+up", "ctrl+down",
 })  # fmt: skip

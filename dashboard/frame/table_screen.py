@@ -21,6 +21,8 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
 
 T = TypeVar("T")
+MARKS = (Binding("space", "mark", "mark", show=False), Binding("asterisk", "mark_all", "mark all", show=False))
+"""Keys of screens whose rows can be marked."""
 BELOW = Grip("below", "below", "top")
 """The pane below the table, on screens that have one."""
 BELOW_LEAST = 45
@@ -266,8 +268,20 @@ class TableScreen(Frame):
             return
         self.table.mark(key)
         self.table.action_move(1)
+        self._say_marked()
+
+    def action_mark_all(self) -> None:
+        """Mark all rows that the filter leaves and that can be changed; where all are marked, take all marks off."""
+        keys = [key for key in self.table.rows.keys if self.can_be_marked(key)]
+        if not keys:
+            self.warn("nothing here can be marked")
+            return
+        self.table.mark_all([] if set(keys) <= self.table.marked.keys() else keys)
+        self._say_marked()
+
+    def _say_marked(self) -> None:
         if marked := len(self.marked()):
-            self.deck.say(f"{marked} marked · {self.MARKED} · esc clears the marks", "muted")
+            self.deck.say(f"{marked:,} marked · {self.MARKED} · esc clears the marks", "muted")
         self.look(self.deck.view)
 
     def target(self) -> Target | None:

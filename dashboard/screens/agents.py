@@ -2,10 +2,8 @@
 
 from functools import cached_property
 
-from textual.binding import Binding
-
 from dashboard.frame.remembered import Remembered
-from dashboard.frame.table_screen import BELOW, TableScreen
+from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.agent_pane import agent_columns
 from dashboard.views.agents import HEADS, ORDERS, agents
 from dashboard.views.header import ViewState
@@ -21,7 +19,7 @@ class AgentsScreen(TableScreen):
         ("enter", "open"), "swap", ("space", "mark"), "pause or resume", (">", "sort"), "rollback", "move",
         "capability", "remove",
     )  # fmt: skip
-    BINDINGS = [Binding("space", "mark", "mark", show=False)]
+    BINDINGS = [*MARKS]
     OPENS = "agent"
     ORDERS = tuple(ORDERS)
     HEADS = HEADS

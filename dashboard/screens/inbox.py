@@ -1,10 +1,8 @@
 """What waits for a person."""
 
-from textual.binding import Binding
-
 from dashboard.actions import BY_NAME
 from dashboard.actions.action import Spoken
-from dashboard.frame.table_screen import BELOW, TableScreen
+from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.header import ViewState
 from dashboard.views.inbox import inbox
 from dashboard.views.row_pane import More, of_need
@@ -19,7 +17,7 @@ class InboxScreen(TableScreen):
     GRIPS = (BELOW,)
     BELOW_FROM, FILLS = 20, True
     MARKED = "enter gives them one answer"
-    BINDINGS = [Binding("space", "mark", "mark", show=False)]
+    BINDINGS = [*MARKS]
     KEYS = (
         ("enter", "answer"),
         ("space", "mark"),

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
-from dashboard.frame.table_screen import TableScreen
+from dashboard.frame.table_screen import MARKS, TableScreen
 from dashboard.views.agent_pane import agent_pane
 from dashboard.views.arrangement import Arrangement, arranged, tree_room
 from dashboard.views.graph_slot import GraphSlot
@@ -55,7 +55,7 @@ class NetworkScreen(TableScreen):
         ("tab", "pane"), ("v", "pane off"), ("!", "who needs me"),
     )  # fmt: skip
     BINDINGS = [
-        Binding("space", "mark", "mark", show=False),
+        *MARKS,
         Binding("full_stop", "fold", "fold", show=False),
         Binding("v", "pane", "pane on or off", show=False),
     ]

@@ -1,8 +1,6 @@
 """Runs, open and ended."""
 
-from textual.binding import Binding
-
-from dashboard.frame.table_screen import BELOW, TableScreen
+from dashboard.frame.table_screen import BELOW, MARKS, TableScreen
 from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
 from dashboard.views.row_pane import More, of_run
@@ -20,7 +18,7 @@ class RunsScreen(TableScreen):
     GRIPS = (BELOW,)
     BELOW_FROM, FILLS = 34, True
     MARKED = "z pauses or resumes them, ctrl+d cancels them, r submits them again"
-    BINDINGS = [Binding("space", "mark", "mark", show=False)]
+    BINDINGS = [*MARKS]
     KEYS = (
         ("enter", "open"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
         "strategy", (">", "sort"), ("d", "describe"), ("y", "JSON"), ("space", "mark"),

@@ -1,9 +1,7 @@
 """Tasks, also those of runs that are over, which are read from the journal."""
 
-from textual.binding import Binding
-
 from dashboard.frame.journal_screen import MOST, JournalScreen
-from dashboard.frame.table_screen import BELOW
+from dashboard.frame.table_screen import BELOW, MARKS
 from dashboard.views.ended import ENDS, Ended
 from dashboard.views.header import ViewState
 from dashboard.views.row_pane import More, of_task
@@ -21,7 +19,7 @@ class TasksScreen(JournalScreen):
     TasksScreen #below { height: 25%; }
     """
     MARKED = "ctrl+d cancels, r retries, P and D set them"
-    BINDINGS = [Binding("space", "mark", "mark", show=False)]
+    BINDINGS = [*MARKS]
     SORTED = True
     KINDS = ENDS
     KEYS = (

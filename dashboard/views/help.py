@@ -2,6 +2,7 @@
 
 MOVES = (
     ("space", "mark rows; z, ctrl+d, r, P, D, s, h of agents and enter in the inbox are for all marked"),
+    ("*", "mark all rows that the filter leaves, or none"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
     ("<  >", "sort a table the way before, the next way; so does a click on a heading, a second one turns it round"),

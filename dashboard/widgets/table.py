@@ -25,6 +25,8 @@ from dashboard.widgets.tones import Toned, fit
 
 FRESH_MS = 2_000
 """How long a changed cell is brighter."""
+PLAIN = ("", "muted", "strong")
+"""Tones that say nothing of a state: a changed cell is brighter then, another one bold in its own colour."""
 HEADINGS = 1
 """Lines above the rows."""
 KEPT = 500
@@ -118,6 +120,8 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def show(self, listing: Rows, now_ms: int) -> None:
         """Show these rows as of `now_ms`; only lines that differ are painted again."""
+        if listing.columns != self.rows.columns:  # cells have other places then, which is no news
+            self._seen, self._fresh = {}, {}
         self.rows, self._now_ms = listing, now_ms
         self._take_room(len(listing.keys))
         before = self.line
@@ -299,7 +303,7 @@ class Table(Toned, ScrollView, can_focus=True):
         on = self.on(style)
         toned = on[cell.tone]
         if fresh:
-            toned += self.tone("fresh")
+            toned += self.tone("fresh" if cell.tone in PLAIN else "bold")
         if cell.spans:
             shown, left = lines.fitted(cell.spans, room)
             blank = Segment(" " * left, style)
@@ -344,6 +348,11 @@ class Table(Toned, ScrollView, can_focus=True):
     def mark(self, key: str) -> None:
         if self.marked.pop(key, self) is self:
             self.marked[key] = None
+        self._repaint()
+
+    def mark_all(self, keys: Sequence[str]) -> None:
+        """Have these rows marked and no others."""
+        self.marked = dict.fromkeys(keys)
         self._repaint()
 
     def unmark(self) -> None:

@@ -32,6 +32,18 @@ async def test_marked_tasks_are_cancelled_with_one_question(tmp_path: Path) -> N
         assert not hand.table.marked
 
 
+async def test_one_key_marks_all_rows_that_the_filter_leaves_and_takes_the_marks_off_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("5", "slash", *"status:waiting", "enter", "asterisk")
+        shown = [*hand.table.rows.keys]
+
+        assert len(shown) > 1
+        assert [*hand.table.marked] == shown
+        assert hand.said.startswith(f"{len(shown)} marked · ctrl+d cancels, ")
+        await hand.press("asterisk")
+        assert not hand.table.marked
+
+
 async def test_what_would_be_refused_is_told_and_left_out(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         failed = next(one.id for one in hand.work.state.tasks.values() if one.status == "failed")
