@@ -141,10 +141,17 @@ def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str 
     return Line((*begins, between, *ends), key)
 
 
-def hairline(title: str, width: int, *, right: str = "") -> Line:
-    """Return the line that parts two panes, with the title of the lower one inlaid: `─ NOW ───── 2 of 3 slots ─`."""
+def hairline(title: str, width: int, *, right: str = "", tone: str = "muted") -> Line:
+    """Return the line that parts two panes, with the title of the lower one inlaid: `─ NOW ───── 2 of 3 slots ─`.
+
+    Args:
+        title: Of the pane below.
+        width: In cells.
+        right: What stands near its end.
+        tone: Of that; a figure that is read first is `strong`.
+    """
     head = (_RULE, Span(title, "muted bold"), Span(" ", "line")) if title else ()
-    tail = (Span(f" {right} ", "muted"), Span("─", "line")) if right else ()
+    tail = (Span(f" {right} ", tone), Span("─", "line")) if right else ()
     return spread(head, tail, width, fill=Span("─", "line"))
 
 

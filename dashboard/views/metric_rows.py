@@ -13,7 +13,7 @@ from dashboard.views.subjects import OfAgent
 from dashboard.views.usage import USED, is_metered, used
 from engine.core.state import Agent, State
 
-_TOOK, _BUSY, _SHARE = 24, 12, 10
+_TOOK, _BUSY, _SHARE = 20, 12, 10
 """Cells of the pictures of a row."""
 COLUMNS = (
     Column("AGENT", 16, grow=1, most=28),
@@ -118,7 +118,7 @@ def _cells(agent: Agent, one: Figures, activity: Activity, whole_ms: int, now_ms
         Cell(duration(one.p95_ms, most=9) if one.p95_ms is not None else "", "plot-p95"),
         Cell(took, spans=(Span(took, "plot-mid"),)) if took else Cell(""),
         Cell(busy, spans=(Span(busy, "busy-before" if any(shares) else "faint"),)),
-        Cell(f"{share:.0%}", spans=(*meter(share, _SHARE, rest="faint"), Span(f"{share:>5.0%}", "muted")))
+        Cell(f"{share:.0%}", spans=(*meter(share, _SHARE), Span(f"{share:>5.0%}", "muted")))
         if one.time_ms
         else Cell(""),
     )

@@ -1,10 +1,13 @@
 """How a team does over time: throughput, time a task, queue, agents at work, failures, tokens; and each agent beside.
 
+Of a team that uses no tokens the last plot adds up what was done.
+
 Everything is made of the ends of attempts, which say how long each took, what it cost and whether it failed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import ceil
 
 from dashboard.views.activity import Activity, Ended
@@ -12,6 +15,7 @@ from dashboard.views.amounts import count, duration
 from dashboard.views.amounts import left as left_of
 from dashboard.views.lines import BLANK, Line, Span, cells, hairline, spread
 from dashboard.views.plots import axis_top, plot
+from dashboard.views.usage import is_metered
 from engine.core.state import State
 
 WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}
@@ -214,10 +218,12 @@ def _plots(found: Series, activity: Activity, state: State, now_ms: int) -> list
             f"{found.running:,}",
             found.busy,
             f"attempts, of {agents:,} agents",
-            (_LOW, "busy-before", "busy"),
+            _BUSY,
         ),
         _flat("FAILED", f"{failed[now]:.2f}/s", failed, "failed a second", ("error",)),
-        _flat("TOKENS", f"{tokens[now]:,.0f}/s", tokens, f"a second; ${costs:,.2f} in the window", (_LOW, _MID, _HIGH)),
+        _flat("TOKENS", f"{tokens[now]:,.0f}/s", tokens, f"a second; ${costs:,.2f} in the window", (_LOW, _MID, _HIGH))
+        if is_metered(state)
+        else _flat("DONE", count(sum(found.done)), [*accumulate(found.done)], "added up", (_LOW, _MID, _HIGH)),
     ]
 
 
@@ -241,7 +247,7 @@ def _queue(activity: Activity, found: Series, now_ms: int) -> list[float]:
 
 def _one(one: _Plot, width: int, height: int, found: Series) -> list[Line]:
     """Return one plot with its title and what its axes mean."""
-    lines = [hairline(one.title, width, right=one.value)]
+    lines = [hairline(one.title, width, right=one.value, tone="strong")]
     room = height - 2
     labels = [f"{label:>{LABELS}}" for label in one.labels]
     if room > 0:
