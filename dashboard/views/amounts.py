@@ -9,20 +9,20 @@ from engine.core.values import counted as counted  # the engine says numbers of 
 UNKNOWN = "–"
 
 
-def count(number: int | None) -> str:
-    """A whole number with separators, such as `18,204`."""
-    return UNKNOWN if number is None else f"{number:,}"
+def count(number: int | None, none: str = UNKNOWN) -> str:
+    """A whole number with separators, such as `18,204`; `none` where there is none."""
+    return none if number is None else f"{number:,}"
 
 
 def spent(usage: Usage | None) -> str:
-    """What was spent, such as `1,200 tokens in (400 cached), 80 out, 0.0042 USD`; empty where nothing is known."""
+    """What was spent, such as `1,200 tokens in (400 cached), 80 out, $0.0042`; empty where nothing is known."""
     if usage is None:
         return ""
     cached = f" ({usage.tokens_cached:,} cached)" if usage.tokens_cached is not None else ""
     said = [
         f"{usage.tokens_in:,} tokens in{cached}" if usage.tokens_in is not None else "",
         f"{usage.tokens_out:,} out" if usage.tokens_out is not None else "",
-        f"{usage.cost_usd.normalize():,f} USD" if usage.cost_usd is not None else "",
+        amount(usage.cost_usd, "cost_usd") if usage.cost_usd is not None else "",
     ]
     return ", ".join(one for one in said if one)
 
@@ -46,6 +46,26 @@ def money(usage: Usage | None) -> str:
         if cost >= Decimal("0.0001")
         else "<$0.0001"
     )
+
+
+_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
+
+
+def amount(number: Decimal, of: str) -> str:
+    """An exact amount of what a budget limits, such as `1,200 tokens` or `$0.31`."""
+    said = f"{number.normalize():,f}"
+    return f"${said}" if of == "cost_usd" else f"{said} {_UNITS[of]}"
+
+
+def spent_of(spent: Decimal, limit: Decimal, of: str) -> str:
+    """What is spent of a budget, such as `800 of 1,200 tokens` or `$0.31 of $2`."""
+    said = amount(spent, of) if of == "cost_usd" else f"{spent.normalize():,f}"
+    return f"{said} of {amount(limit, of)}"
+
+
+def unit(of: str) -> str:
+    """What a budget limits, in one word or two."""
+    return "money" if of == "cost_usd" else _UNITS[of]
 
 
 def is_known(usage: Usage | None) -> bool:
@@ -77,10 +97,10 @@ def _duration(ms: int) -> str:
     return f"{seconds // 86_400} d {seconds % 86_400 // 3_600} h"
 
 
-def remaining(ms: float) -> str:
-    """A countdown in whole seconds, such as `3 s`: it changes once a second."""
+def remaining(ms: float, *, most: int = 1_000) -> str:
+    """A countdown in whole seconds, such as `3 s`: it changes once a second; `most` as of `duration`."""
     seconds = max(0, -(-round(ms) // 1000))
-    return f"{seconds} s" if seconds < 60 else duration(seconds * 1000)
+    return f"{seconds} s" if seconds < 60 else duration(seconds * 1000, most=most)
 
 
 def left(ms: float) -> str:
@@ -92,9 +112,9 @@ def left(ms: float) -> str:
     return f"{seconds} s"
 
 
-def elapsed(ms: float) -> str:
+def elapsed(ms: float, *, most: int = 1_000) -> str:
     """How long something has gone on, in whole seconds, so that it stands still in between; empty below one."""
-    return remaining(ms // 1000 * 1000) if ms >= 1000 else ""
+    return remaining(ms // 1000 * 1000, most=most) if ms >= 1000 else ""
 
 
 def ago(ms: float) -> str:

@@ -1,9 +1,8 @@
 """Deadlines and budgets in words: the time that is left, and the share of a budget that is spent."""
 
-from decimal import Decimal
 from typing import NamedTuple
 
-from dashboard.views.amounts import duration, left, percent
+from dashboard.views.amounts import duration, left, percent, spent_of, unit
 from dashboard.views.rows import Cell
 from engine.core.limits.budget import Budget, budgets_of, deadline_of
 from engine.core.state import State
@@ -33,8 +32,6 @@ BAR = 16
 """Characters of a bar."""
 _THEN = {"stop": "then it stops", "ask": "then a person is asked", "fail": "then it fails"}
 
-_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD"}
-
 
 def limit_lines(state: State, subject_id: str, *, now_ms: int) -> list[LimitLine]:
     """Return what limits something that is open, the deadline first; nothing where nothing does."""
@@ -58,9 +55,8 @@ def _deadline(state: State, subject_id: str, now_ms: int) -> list[LimitLine]:
 
 
 def _budget(budget: Budget) -> LimitLine:
-    spent, limit = number(budget.spent), number(budget.limit)
     tone = "error" if budget.share >= 1 else "warn" if budget.warned else ""
-    text = f"{spent} of {limit} {_UNITS[budget.name]}, {percent(budget.share)}"
+    text = f"{spent_of(budget.spent, budget.limit, budget.name)}, {percent(budget.share)}"
     then = _THEN[budget.then] if budget.share < 1 else "spent"
     return LimitLine(
         "budget", text, tone, budget.share, f"warned, {then}" if budget.warned and then != "spent" else then
@@ -74,11 +70,6 @@ def _spent(state: State, subject_id: str) -> list[LimitLine]:
         return []
     then = "a person is asked" if found.held else "gets nothing more to do"
     return [LimitLine("spent", f"{found.exhausted}; {then}", "error")]
-
-
-def number(amount: Decimal) -> str:
-    """Return an amount as people write it."""
-    return f"{amount.normalize():,f}"
 
 
 def due(state: State, subject_id: str, now_ms: int) -> Cell:
@@ -98,4 +89,4 @@ def budget_words(state: State, subject_id: str) -> Cell | None:
     if not near:
         return None
     worst = max(near, key=lambda one: one.share)
-    return Cell(f"{percent(worst.share)} of its {_UNITS[worst.name]} spent", "error" if worst.share >= 1 else "warn")
+    return Cell(f"{percent(worst.share)} of its {unit(worst.name)} spent", "error" if worst.share >= 1 else "warn")

@@ -92,6 +92,11 @@ _LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
 }
 
 
+def without(error: str, title: str) -> str:
+    """Return an error without the title of its task at its front, where that stands already."""
+    return error.removeprefix(f"{title}: ")
+
+
 def said(held: StoredValue, otherwise: str) -> str:
     """What the state itself has of a value; `otherwise` where only the journal has it."""
     if isinstance(held, TextRef):

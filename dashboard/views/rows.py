@@ -157,6 +157,9 @@ def fitted(columns: Sequence[Column], width: int, gap: int = GAP) -> list[tuple[
             spare -= room - rooms[index]
             rooms[index] = room
         growing = [index for index in growing if index not in full] if full else []
+    for index in sorted((one for one in shown if columns[one].grow), key=lambda one: -columns[one].grow):
+        more = min(max(0, spare), columns[index].most - rooms[index])  # what did not divide
+        rooms[index], spare = rooms[index] + more, spare - more
     return [*rooms.items()]
 
 

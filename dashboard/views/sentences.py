@@ -6,14 +6,13 @@ their names: an id is told as the name that `Names` knows, a time as a person re
 
 import json
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import msgspec
 
-from dashboard.views.amounts import counted, duration
-from dashboard.views.names import Names
+from dashboard.views.amounts import amount, counted, duration, spent_of
+from dashboard.views.names import Names, without
 from dashboard.views.steps import NOTHING, calls_in
 from engine.core import events as on
 from engine.core.events import Event
@@ -58,6 +57,11 @@ class _Told:
     def tail(self) -> str:
         return f": {self._event.error}" if self._event.error else ""
 
+    @property
+    def reason_alone(self) -> str:
+        """The error, where the title of its task stands beside it."""
+        return without(self._event.error, self.task_id)
+
     def all(self, ids: Sequence[str], most: int = 1_000) -> str:
         """Name these, and count those after the first `most`."""
         more = f" and {counted(len(ids) - most, 'other')}" if len(ids) > most else ""
@@ -78,7 +82,6 @@ def sentence(event: Event, names: Names) -> Sentence:
 _NOUNS = {"registry": "registered spec", "finished": "finished run"}
 _LEAVES = {"drain": "once its work is done", "requeue": "its work goes to others", "abort": "its work is stopped"}
 _ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
-_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD", None: ""}
 _THEN = {"stop": "it stops", "ask": "a person is asked", "fail": "it ends now"}
 _TUNED = {"parallel": "works in parallel from now on", "selection": "asks those first that did well before"}
 
@@ -156,10 +159,6 @@ def _answered(told: _Told, event: on.EscalationAnswered) -> str:
     if event.by == "default":
         return f"nobody answered {about} in time, so its default holds: {event.answer}"
     return f"a person answered {about}: {event.answer}"
-
-
-def _amount(amount: Decimal | None, unit: str | None = None) -> str:
-    return "" if amount is None else f"{amount.normalize():,f} {_UNITS[unit]}".rstrip()
 
 
 _Says = str | Callable[[Any, Any], str]
@@ -307,7 +306,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.CallRefused: ("a call of {task_id} was refused: {reason}", "warn"),
     on.RetryScheduled: ("{task_id}: retry {retry} in {delay_ms}", "draining"),
     on.RetryDue: ("{task_id} is ready for its retry", ""),
-    on.TaskFailed: ("{task_id} failed for good: {error}", "error"),
+    on.TaskFailed: ("{task_id} failed for good: {reason_alone}", "error"),
     on.TaskSkipped: ("{task_id} is skipped: {reason}", "muted"),
     on.ItemTaken: ("{supervisor_id} took {task_id}", ""),
     on.ItemReturned: ("{supervisor_id} returned {task_id}: it may not go on and had not begun", ""),
@@ -330,7 +329,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "done",
     ),
     on.AttemptFailed: (
-        lambda t, e: f"{t.agent_id} failed at {t.work}: {e.error_type}: {e.error}"
+        lambda t, e: f"{t.agent_id} failed at {t.work}: {e.error_type}: {t.reason_alone}"
         + ("; its thread still runs" if e.stuck else ""),
         "error",
     ),
@@ -398,12 +397,12 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "warn",
     ),
     on.BudgetWarned: (
-        lambda t, e: f"{t.all([e.subject])} has spent {_amount(e.spent)} of {_amount(e.limit, e.amount)}", "warn"
+        lambda t, e: f"{t.all([e.subject])} has spent {spent_of(e.spent, e.limit, e.amount)}", "warn"
     ),
     on.BudgetExhausted: (lambda t, e: f"{t.all([e.subject])}: {e.error}; {_THEN[e.then]}", "error"),
     on.BudgetExtended: (
         lambda t, e: f"{t.all([e.subject])} continues: "
-        + ("its budget was changed" if e.amount is None else f"it may spend {_amount(e.limit, e.amount)} in all"),
+        + ("its budget was changed" if e.amount is None else f"it may spend {amount(e.limit, e.amount)} in all"),
         "accent",
     ),
     on.BudgetTimed: (

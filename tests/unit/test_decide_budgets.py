@@ -138,7 +138,7 @@ def test_a_run_that_fails_for_its_budget_stops_where_it_is() -> None:
 
     assert [one.now for one in world.effects if isinstance(one, StopAttempt)] == [True]
     world.stop(attempt(world, "ada"))
-    assert ended(world).error == "budget of 2.5 USD is spent (3)"
+    assert ended(world).error == "budget of $2.5 is spent ($3)"
 
 
 def test_a_run_whose_last_work_spends_the_rest_is_done() -> None:

@@ -163,4 +163,4 @@ def test_the_page_of_an_agent_shows_its_record_without_any_setting() -> None:
     page = agent_page(world.state, member(world, "ada").id, digest(world.state), {}, (), now_ms=world.now_ms)
 
     lines = [cell.text for cell in page]
-    assert "research: 1 of 2 ok, 1.5 s each, 20 tokens in, 0.04 USD" in lines[lines.index("TRACK RECORD") :]
+    assert "research: 1 of 2 ok, 1.5 s each, 20 tokens in, $0.04" in lines[lines.index("TRACK RECORD") :]

@@ -90,7 +90,7 @@ def test_a_length_of_time_is_never_longer_than_its_room_and_never_cut(ms: int, m
 def test_amounts_read_as_a_person_writes_them() -> None:
     usage = Usage(tokens_in=1_200, tokens_out=80, tokens_cached=400, cost_usd=Decimal("0.0042"))
     assert [spent(usage), spent(Usage(tokens_out=3)), spent(Usage(time_ms=9)), spent(None)] == [
-        "1,200 tokens in (400 cached), 80 out, 0.0042 USD",
+        "1,200 tokens in (400 cached), 80 out, $0.0042",
         "3 out",
         "",
         "",
@@ -235,3 +235,10 @@ def test_texts_that_are_no_longer_shown_are_forgotten_where_much_is_kept() -> No
     assert shown(9) != ["…"]
     assert shown(1, 9)[0] == "…"
     assert shown(9) != ["…"]
+
+
+def test_columns_that_grow_take_all_of_the_room_but_not_more_than_they_may() -> None:
+    columns = (Column("A", 5, grow=1), Column("B", 5, grow=2), Column("C", 5, grow=4, most=9), Column("D", 3))
+
+    assert fitted(columns, 40, 2) == [(0, 9), (1, 13), (2, 9), (3, 3)]
+    assert fitted(columns, 41, 2) == [(0, 9), (1, 14), (2, 9), (3, 3)]

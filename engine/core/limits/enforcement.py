@@ -345,19 +345,19 @@ def _spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
     return [], [task_id for agent in agents_of(state, subject.id) for task_id in (*agent.running, *agent.parked)]
 
 
-_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD"}
+_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
 
 
 def _words(subject: Subject, budget: Budget, needs: Decimal) -> str:
-    unit = _UNITS[budget.name]
+    unit, sign = (f" {_UNITS[budget.name]}", "") if budget.name != "cost_usd" else ("", "$")
     unit = unit[:-1] if unit.endswith("s") and budget.limit == 1 and budget.name != "time_s" else unit
     whose = f" of {subject.name}" if isinstance(subject, Agent | Supervisor) else ""
     if budget.spent < budget.limit:
         return (
-            f"budget of {_number(budget.limit)} {unit}{whose} has too little left for the next call of a model"
-            f" ({_number(budget.spent)} spent, about {_number(needs)} needed)"
+            f"budget of {sign}{_number(budget.limit)}{unit}{whose} has too little left for the next call of a model"
+            f" ({sign}{_number(budget.spent)} spent, about {sign}{_number(needs)} needed)"
         )
-    return f"budget of {_number(budget.limit)} {unit}{whose} is spent ({_number(budget.spent)})"
+    return f"budget of {sign}{_number(budget.limit)}{unit}{whose} is spent ({sign}{_number(budget.spent)})"
 
 
 def _number(amount: Decimal) -> str:
