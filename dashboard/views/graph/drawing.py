@@ -102,6 +102,8 @@ def graph_lines(
             one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes
         )
         graph = replace(graph, nodes=tuple(nodes))
+        if any(edge.source != subject for edge in graph.edges):  # the pane is about it; its columns go to names below
+            graph = graph.only(node.id for node in graph.nodes if node.id != subject)
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
     found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
     return [heading(graph.title, width), *found.lines]

@@ -25,7 +25,7 @@ class IterativeRefinement:
     """Let critics look at what an author makes, until they are content."""
 
     name = "iterative_refinement"
-    about = "drafted and scored again until it is good enough"
+    about = "drafted and scored until it is good enough"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`author`, `critics`, `until` (a score), `rounds` (1 to 20)."""

@@ -25,7 +25,7 @@ class Parallel:
     """Let every node start, and join them at the end."""
 
     name = "parallel"
-    about = "all get the request at once; results are joined"
+    about = "all get the request at once; then joined"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`need`: how many answers are enough."""

@@ -16,7 +16,7 @@ class Sequential:
     """Chain the nodes in the order of the plan."""
 
     name = "sequential"
-    about = "one after the other; each gets the output before"
+    about = "one by one; each gets the output before"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """There is nothing to set."""

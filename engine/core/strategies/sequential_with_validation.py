@@ -26,7 +26,7 @@ class SequentialWithValidation:
     """Chain the members, and let the last look at the work of the one before it."""
 
     name = "sequential_with_validation"
-    about = "one after the other; the last approves or returns"
+    about = "one by one; the last approves or returns"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`validator`, `returns` (0 to 10), `rejects` (words), `otherwise` (`fail` or `accept`)."""
