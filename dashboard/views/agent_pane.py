@@ -15,7 +15,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_task
 from dashboard.views.limits import LimitLine, limit_lines
 from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, fit_spans, indented, spread
-from dashboard.views.names import Names
+from dashboard.views.names import Names, without
 from dashboard.views.plots import axis_top, meter, plot, spark
 from dashboard.views.sections import EDGE, Section, beside, framed, height_of, wrapped
 from dashboard.views.steps import CURSOR, NOTHING, calls_of
@@ -206,7 +206,7 @@ def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height:
         if thought and not text:
             live += [Line((Span(one, "muted"),), task_id) for one in wrapped(thought + CURSOR, room, height // 2)]
         if text:
-            live += [Line((Span(one, "strong"),), task_id) for one in wrapped(text + CURSOR, room, height)]
+            live += [Line((Span(one),), task_id) for one in wrapped(text + CURSOR, room, height)]
         for name, given, since_ms in calls_of(seen.live, task_id):
             left = [Span("⚙ ", "tool"), Span(name, "tool bold"), Span(f" {given}", "muted")]
             live.append(spread(left, [Span(elapsed(seen.now_ms - since_ms), "muted")], room, key=task_id))
@@ -236,8 +236,9 @@ def _written(entry: Entry, names: Names, room: int, *, newest: bool, most: int) 
     if isinstance(event, on.AttemptDone):
         return _output(event, names, room, key, most)
     if isinstance(event, on.AttemptFailed):
-        name = cut_path(names.work(event), max(8, room // 2))
-        return [spread([Span(f"✕ {name}: ", "error"), Span(event.error, "error")], [], room, key=key)]
+        work = names.work(event)
+        name, reason = cut_path(work, max(8, room // 2)), without(event.error, work)
+        return [spread([Span(f"✕ {name}: ", "error"), Span(reason, "error")], [], room, key=key)]
     if isinstance(event, on.StepRecorded):
         return _step(event, room, key, tone)
     if isinstance(event, on.ModelFailed):

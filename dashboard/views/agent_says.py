@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from dashboard.views.amounts import clock
 from dashboard.views.digest import Digest
-from dashboard.views.event_log import Entry
-from dashboard.views.lines import BLANK, Line, Span, cut
+from dashboard.views.event_log import Entry, tone_of
+from dashboard.views.glyphs import of_event
+from dashboard.views.lines import BLANK, Line, Span, cut, spread
 from dashboard.views.names import Names
 from dashboard.views.prose import growing, paragraph, prose
 from dashboard.views.sentences import sentence
@@ -74,7 +75,7 @@ def _said(entries: Sequence[Entry], task_id: str | None, width: int) -> list[Lin
 def happened(entries: Sequence[Entry], names: Names, width: int, *, agent_id: str = "") -> list[Line]:
     """Return events as sentences, the newest last, without the name of the agent that the page is about.
 
-    Steps have their own pane.
+    Steps have their own pane. Of what is done its time is never cut.
     """
     lines = []
     for entry in entries:
@@ -82,6 +83,11 @@ def happened(entries: Sequence[Entry], names: Names, width: int, *, agent_id: st
             told = sentence(entry.event, names)
             own = getattr(entry.event, "agent_id", None) == agent_id
             said = told.text.removeprefix(f"{names.of(agent_id)} ").removeprefix("was ") if own else told.text
-            text = Span(cut(said, max(8, width - 10)), told.tone)
-            lines.append(Line((Span(f"{clock(entry.at_ms)}  ", "faint"), text), str(entry.seq)))
+            glyph, glyph_tone = of_event(entry.kind, entry.event)
+            begin = Span(f"{clock(entry.at_ms)} ", "faint"), Span(f"{glyph} ", glyph_tone)
+            room, tone = max(8, width - 11), tone_of(entry, told)
+            head, done, took = said.rpartition(" in ") if isinstance(entry.event, AttemptDone) else (said, "", "")
+            end = [Span(took, "muted")] if done else []
+            rest = spread([Span(cut(head, room - (len(took) + 1 if done else 0)), tone)], end, room).spans
+            lines.append(Line((*begin, *rest), str(entry.seq)))
     return lines

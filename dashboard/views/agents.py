@@ -81,15 +81,15 @@ def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], 
     spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
     ended = agent.done + agent.failed
     return (
-        Cell(agent.name, "strong"),
+        Cell(agent.name),
         Cell(above.name if above is not None else "", "muted"),
         Cell(f"g{agent.generation}", "muted"),
         state_of_agent(agent, working=counts.working),
         now_of_agent(state, agent, counts, live, now_ms),
         Cell(", ".join(spec.specialties) if spec is not None else "", "muted"),
-        Cell(count(counts.waiting_of[agent.id]), "" if counts.waiting_of[agent.id] else "muted"),
+        Cell(count(counts.waiting_of[agent.id] or None, none="·"), "" if counts.waiting_of[agent.id] else "muted"),
         Cell(count(agent.done), "" if agent.done else "muted"),
-        Cell(count(agent.failed), "warn" if agent.failed else "muted"),
+        Cell(count(agent.failed or None, none="·"), "warn" if agent.failed else "muted"),
         Cell(percent(agent.done / ended if ended else None), "muted"),
         Cell(duration(median(agent.durations_ms), most=10), "muted"),
     )

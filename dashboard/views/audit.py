@@ -18,10 +18,10 @@ KINDS = ("command_applied", "command_refused", "command_undone")
 _COLUMNS = (
     Column("SEQ", 9, right=True, drop=2),
     Column("AT", 16, drop=1),
-    Column("WHO", 8, most=30, grow=1),
+    Column("WHO", 13, most=30, grow=1),
     Column("ROLE", 8, drop=3),
-    Column("COMMAND", 28, grow=4),
-    Column("OUTCOME", 18, grow=3),
+    Column("COMMAND", 22, grow=4),
+    Column("OUTCOME", 20, grow=4),
 )
 
 
@@ -32,8 +32,10 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", looked: bo
     shown = {key: one for key, one in rows.items() if not needle or matches(needle, *_texts(one), **_values(one))}
     none = ("no change has been made yet", "what people and programs change is kept here")
     empty = nothing(needle, "command", *none)
+    oldest_ms = min((one.at_ms for one in rows.values()), default=now_ms)
+    at = Column("AT", len(moment(oldest_ms, now_ms)), drop=1)  # the date takes room only where there is one
     return Listing(
-        columns=_COLUMNS,
+        columns=(_COLUMNS[0], at, *_COLUMNS[2:]),
         keys=list(shown),
         make=lambda key: _cells(shown[key], undone, now_ms) if key in shown else (),
         empty=empty if looked else ("reading …",),

@@ -9,10 +9,12 @@ from typing import NamedTuple, overload
 
 from dashboard.views.amounts import clock
 from dashboard.views.filters import Filter
+from dashboard.views.glyphs import of_event
+from dashboard.views.lines import Span
 from dashboard.views.names import Names
 from dashboard.views.place import seq_of
 from dashboard.views.rows import Cell, Column
-from dashboard.views.sentences import sentence
+from dashboard.views.sentences import Sentence, sentence
 from engine.core.events import Event
 from store.records import Record
 
@@ -20,6 +22,8 @@ BLOCK = 200
 """Records of one block."""
 BLOCKS = 25
 """Blocks that are kept."""
+_ROUTINE = {"attempt_started": "muted", "attempt_resumed": "muted", "call_answered": "muted", "retry_due": "muted"}
+"""Tones of what is read past: what came of it is the news."""
 FOUND = 5_000
 """Most rows of a filter."""
 COLUMNS = (
@@ -44,13 +48,20 @@ class Entry(NamedTuple):
         return cls(record.seq, event.at_ms, event.type, event)
 
 
+def tone_of(entry: Entry, told: Sentence) -> str:
+    """Return the tone of a sentence behind a glyph, which tells already what is done."""
+    return _ROUTINE.get(entry.kind, "" if told.tone == "done" else told.tone)
+
+
 def cells_of(entry: Entry, names: Names) -> tuple[Cell, ...]:
     """Return the row of an event."""
     told = sentence(entry.event, names)
+    glyph, glyph_tone = of_event(entry.kind, entry.event)
+    tone = tone_of(entry, told)
     return (
         Cell(f"{entry.seq:,}", "faint"),
         Cell(clock(entry.at_ms), "muted"),
-        Cell(told.text, told.tone),
+        Cell(told.text, tone, spans=(Span(f"{glyph} ", glyph_tone), Span(told.text, tone))),
         Cell(entry.kind, "faint"),
     )
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from engine.core.events import Event, RunFinished, StepRecorded
 from engine.core.state import Agent, AgentStatus, Run, RunStatus, RunSummary, Task, TaskStatus
 
 
@@ -46,6 +47,44 @@ RUN: dict[RunStatus, Mark] = {
     RunStatus.CANCELLED: Mark("■", "cancelled", "stopped"),
     RunStatus.SKIPPED: Mark("–", "skipped", "stopped"),
 }
+
+EVENT: dict[str, tuple[str, str]] = {
+    "attempt_done": ("✓", "done"),
+    "attempt_failed": ("✕", "error"),
+    "task_failed": ("✕", "error"),
+    "model_failed": ("✕", "error"),
+    "agent_broke": ("✕", "error"),
+    "supervisor_failed": ("✕", "error"),
+    "command_refused": ("✕", "error"),
+    "attempt_lost": ("✕", "error"),
+    "attempt_started": ("●", "busy"),
+    "delegated": ("◔", "waiting"),
+    "step_recorded": ("⚙", "tool"),
+    "agent_swapped": ("◆", "accent"),
+    "swap_rolled_back": ("◆", "accent"),
+    "strategy_switched": ("◇", "accent"),
+    "agent_paused": ("‖", "paused"),
+    "run_paused": ("‖", "paused"),
+    "supervisor_paused": ("‖", "paused"),
+    "escalated": ("⚑", "attention"),
+    "escalation_answered": ("⚑", "attention"),
+    "steered": ("⚑", "accent"),
+    "command_applied": ("▸", "accent"),
+    "run_submitted": ("▸", "accent"),
+    "retry_scheduled": ("↻", "draining"),
+    "task_failed_over": ("↻", "draining"),
+}
+_OTHER_EVENT = ("·", "muted")
+
+
+def of_event(kind: str, event: Event) -> tuple[str, str]:
+    """Return the glyph of an event, and its tone."""
+    if isinstance(event, RunFinished):
+        glyph, _, tone = RUN[event.status]
+        return glyph, tone
+    if isinstance(event, StepRecorded) and event.what != "tool":
+        return ("✦", "waiting") if event.what == "model" else _OTHER_EVENT
+    return EVENT.get(kind, _OTHER_EVENT)
 
 
 SUSPENDED = RUN[RunStatus.SUSPENDED]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from dashboard.views.amounts import clock, duration, elapsed, percent
+from dashboard.views.amounts import clock, count, duration, elapsed, percent
 from dashboard.views.filters import filter_typed
 from dashboard.views.forecast import time_left
 from dashboard.views.glyphs import Mark, of_run
@@ -118,7 +118,7 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
         _standing(run, mark, working),
         _bar(_share(run), mark.tone),
         Cell(f"{run.ended:,}/{run.total:,}"),
-        Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
         Cell(left.text if left is not None and working else "", "strong"),
         _supervisor(state, run.supervisor_id),
         Cell(run.strategy, "muted"),
@@ -159,7 +159,7 @@ def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
         Cell(mark.text, mark.tone),
         _bar(_share(run), mark.tone),
         Cell(f"{run.tasks:,}/{run.tasks:,}", "muted"),
-        Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
         Cell(""),
         _supervisor(state, run.supervisor_id),
         Cell(run.strategy, "muted"),

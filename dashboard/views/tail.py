@@ -1,7 +1,7 @@
 """The newest events as lines that stay readable at any rate: who, what, how long.
 
 Above `CALM` events a second what an agent finished within a second is one line, and starts are left out. Failures,
-swaps and what concerns people have always a line of their own, and are the only bold ones.
+swaps and what concerns people have always a line of their own, and only there stands who it was in bold.
 """
 
 import json
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import engine.core.events as on
 from dashboard.views.amounts import clock, duration
 from dashboard.views.event_log import Entry
-from dashboard.views.glyphs import RUN
+from dashboard.views.glyphs import of_event
 from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path, spread
-from dashboard.views.names import Names
+from dashboard.views.names import Names, without
 from dashboard.views.sentences import sentence
 from dashboard.views.steps import NOTHING
 from engine.core.values import preview
@@ -33,33 +33,8 @@ _UNSAID = frozenset({
 """Bookkeeping: the Events screen has it."""
 _ROUTINE = (on.AttemptStarted, on.AttemptDone, on.StepRecorded, on.Delegated, on.GroupPlanned)
 """Left out or joined where much happens."""
-_GLYPHS: dict[str, tuple[str, str]] = {
-    "attempt_done": ("✓", "done"),
-    "attempt_failed": ("✕", "error"),
-    "task_failed": ("✕", "error"),
-    "model_failed": ("✕", "error"),
-    "agent_broke": ("✕", "error"),
-    "supervisor_failed": ("✕", "error"),
-    "command_refused": ("✕", "error"),
-    "attempt_lost": ("✕", "error"),
-    "attempt_started": ("●", "busy"),
-    "delegated": ("◔", "waiting"),
-    "step_recorded": ("⚙", "tool"),
-    "agent_swapped": ("◆", "accent"),
-    "swap_rolled_back": ("◆", "accent"),
-    "strategy_switched": ("◇", "accent"),
-    "agent_paused": ("‖", "paused"),
-    "run_paused": ("‖", "paused"),
-    "supervisor_paused": ("‖", "paused"),
-    "escalated": ("⚑", "attention"),
-    "escalation_answered": ("⚑", "attention"),
-    "steered": ("⚑", "accent"),
-    "command_applied": ("▸", "accent"),
-    "run_submitted": ("▸", "accent"),
-    "retry_scheduled": ("↻", "draining"),
-    "task_failed_over": ("↻", "draining"),
-}
-_OTHER = ("·", "muted")
+_PLAIN = {"": "muted", "accent": "", "strong": ""}
+"""Tones of sentences behind a glyph that says it already."""
 _QUIET = {"", "muted", "done"}
 """Tones of sentences that are no news."""
 
@@ -167,7 +142,7 @@ def _counted(one: Told, more: int) -> Told:
 def tell(entry: Entry, names: Names) -> Told:
     """Return what the tail says of an event."""
     event = entry.event
-    glyph, glyph_tone = _GLYPHS.get(entry.kind, _OTHER)
+    glyph, glyph_tone = of_event(entry.kind, event)
     agent_id = getattr(event, "agent_id", None)
     supervisor_id = getattr(event, "supervisor_id", None)
     who = (agent_id is None and getattr(event, "sender", None)) or names.of(agent_id or supervisor_id)
@@ -178,12 +153,9 @@ def tell(entry: Entry, names: Names) -> Told:
         bold = tone == "error"
     else:
         said = sentence(event, names)
+        who = "" if isinstance(event, on.EngineStarted) else who  # its sentence names its process
         what, tone = said.text.removeprefix(f"{who}: ").removeprefix(f"{who} ").removeprefix("was "), said.tone
         bold = tone not in _QUIET
-    if isinstance(event, on.RunFinished):
-        glyph, _, glyph_tone = RUN[event.status]
-    elif isinstance(event, on.StepRecorded) and event.what != "tool":
-        glyph, glyph_tone = ("✦", "waiting") if event.what == "model" else ("·", "muted")
     return Told(entry.seq, entry.at_ms, glyph, glyph_tone, who, what, tone, took_ms, entry.kind, bold)
 
 
@@ -192,7 +164,8 @@ def _done(event: on.AttemptDone, names: Names) -> tuple[str, str]:
 
 
 def _failed(event: on.AttemptFailed, names: Names) -> tuple[str, str]:
-    return f"failed {names.work(event)}: {preview(event.error, 200)}", "error"
+    work = names.work(event)
+    return f"failed {work}: {preview(without(event.error, work), 200)}", "error"
 
 
 def _started(event: on.AttemptStarted, names: Names) -> tuple[str, str]:
@@ -234,7 +207,6 @@ def _drawn(told: Told, width: int, who: int) -> Line:
     fixed = 8 + 1 + who + 3 + (7 + 19 + 2 if wide else 0)
     both = max(4, width - fixed)
     room = max(4, both - (max(8, len(took)) + 1 if took else 0))
-    bold = " bold" if told.bold else ""
     verb, _, rest = told.what.partition(" ")
     path = verb == "finished" and not told.more
     what = f"{verb} {cut_path(rest, max(1, room - len(verb) - 1))}" if path else told.what
@@ -242,9 +214,9 @@ def _drawn(told: Told, width: int, who: int) -> Line:
         ([Span(clock(told.at_ms), "faint")], 8),
         *([([Span(f"{told.seq:>7,}", "faint")], 7)] if wide else []),
         ([Span(told.glyph, told.glyph_tone)], 1),
-        ([Span(cut(told.who, who), f"strong{bold}" if told.bold else "muted")], who),
+        ([Span(cut(told.who, who), "strong" if told.bold else "muted")], who),
         (
-            spread([Span(cut(what, room), f"{told.tone or 'muted'}{bold}")], [Span(took)] if took else [], both).spans,
+            spread([Span(cut(what, room), _PLAIN.get(told.tone, told.tone))], [Span(took)] if took else [], both).spans,
             both,
         ),
         *([([Span(told.kind, "faint")], 19)] if wide else []),

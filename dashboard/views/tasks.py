@@ -1,6 +1,6 @@
 """Tasks as rows: what is at work first, then what waits and why, then what has ended, also of runs that are over."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from dashboard.views.amounts import clock, duration
 from dashboard.views.digest import Digest
@@ -8,6 +8,7 @@ from dashboard.views.ended import EndedTask
 from dashboard.views.filters import filter_typed
 from dashboard.views.glyphs import TASK, of_task
 from dashboard.views.limits import due
+from dashboard.views.names import without
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.steps import last_line
 from dashboard.views.subjects import OfEnded, OfTask, member_name, worker_name
@@ -18,18 +19,21 @@ from engine.core.state import State, Task, TaskStatus
 from engine.core.values import Usage
 
 COLUMNS = (
-    Column("TASK", 20, grow=3, most=80, path=True),
+    Column("TASK", 17, grow=2, most=80, path=True),
     Column("STATE", 11),
-    Column("AGENT", 15, grow=1, most=24, drop=1),
+    Column("AGENT", 12, grow=1, most=24, drop=1),
     Column("RUN", 5, drop=4),
-    Column("WHY, OR HOW FAR", 26, grow=4, most=90, calm=True),
+    Column("WHY, OR HOW FAR", 21, grow=5, most=90, calm=True),
     Column("PRI", 3, right=True, drop=6),
     Column("DUE", 6, right=True, drop=5, calm=True),
     Column("TRY", 3, right=True, drop=7),
     Column("SINCE", 8, drop=8),
-    Column("TOOK", 11, right=True, drop=2, calm=True),
+    Column("TOOK", 9, right=True, drop=2, calm=True),
 )
-"""In a narrow window SINCE falls away first, then TRY, PRI, DUE, RUN, TOOK and AGENT."""
+"""In a narrow window SINCE falls away first, then TRY, PRI, DUE, RUN, TOOK and AGENT.
+
+PRI, DUE and TRY are there only where they say something of any task.
+"""
 _NEVER = 2**62
 _URGENT_FIRST = {
     status: place
@@ -140,19 +144,33 @@ def tasks(
     ranked.sort(key=lambda one: one[0])
 
     metered = is_metered(state)
+    unsaid = _unsaid(every, over.values())
+    places = [place for place, column in enumerate(COLUMNS) if column.title not in unsaid]
 
     def make(key: str) -> tuple[Cell, ...]:
         task, gone = state.tasks.get(key), over.get(key)
         if task is not None:
-            return _cells(state, task, counts, live, now_ms) + (used(task.usage) if metered else ())
-        if gone is None:
+            cells, usage = _cells(state, task, counts, live, now_ms), task.usage
+        elif gone is not None:
+            cells, usage = _cells_of_ended(state, gone), gone.usage
+        else:
             return (Cell("its run has ended", "muted"),)
-        return _cells_of_ended(state, gone) + (used(gone.usage) if metered else ())
+        return (*(cells[place] for place in places), *(used(usage) if metered else ()))
 
     empty = nothing(needle, "task", "no task yet", "n  gives the team a request")
-    columns = (*COLUMNS, *USED) if metered else COLUMNS
+    columns = (*(COLUMNS[place] for place in places), *(USED if metered else ()))
     total = len(every) + len(over)
     return Listing(columns=columns, keys=[key for _, key in ranked], make=make, empty=empty, total=total)
+
+
+def _unsaid(tasks: Sequence[Task], ended: Collection[EndedTask]) -> set[str]:
+    """Return the headings of columns that would say nothing of any task."""
+    said = {
+        "PRI": any(task.priority != DEFAULT_PRIORITY for task in tasks),
+        "DUE": any(task.deadline_ms is not None and not task.ended for task in tasks),
+        "TRY": any(task.attempts > 1 for task in tasks) or any(task.attempt > 1 for task in ended),
+    }
+    return {title for title, any_is in said.items() if not any_is}
 
 
 def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
@@ -162,12 +180,12 @@ def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
         Cell(mark.text, mark.tone),
         Cell(member_name(state, task.agent_id), "muted"),
         Cell(task.run_id, "muted"),
-        Cell(task.error or "", "error" if task.error else "muted"),
+        Cell(without(task.error or "", task.title), "error" if task.error else "muted"),
         Cell(""),
         Cell(""),
         Cell(str(task.attempt) if task.attempt > 1 else "", "draining"),
         Cell(clock(task.ended_ms - task.duration_ms), "muted"),
-        Cell(duration(task.duration_ms), "muted"),
+        Cell(duration(task.duration_ms, most=9), "muted"),
     )
 
 
@@ -183,14 +201,14 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         due(state, task.id, now_ms) if not task.ended else Cell(""),
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
         Cell(clock(task.started_ms or task.created_ms), "muted"),
-        Cell(took(task, now_ms), "muted"),
+        Cell(took(task, now_ms, most=9), "muted"),
     )
 
 
 def _told(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
     if reason := why(state, task, counts, now_ms):
         tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
-        return Cell(reason + tail, "muted")
+        return Cell(reason.replace("waits for ", "for ", 1) + tail, "muted")  # what it does stands beside it
     if task.error:
-        return Cell(task.error, "error" if task.status is TaskStatus.FAILED else "muted")
+        return Cell(without(task.error, task.title), "error" if task.status is TaskStatus.FAILED else "muted")
     return Cell(progress(live, task.id) or last_line(live, task.id), "muted")

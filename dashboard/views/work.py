@@ -24,11 +24,19 @@ def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
     return f"{wait.words} {left}" if wait.why == "retry" else f"{wait.words}, {left} left"
 
 
-def took(task: Task, now_ms: int) -> str:
-    """Return how long a task took, or has taken so far; empty where it has not begun."""
+def took(task: Task, now_ms: int, *, most: int = 1_000) -> str:
+    """Return how long a task took, or has taken so far; empty where it has not begun.
+
+    Args:
+        task: The task.
+        now_ms: The time.
+        most: In cells, as of `duration`.
+    """
     if task.started_ms is None:
         return ""
-    return duration(task.ended_ms - task.started_ms) if task.ended_ms is not None else elapsed(now_ms - task.started_ms)
+    if task.ended_ms is not None:
+        return duration(task.ended_ms - task.started_ms, most=most)
+    return elapsed(now_ms - task.started_ms, most=most) or "<1 s"
 
 
 def progress(live: Mapping[str, str], task_id: str) -> str:

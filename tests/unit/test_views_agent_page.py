@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from dashboard.views.activity import Activity
 from dashboard.views.agent_aside import last_section
 from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agent_says import happened, says
+from dashboard.views.amounts import duration
 from dashboard.views.digest import digest
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
@@ -128,11 +130,25 @@ def test_events_of_an_agent_leave_its_name_out_and_have_those_of_others() -> Non
     agent = next(one for one in work.state.agents.values() if one.name == "scout-thorough")
     of_it = [one for one in entries(work) if getattr(one.event, "agent_id", None) == agent.id]
     other = next(one for one in entries(work) if one.kind == "attempt_done" and one not in of_it)
-    told = [line[10:] for line in text(happened([*of_it, other], names, 120, agent_id=agent.id))]
+    told = [line[11:] for line in text(happened([*of_it, other], names, 120, agent_id=agent.id))]
 
     assert not any(line.startswith(agent.name) for line in told)
     assert "swapped to g2, scout-fast (drain)" in told
     assert told[-1].startswith(f"{names.of(other.event.agent_id)} finished")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("width", [30, 40, 60])
+def test_how_long_what_happened_to_an_agent_took_is_never_cut(width: int) -> None:
+    work = audit()
+    names = Names()
+    names.learn(work.journal)
+    names.learn_state(work.state)
+    ends = [one for one in entries(work) if one.kind == "attempt_done" and one.event.agent_id is not None]  # type: ignore[union-attr]
+    drawn = text(happened(ends, names, width))
+
+    took = [duration(one.event.duration_ms) for one in ends]  # type: ignore[union-attr]
+    assert [line.endswith(f" {one}") for line, one in zip(drawn, took, strict=True)] == [True] * len(ends)
+    assert {cell_len(line) <= width for line in drawn} == {True}
 
 
 @pytest.mark.parametrize("width", [36, 44, 60])

@@ -13,7 +13,7 @@ from dashboard.views.runs import runs
 from dashboard.views.task_facts import child_lines
 from dashboard.views.tasks import ORDERS, tasks
 from engine.core.codec import kind_of
-from engine.core.commands import Submit
+from engine.core.commands import SetDeadline, SetPriority, Submit
 from tests.pilot.scene import NOW_MS
 from tests.pilot.trouble import trouble
 from tests.story import done
@@ -41,6 +41,33 @@ def names(work: World) -> Names:
     known.learn(work.journal)
     known.learn_state(work.state)
     return known
+
+
+def headings(work: World) -> list[str]:
+    return [column.title for column in tasks(work.state, digest(work.state), {}, now_ms=NOW_MS).columns]
+
+
+def test_columns_of_tasks_that_would_say_nothing_of_any_are_not_there() -> None:
+    work = over()
+    task_id = next(one.id for one in work.state.tasks.values() if one.kind != "group" and not one.ended)
+
+    assert headings(work) == ["TASK", "STATE", "AGENT", "RUN", "WHY, OR HOW FAR", "SINCE", "TOOK"]
+    work.order(SetPriority(target=task_id, priority=2))
+    work.order(SetDeadline(target=task_id, deadline_s=60))
+    assert headings(work) == ["TASK", "STATE", "AGENT", "RUN", "WHY, OR HOW FAR", "PRI", "DUE", "SINCE", "TOOK"]
+    listing = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS)
+    cells = dict(zip((column.title for column in listing.columns), listing.make(task_id), strict=True))
+    assert (cells["PRI"].text, cells["DUE"].text != "") == ("2", True)
+
+
+def test_a_task_that_just_began_has_a_time_and_one_that_waits_says_for_what_beside_its_state() -> None:
+    work = over()
+    state = work.state
+    listing = tasks(state, digest(state), {}, now_ms=state.at_ms)
+    rows = {task.title: [cell.text for cell in listing.make(task.id)] for task in state.tasks.values()}
+
+    assert (rows["reader"][1], rows["reader"][-1]) == ("● running", "<1 s")
+    assert (rows["writer"][1], rows["writer"][4]) == ("◌ waiting", "for reader")
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -12,6 +12,7 @@ from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
 from dashboard.views.arrangement import TAIL_KEPT, arranged, tree_room
 from dashboard.views.digest import digest
 from dashboard.views.event_log import Entry
+from dashboard.views.glyphs import EVENT
 from dashboard.views.lines import Line, cells
 from dashboard.views.meters import METER, SPAN_MS, Meters
 from dashboard.views.names import Names
@@ -22,7 +23,7 @@ from dashboard.views.rows import fitted
 from dashboard.views.sections import wrapped
 from dashboard.views.sorting import Sorting
 from dashboard.views.supervisor_pane import progress_line, supervisor_pane, supervisor_side
-from dashboard.views.tail import _GLYPHS, _UNSAID, newest, tail, tell
+from dashboard.views.tail import _UNSAID, newest, tail, tell
 from dashboard.views.work import state_of_agent
 from engine.core.codec import kind_of
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
@@ -375,7 +376,7 @@ def test_wrapped_text_has_at_most_so_many_lines_and_cells(text: str, width: int,
 
 
 def test_kinds_that_the_tail_knows_are_kinds_of_events() -> None:
-    assert {kind_of(kind) for kind in EVENTS} >= {*_GLYPHS, *_UNSAID}
+    assert {kind_of(kind) for kind in EVENTS} >= {*EVENT, *_UNSAID}
 
 
 def test_what_was_told_of_events_long_ago_is_forgotten() -> None:

@@ -13,6 +13,7 @@ from dashboard.views.digest import digest
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line
 from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
+from dashboard.views.timeline.drawing import _by_cell
 from dashboard.views.timeline.lanes import GAP_MS, GONE, SLOTS, STAYS_MS
 from dashboard.views.timeline.rows import rows_of
 from engine.core.codec import kind_of
@@ -226,3 +227,7 @@ def test_agents_that_have_left_do_not_keep_a_lane_for_ever() -> None:
 
     assert list(lanes.lanes) == [f"a{number}" for number in range(50, GONE + 50)]
     assert sum(lanes.team.ended) == GONE + 50
+
+
+def test_a_title_below_a_lane_keeps_its_columns_whatever_its_script() -> None:
+    assert [span.text for span in _by_cell("a犬e\u0301ש")] == ["a", "犬", "", "e\u0301", "ש"]

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from dashboard.views.amounts import clock, duration, left, median, percent
 from dashboard.views.lines import BLANK, Line, Span, cut, joined, padded
 from dashboard.views.plots import area, axis_top, bar
@@ -230,12 +232,26 @@ def _titles(lanes: Lanes, seen: Seen, row: Row, found: Axis, before: int, cursor
         title = seen.titles.get(one.task_id)
         begin, end = found.column_of(max(one.begin, seen.begin)), found.column_of(min(one.end, seen.end))
         if one.agent_id == row.id and title and begin is not None and end is not None and end - begin >= 5:
-            said = cut(title, end - begin)
-            if said.isascii() and all(cell == _EMPTY for cell in cells[max(0, begin - 1) : begin + len(said)]):
-                cells[begin : begin + len(said)] = [Span(char, "muted") for char in said]
+            said = _by_cell(cut(title, end - begin))
+            if all(cell == _EMPTY for cell in cells[max(0, begin - 1) : begin + len(said)]):
+                cells[begin : begin + len(said)] = said
     if cursor is not None and cells[cursor] == _EMPTY:
         cells[cursor] = Span("│", "accent")
     return Line((Span(" " * before), *joined(cells)), key=row.id)
+
+
+def _by_cell(text: str) -> list[Span]:
+    """Return a text as one span a cell: after a wide character stands an empty one."""
+    found: list[Span] = []
+    at = 0
+    for char in text:
+        wide = cell_len(char)
+        if not wide and found:  # a mark on the character before
+            found[at] = Span(found[at].text + char, "muted")
+        elif wide:
+            at = len(found)
+            found += [Span(char, "muted"), *[Span("", "muted")] * (wide - 1)]
+    return found
 
 
 def _sums(lanes: Lanes, found: Axis, before: int, width: int, room: int, cursor: int | None) -> list[Line]:
