@@ -34,7 +34,7 @@ from dashboard.palette import Everything, Palette
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
-from dashboard.theme import DARK, THEMES, coarse, has_few_colours
+from dashboard.theme import DARK, THEMES, coarse, few_colours
 from dashboard.touring import Touring
 from dashboard.view_state import look
 from dashboard.views.header import ViewState
@@ -118,8 +118,9 @@ class QuarterdeckApp(Touring):
         return DARK.variables
 
     def on_mount(self) -> None:
+        few = few_colours(self)
         for theme in THEMES.values():
-            self.register_theme(coarse(theme) if has_few_colours(self) else theme)
+            self.register_theme(coarse(theme, few) if few else theme)
         self.theme = THEMES[self.settings.theme].name
         if self.settings.is_reduced:
             self.animation_level = "none"  # what screens and Textual itself ask

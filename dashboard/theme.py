@@ -135,16 +135,35 @@ _COARSE = {
 """Of the dark sets in a terminal of 256 colours, where the nearest to the true ones are navy and teal."""
 
 
-def has_few_colours(app: App[Any]) -> bool:
-    """Tell whether a terminal shows 256 colours or fewer, as most do over ssh; a picture is no terminal."""
-    return not app.is_headless and app.console.color_system in ("256", "standard")
+_BASIC = {
+    **dict.fromkeys(("tone-busy", "tone-busy-before", "tone-heat-3", "tone-plot-mid"), "#00aaaa"),
+    **dict.fromkeys(("tone-accent", "tone-heat-4", "tone-plot-high"), "#55ffff"),
+    **dict.fromkeys(("tone-draining", "tone-plot-p95"), "#aa5500"),
+    **dict.fromkeys(("tone-error", "tone-warn"), "#ff5555"),
+    "tone-attention": "#ffff55",
+    "tone-done": "#00aa00",
+    "tone-paused": "#ff55ff",
+    "tone-past": "#ff55ff",
+}
+"""In one of 16, such as the console of Linux, where the nearest to all of these is grey."""
 
 
-def coarse(theme: Theme) -> Theme:
-    """Return a theme as it is shown best in few colours."""
+def few_colours(app: App[Any]) -> str:
+    """Return the name of a system of 256 colours or fewer, as most terminals have over ssh; a picture is no terminal.
+
+    Returns:
+        `256`, `standard` for 16, and nothing where there are more, or none at all.
+    """
+    system = None if app.is_headless else app.console.color_system
+    return system if system in ("256", "standard") else ""
+
+
+def coarse(theme: Theme, few: str) -> Theme:
+    """Return a theme as it is shown best in so few colours."""
     if theme.panel != DARK.panel:
         return theme
-    variables = {key: _COARSE.get(key, colour) for key, colour in theme.variables.items()}
+    better = _COARSE | (_BASIC if few == "standard" else {})
+    variables = {key: better.get(key, colour) for key, colour in theme.variables.items()}
     return replace(theme, panel=_COARSE["panel"], variables=variables)
 
 

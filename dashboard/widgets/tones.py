@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.clean import clean
-from dashboard.theme import BOLD_TONES, DARK, THEMES, coarse, has_few_colours
+from dashboard.theme import BOLD_TONES, DARK, THEMES, coarse, few_colours
 from dashboard.views.rows import Cell
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ WIDEST = 2_000
 
 
 @cache
-def _palette(theme: str, *, few: bool) -> dict[str, Style]:
+def _palette(theme: str, *, few: str) -> dict[str, Style]:
     """Return the colours of a theme by tone, and those of rows: chosen, chosen elsewhere, fresh, heading.
 
     Component classes would do the same through CSS, for a tenth of the time until the first frame is there.
     """
     chosen = next((one for one in THEMES.values() if one.name == theme), DARK)
-    chosen = coarse(chosen) if few else chosen
+    chosen = coarse(chosen, few) if few else chosen
     colours = chosen.variables
     tones = {name.removeprefix("tone-"): colour for name, colour in colours.items() if name.startswith("tone-")}
     return {
@@ -92,7 +92,7 @@ class Toned(_Base):
     def tone(self, name: str) -> Style:
         """Return what a tone changes of the style, or several with spaces between; an unknown one changes nothing."""
         if self._tones is None:
-            self._tones = dict(_palette(self.app.theme, few=has_few_colours(self.app)))
+            self._tones = dict(_palette(self.app.theme, few=few_colours(self.app)))
         style = self._tones.get(name)
         if style is None:
             style = self._tones[name] = sum((self._tones.get(part, _NONE) for part in name.split()), _NONE)
@@ -110,7 +110,7 @@ class Toned(_Base):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters without the one that turns the terminal's own colours into others: tones have none."""
         filters = super().get_line_filters()
-        if has_few_colours(self.app):
+        if few_colours(self.app):
             return filters
         return [one for one in filters if type(one) is not ANSIToTruecolor]
 

@@ -126,10 +126,20 @@ def test_text_can_be_read_on_the_row_of_the_cursor_and_on_badges(theme: str) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bars_rows_and_the_past_differ_in_256_colours(name: str) -> None:
-    theme = coarse(THEMES[name])
+    theme = coarse(THEMES[name], "256")
     grounds = [theme.background, theme.panel, theme.variables["selected"], theme.variables["past-bar"]]
     shown = [Color.parse(str(one)).downgrade(ColorSystem.EIGHT_BIT).number for one in grounds]
     if name == "contrast":
         shown.remove(shown[1])  # its bars are black
 
     assert len(set(shown)) == len(shown)
+
+
+@pytest.mark.parametrize("name", ["dark", "colorblind"])
+def test_states_that_are_more_than_calm_differ_in_16_colours(name: str) -> None:
+    theme = coarse(THEMES[name], "standard")
+    told = ("busy", "done", "paused", "draining", "error", "attention")
+    shown = {one: Color.parse(theme.variables[f"tone-{one}"]).downgrade(ColorSystem.STANDARD).number for one in told}
+
+    assert len(set(shown.values())) == len(told), shown
+    assert not {0, 7, 8, 15}.intersection(shown.values()), "black, greys and white tell no state"
