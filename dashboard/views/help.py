@@ -47,7 +47,7 @@ COLUMNS = {
     "LAST 60 s": "how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question",
     "LEFT": "how long a run may still take, from how many of its tasks ended in its time",
     "NEWEST EVENT": "when something last happened in the team",
-    "NOW": "what it works on, or how much of its run is done",
+    "NOW": "what it works on, or how much of its run is done; ≤ where more tasks may come",
     "OF": "what the question is about",
     "OK": "share of the attempts that ended well",
     "OUTCOME": "✓ applied, ✕ refused and why, ↶ undone",

@@ -394,11 +394,11 @@ def _progress(rows: _Rows, supervisor: Supervisor, progress: Progress) -> Cell:
     if told.tone in ("error", "paused") or not progress.total:
         return told
     tone = "done" if progress.ended == progress.total else "busy"
-    percent = f" {progress.share:>4.0%}"
+    percent = f" {progress.said:>4}"
     room = rows.now_width - len(percent)
     mode = f"  {supervisor.mode}" if rows.measures.lane and room - len(supervisor.mode) - 2 >= 8 else ""
     drawn = meter(progress.share, max(3, min(24, room - len(mode))), tone=tone)
-    return Cell(f"{progress.share:.0%}", spans=(*drawn, Span(percent, "strong"), Span(mode, "muted")))
+    return Cell(progress.said, spans=(*drawn, Span(percent, "strong"), Span(mode, "muted")))
 
 
 def _hand_over(state: State, supervisor: Supervisor) -> Cell:

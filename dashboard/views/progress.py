@@ -20,17 +20,29 @@ EVERY_MS, TASKS_A_MS = 500, 20
 """Shortest pause between two walks over all tasks, and tasks per millisecond of longer pauses."""
 
 
+def at_most(share: float, *, grows: bool) -> str:
+    """Return a share in percent; of what may grow it is the most that can have ended."""
+    return f"{'≤' if grows else ''}{share:.0%}"
+
+
 class Progress(NamedTuple):
     """Tasks of agents in open runs."""
 
     ended: int = 0
     total: int = 0
     failed: int = 0
+    grows: int = 0
+    """Of those at work, how many may still ask for more, so that less of it has ended than it seems."""
 
     @property
     def share(self) -> float:
         """How much of it has ended, from 0 to 1."""
         return self.ended / self.total if self.total else 0.0
+
+    @property
+    def said(self) -> str:
+        """The share in percent, such as `88%`, and `≤88%` where more tasks may come."""
+        return at_most(self.share, grows=self.grows > 0)
 
 
 class Progresses:
@@ -57,11 +69,13 @@ def progress_of(state: State) -> dict[str, Progress]:
         if task.kind == "agent":
             sums = own.get(task.supervisor_id)
             if sums is None:
-                sums = own[task.supervisor_id] = [0, 0, 0]
+                sums = own[task.supervisor_id] = [0, 0, 0, 0]
             sums[1] += 1
             if task.ended_ms is not None:
                 sums[0] += 1
                 sums[2] += task.status is failed
+            elif task.children:
+                sums[3] += 1
     whole: dict[str, Progress] = {}
     for supervisor_id, sums in own.items():
         if supervisor_id in state.supervisors:

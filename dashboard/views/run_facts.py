@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.amounts import clock, counted, duration, elapsed, is_known, moment, money, percent
-from dashboard.views.forecast import time_left
+from dashboard.views.amounts import clock, counted, duration, elapsed, is_known, moment, money
+from dashboard.views.forecast import may_grow, time_left
 from dashboard.views.glyphs import of_run, of_task
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
 from dashboard.views.plots import meter
+from dashboard.views.progress import at_most
 from dashboard.views.run_work import Stage
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
@@ -50,7 +51,7 @@ def _far(state: State, run: Run, width: int, now_ms: int) -> Line:
     share = run.ended / run.total if run.total else 0.0
     left = time_left(state, run, now_ms)
     told = [
-        Span(f" {percent(share)}", "strong"),
+        Span(f" {at_most(share, grows=may_grow(state, run))}", "strong"),
         Span(f"  {run.ended:,}/{run.total:,} ended"),
         Span(f"  {run.failed:,} failed", "warn" if run.failed else "faint"),
     ]

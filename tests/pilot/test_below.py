@@ -88,7 +88,7 @@ async def test_an_agent_says_what_it_is_and_does_and_what_it_did_last(tmp_path: 
 
     for text in ("Reads one file", "2 of 2 slots", "lib/glob.py", "LAST TASKS", "100% ok", "OUTPUT"):
         assert text in beside
-    for text in ("TIME A TASK", "SPEC", "EVENTS", "finished lib/getopt.py in 1.4 s"):
+    for text in ("TIME A TASK", "SPEC", "EVENTS", "✓ finished lib/getopt.py "):
         assert text in wide
     assert "scout finished" not in wide
 

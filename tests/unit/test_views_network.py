@@ -126,6 +126,13 @@ def test_a_swap_stands_in_the_meter_of_its_agent_where_it_happened() -> None:
     assert "".join(span.text for span in meters.of(ada)).index("◆") >= METER - 2
 
 
+def test_how_much_has_ended_is_at_most_so_much_while_a_lead_may_ask_for_more() -> None:
+    state = trouble().state
+    said = {state.supervisors[one].name: found.said for one, found in progress_of(state).items()}
+
+    assert said == {"chief": "≤6%", "books": "0%", "audit": "0%"}
+
+
 def test_progress_counts_everything_below_a_supervisor() -> None:
     state = audit().state
     (root,) = state.roots
