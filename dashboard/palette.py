@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
 from textual.strip import Strip
@@ -70,7 +71,11 @@ class _Line(CommandInput):
 
 
 class _List(Paged, CommandList):
-    """Of the palette."""
+    """Of the palette; passes over a click on a row that is gone by now, for which Textual would look."""
+
+    def on_click(self, event: events.Click) -> None:
+        if event.style.meta.get("option", -1) >= self.option_count:
+            event.prevent_default()
 
 
 class Palette(ClosesOnce, CommandPalette):

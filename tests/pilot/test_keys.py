@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rich.style import Style
 from textual import events
 from textual.command import CommandInput
 from textual.widgets import OptionList
@@ -441,3 +442,14 @@ async def test_what_comes_late_for_what_is_seen_below_the_palette_closes_nothing
         assert hand.app.screen is over
         await hand.press("escape", "escape")
         assert below not in hand.app.screen_stack
+
+
+async def test_a_click_on_a_row_of_the_palette_that_is_gone_by_now_is_passed_over(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("ctrl+p")
+        listed = hand.app.screen.query_one(OptionList)
+        gone = Style(meta={"option": listed.option_count + 1})
+        x, y = listed.region.offset
+        listed.post_message(events.Click(listed, 0, 0, 0, 0, 1, False, False, False, x, y, gone))
+        await hand.press()
+        assert isinstance(hand.app.screen, Palette)
