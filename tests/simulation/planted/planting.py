@@ -27,7 +27,7 @@ Patch: TypeAlias = pytest.MonkeyPatch
 ENGINE = Path(engine.__file__).parent
 SEEDS_FILE = Path(__file__).with_name("seeds.json")
 HOURS = 2.0
-MOST_SEEDS = 150
+MOST_SEEDS = 250
 """How many seeds a bug may hide in."""
 MOST_EVENTS = 8_000
 """A history of so few hours that has more of them does not come to rest."""
