@@ -81,6 +81,10 @@ class _List(Paged, CommandList):
 class Palette(ClosesOnce, CommandPalette):
     """Textual's palette with a line and a list of our own."""
 
+    DEFAULT_CSS = """
+    Palette SearchIcon { color: $accent; }
+    """
+
     def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # nobody takes the worker
         if is_on_top(self):  # what was typed last may come after it was closed, when there is no list any more
             super()._gather_commands(search_value)
