@@ -170,6 +170,8 @@ class Frame(Sized):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only where there is room for it."""
+        if not self.display:
+            return
         self.query_one("#strip", Lines).display = event.size.height >= TALL
         self.give_sizes()
         self.call_after_refresh(lambda: self.look(self.deck.view))

@@ -49,7 +49,8 @@ class PanelsScreen(PageScreen):
         facts.show(lines)
 
     def focus_body(self) -> None:
-        self.panel(self.PROMPT if self.has_class("-prompt") else self.FIRST).focus()
+        if self.display:  # else it was left before it was laid out
+            self.panel(self.PROMPT if self.has_class("-prompt") else self.FIRST).focus()
 
     def on_mount(self) -> None:
         self.focus_body()

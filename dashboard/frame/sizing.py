@@ -62,7 +62,7 @@ class Sized(Acting):
 
     def give_sizes(self) -> None:
         """Make panes as large as the user wants them, where they stand beside each other."""
-        for grip in self.GRIPS:
+        for grip in self.GRIPS if self.display else ():  # a page may be left before it is laid out
             for lines in self.query(f"#{grip.at}").results(Lines):
                 lines.grip = grip.edge if self.is_open(grip) else ""
             self.give(grip, self.wished(grip) if self.is_open(grip) else None)

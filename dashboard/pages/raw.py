@@ -40,7 +40,8 @@ class RawScreen(PageScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.focus_body()
+        if self.display:
+            self.focus_body()
         if object_of(self.deck.view.state, self._key) is None:
             self.deck.read(partial(self._from_journal, self.deck.feed.state.seq), self._found)
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 from rich.style import Style
 from textual import events
@@ -453,3 +454,25 @@ async def test_a_click_on_a_row_of_the_palette_that_is_gone_by_now_is_passed_ove
         listed.post_message(events.Click(listed, 0, 0, 0, 0, 1, False, False, False, x, y, gone))
         await hand.press()
         assert isinstance(hand.app.screen, Palette)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("agent", "a2"),
+        ("task", "t5"),
+        ("run", "r1"),
+        ("supervisor", "s1"),
+        ("raw", "a2"),
+        ("event", "5"),
+    ],
+)
+async def test_a_page_is_left_before_it_is_laid_out(tmp_path: Path, kind: str, key: str) -> None:
+    async with opened(tmp_path) as hand:
+        for turns in range(6):
+            hand.app.open(kind, key)
+            for _ in range(turns):
+                await anyio.lowlevel.checkpoint()
+            hand.app.pop_screen()
+            await hand.pilot.pause()
+        assert hand.place == "network"
