@@ -28,6 +28,10 @@ OF_EVERY_PLACE = ("question_mark", "d", "y", "Y")
 """Keys of every screen: its help, what its cursor is on in words and as JSON, and that row for the clipboard."""
 NONE = "none\x1b[2J\u202e"
 DEEPEST = 6
+SIZE = (112, 31)
+"""The smallest at which a screen has all its parts: panes beside and below, and the second line of the header."""
+UNDER_PAGES = "inbox"
+"""Where pages are opened: what a page is left for is drawn again each time, and this is drawn fast."""
 
 
 class Journey:
@@ -118,7 +122,7 @@ class Journey:
 
     async def every_page(self) -> None:
         """Show every page about some of what it is for, and about what is not there."""
-        await self.go(HOME)
+        await self.go(UNDER_PAGES)
         everything = list(subjects(self.app))
         for page in pages():
             kind = getattr(self.app.feed.state, f"{page}s", None)

@@ -12,11 +12,10 @@ import pytest
 
 from dashboard.app import QuarterdeckApp
 from store import Reader
-from tests.pilot.journey import OF_EVERY_PLACE, Journey
+from tests.pilot.journey import OF_EVERY_PLACE, SIZE, Journey
 from tests.pilot.scene import written
 from tests.pilot.trouble import trouble
 
-SIZE = (120, 40)
 BLANK = 10
 """Characters that even an empty screen shows below its tabs."""
 

@@ -14,7 +14,7 @@ from engine.core.signals import AgentUnusable, AttemptSucceeded
 from engine.core.spec import AgentSpec
 from engine.host.batch import row_of
 from store import open_store
-from tests.pilot.journey import Journey
+from tests.pilot.journey import SIZE, Journey
 from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.pilot.trouble import trouble
 from tests.world import World
@@ -134,7 +134,7 @@ IN_TROUBLE = {
 async def assert_harmless_everywhere(app: QuarterdeckApp, ways: dict[str, tuple[str, ...]]) -> None:
     """Go each way from the first row of the first screen, and hold what the terminal would get at its end."""
     seen: dict[str, str] = {}
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=SIZE) as pilot:
         journey = Journey(pilot, lambda where: None)
         for way, keys in ways.items():
             await journey.until(lambda: app.screen.query_one("#body", Table).selected)

@@ -26,11 +26,11 @@ from dashboard.clean import MARKS
 from engine.garbage import collect_rarely
 from store import open_store
 from tests.patience import PATIENCE_S
-from tests.pilot.journey import Journey
+from tests.pilot.journey import SIZE, Journey
 from tests.pilot.poison import KINDS, MARK, hostile, poisoned, worlds
 from tests.pilot.scene import written
 
-COLUMNS, LINES = 120, 40
+COLUMNS, LINES = SIZE
 ROOT = Path(__file__).resolve().parents[2]
 OF_A_TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "COLUMNS": str(COLUMNS), "LINES": str(LINES)}
 BEGINS, ENDS = "\x1b]7;stop {}\x07", "\x1b]7;over\x07"
