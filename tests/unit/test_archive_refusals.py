@@ -169,6 +169,11 @@ def _renamed_key(entities: dict[str, Any], old: str, new: str) -> None:
 
 
 IDS = ["t1", "t2", "a1", "s1", "r1"]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(IDS),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
 FINISHED: dict[str, Any] = {
     "id": "r5", "supervisor_id": "s1", "title": "", "request": "", "status": "done", "output": "", "error": None,
     "strategy": "", "tasks": 0, "done": 0, "failed": 0, "usage": {}, "started_ms": 0, "ended_ms": 0, "seq": 0,
@@ -346,16 +351,11 @@ def test_no_change_of_bytes_makes_anything_but_an_archive_or_one_refusal(
 def test_no_change_of_a_value_makes_anything_but_an_archive_or_one_refusal(
     data: st.DataObject, archive: Path, tmp_path: Path
 ) -> None:
-    values = st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(IDS),
-        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
-        max_leaves=4,
-    )
 
     def change(state: dict[str, Any]) -> None:
         entity = data.draw(st.sampled_from([each for kind in state.values() if isinstance(kind, dict)
                                             for each in kind.values() if isinstance(each, dict)]))  # fmt: skip
-        entity[data.draw(st.sampled_from(sorted(entity)))] = data.draw(values)
+        entity[data.draw(st.sampled_from(sorted(entity)))] = data.draw(VALUES)
 
     _is_refused_or_read(with_state(archive, change), tmp_path)
 
