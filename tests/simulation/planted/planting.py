@@ -29,7 +29,7 @@ SEEDS_FILE = Path(__file__).with_name("seeds.json")
 HOURS = 2.0
 MOST_SEEDS = 250
 """How many seeds a bug may hide in."""
-MOST_EVENTS = 8_000
+MOST_EVENTS = 4_000
 """A history of so few hours that has more of them does not come to rest."""
 
 
