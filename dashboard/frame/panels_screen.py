@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding
+from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.page_screen import PageScreen
@@ -35,6 +36,8 @@ class PanelsScreen(PageScreen):
         super().__init__(key)
         self.unfolded: set[str] = set()
         """Steps that are shown whole, by the seq of their event."""
+        self._sizes: list[Size] = []
+        """How large its panels were when it was last looked at because of that."""
 
     def steps(self) -> Sequence[Entry]:
         """The steps that it lists."""
@@ -55,8 +58,10 @@ class PanelsScreen(PageScreen):
     def on_mount(self) -> None:
         self.focus_body()
 
-    def on_lines_resized(self, event: Lines.Resized) -> None:
-        if isinstance(event.lines, Panel):
+    def on_lines_resized(self) -> None:
+        sizes = [panel.size for panel in self.query(Panel)]
+        if sizes != self._sizes and self.is_there:  # each of them tells, and one look fills them all
+            self._sizes = sizes
             self.look(self.deck.view)
 
     def on_panel_opened(self, event: Panel.Opened) -> None:

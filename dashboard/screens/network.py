@@ -196,8 +196,7 @@ class NetworkScreen(TableScreen):
         return self._pane_graph.lines(view, key, width, height + 1)[1:]
 
     def on_resize(self, event: events.Resize) -> None:
-        self._next_ms = 0
-        self.call_after_refresh(lambda: self.look(self.deck.view))
+        self._next_ms = 0  # the frame has it looked at
 
     def on_table_moved(self, event: Table.Moved) -> None:
         self._show_beside(self.deck.view)

@@ -5,9 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual.geometry import Size
 
 from dashboard.pages.agent import AgentScreen
 from dashboard.pages.task import TaskScreen
+from dashboard.views.header import ViewState
 from dashboard.widgets.panel import Panel
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
@@ -39,6 +41,26 @@ async def at_agent(
 
 def pane(page: AgentScreen, name: str) -> Panel:
     return page.query_one(f"#{name}", Panel)
+
+
+async def test_a_window_of_another_size_has_the_page_drawn_once_for_all_of_its_panels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Size] = []
+    draw = AgentScreen.draw
+
+    def noted(page: AgentScreen, view: ViewState) -> None:
+        drawn.append(page.size)
+        draw(page, view)
+
+    monkeypatch.setattr(AgentScreen, "draw", noted)
+    async with at_agent(tmp_path, "scout") as (hand, page):
+        drawn.clear()
+        await hand.pilot.resize_terminal(130, 44)
+        await until(hand.pilot, lambda: page.size.width == 130)
+        await hand.press()
+
+    assert len(drawn) <= 3  # by its panels, by the frame, and by the clock
 
 
 async def test_enter_unfolds_the_step_under_the_cursor_and_folds_it_again(tmp_path: Path) -> None:
