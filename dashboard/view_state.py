@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dashboard.feed import Feed
 from dashboard.playback import Playback
 from dashboard.views.digest import digest
-from dashboard.views.header import Situation, ViewState, engine_time_ms
+from dashboard.views.header import Situation, ViewState, engine_time_ms, gone_since_ms
 from dashboard.views.past import Moment, rate_of
 from engine.core.state import State
 
@@ -27,7 +27,9 @@ def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bo
     if past is not None and playback.past is not None:
         return _look_back(playback.past, past, situation)
     state = State() if situation.opening else feed.state
-    counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
+    working = not feed.looked or (feed.engine is not None and feed.engine.alive)
+    counts = digest(state, working=working)
+    feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
 

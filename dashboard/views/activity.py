@@ -98,10 +98,11 @@ class Track:
         if self.waited is not None:
             fill(self.waited, since, slot + 1, self.parked * SLOT_MS)
 
-    def work(self, now_ms: int, samples: int, each: int) -> tuple[list[int], list[int]]:
+    def work(self, now_ms: int, samples: int, each: int, *, until_ms: int | None = None) -> tuple[list[int], list[int]]:
         """Return milliseconds of attempts at work, and of those that are parked, up to now.
 
-        In so many samples of `each` slots, the oldest first; the newest is not over yet.
+        In so many samples of `each` slots, the oldest first; the newest is not over yet. What did not end counts up to
+        `until_ms`, if that is before now.
         """
         busy = sums(self.busy, self._head, now_ms, samples, each)
         waited = [0] * samples if self.waited is None else sums(self.waited, self._head, now_ms, samples, each)
@@ -109,10 +110,11 @@ class Track:
             return busy, waited
         length = each * SLOT_MS
         first = now_ms // length - samples + 1
+        counted_ms = now_ms if until_ms is None else min(now_ms, until_ms)
         for place in range(max(0, self._head // each - first), samples):
             start_ms = (first + place) * length
             # The newest slot is counted to its end, and none after it.
-            open_ms = min(now_ms, start_ms + length) - max(self._end_ms, start_ms)
+            open_ms = min(counted_ms, start_ms + length) - max(self._end_ms, start_ms)
             busy[place] = max(0, busy[place] + self.running * open_ms)
             waited[place] = max(0, waited[place] + self.parked * open_ms)
         return busy, waited
@@ -213,10 +215,16 @@ class Activity:
         self.queued: deque[tuple[int, int]] = deque(maxlen=SLOTS)
         """Times and lengths of all queues together, as they were looked at."""
         self.queues = QueueHistory()
+        self.until_ms: int | None = None
+        """The last sign of life of the engine, where none is at work: what it had begun counts up to then."""
         self._tracks: dict[str, Track] = {}
         self._open: dict[str, tuple[str, bool]] = {}
         """Attempts under way by task: the agent, and whether it is parked."""
+        self._learned: Sequence[Event] = ()
+        """The events that are being counted, and when the last one before them happened."""
+        self._heard_ms = 0
         self._counts: dict[type[Event], Callable[[Any], None]] = {
+            on.EngineStarted: self._cut_off,
             on.AttemptStarted: self._started,
             on.AttemptParked: lambda event: self._park(event.task_id, event.at_ms),
             on.Delegated: self._called,
@@ -243,7 +251,7 @@ class Activity:
 
     def shares(self, agent_id: str, now_ms: int, *, samples: int, each: int, slots: int = 1) -> list[float]:
         """Return how much of an agent was at work, 0 to 1, in each of so many samples of `each` quarter seconds."""
-        busy, _ = self.track(agent_id).work(now_ms, samples, each)
+        busy, _ = self.track(agent_id).work(now_ms, samples, each, until_ms=self.until_ms)
         whole = each * SLOT_MS * max(1, slots)
         return [min(1.0, one / whole) for one in busy]
 
@@ -260,11 +268,13 @@ class Activity:
 
     def learn(self, events: Sequence[Event]) -> None:
         """Count events in their order."""
-        counts = self._counts
+        counts, self._learned = self._counts, events
         for event in events:
             count = counts.get(type(event))
             if count is not None:
                 count(event)
+        if events:
+            self._heard_ms = events[-1].at_ms
         for slot, count_of_slot in Counter([event.at_ms // SLOT_MS for event in events]).items():
             self.events.add(slot * SLOT_MS, count_of_slot)
 
@@ -273,6 +283,15 @@ class Activity:
         if track is None:
             track = self._tracks[agent_id] = Track()
         return track
+
+    def _cut_off(self, started: on.EngineStarted) -> None:
+        """End the attempts of the engine before at its last event: nothing was at work while there was none."""
+        place = next(place for place, event in enumerate(self._learned) if event is started)
+        last_ms = self._learned[place - 1].at_ms if place else self._heard_ms
+        for task_id in [task_id for task_id, (_, parked) in self._open.items() if not parked]:
+            agent_id, _ = self._open.pop(task_id)
+            for track in (self._of(agent_id), self.team):
+                track.change(last_ms, -1)
 
     def _started(self, event: on.AttemptStarted) -> None:
         if event.agent_id is not None:  # built-in work has no agent

@@ -179,8 +179,10 @@ def shell(situation: Situation) -> str:
     return f"quarterdeck engine{takeover} --db {shlex.quote(situation.db)}"
 
 
-def gone_since_ms(state: State, info: EngineInfo) -> int:
-    """When it ended cleanly, or its last sign of life if it was killed."""
+def gone_since_ms(state: State, info: EngineInfo | None) -> int:
+    """When it ended cleanly, or its last sign of life if it was killed; where there was none, of the last event."""
+    if info is None:
+        return state.at_ms
     return info.ended_ms if info.ended_ms is not None else max(info.since_ms, info.heard_ms or 0, state.at_ms)
 
 

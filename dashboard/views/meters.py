@@ -103,7 +103,8 @@ class Meters:
 
     def _shares(self, track: Track, samples: int, slots: int) -> Samples:
         whole = self._each * SLOT_MS * max(1, slots)
-        work = track.work(self._now_ms, samples, self._each)
+        assert self._activity is not None
+        work = track.work(self._now_ms, samples, self._each, until_ms=self._activity.until_ms)
         return Samples(*([min(1.0, one / whole) for one in found] for found in work))
 
     def _mean(self, supervisor_id: str) -> Samples:

@@ -24,7 +24,7 @@ def run_facts(
     """Return the facts of an open run, or of one that has ended and is remembered."""
     run, ended = state.runs.get(run_id), state.summary(run_id)
     if run is not None:
-        lines = [_head(state, run, width, now_ms, working), _far(state, run, width, now_ms)]
+        lines = [_head(state, run, width, now_ms, working), _far(state, run, width, now_ms, working)]
         return [*lines, *_stages(stages, run.strategy, width, now_ms), *_alerts(state, run, width, now_ms)]
     if ended is not None:
         return [_head(state, ended, width, now_ms, working), _came_to(ended, width), *_error(ended, width)]
@@ -47,9 +47,9 @@ def _head(state: State, run: Run | RunSummary, width: int, now_ms: int, working:
     return spread(left, (*right, Span(" ")), width)
 
 
-def _far(state: State, run: Run, width: int, now_ms: int) -> Line:
+def _far(state: State, run: Run, width: int, now_ms: int, working: bool) -> Line:
     share = run.ended / run.total if run.total else 0.0
-    left = time_left(state, run, now_ms)
+    left = time_left(state, run, now_ms) if working else None
     told = [
         Span(f" {at_most(share, grows=may_grow(state, run))}", "strong"),
         Span(f"  {run.ended:,}/{run.total:,} ended"),

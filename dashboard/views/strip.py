@@ -49,7 +49,8 @@ def strip(state: State, counts: Digest, activity: Activity, *, now_ms: int, widt
 
 def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: int) -> list[_Part]:
     agents = list(state.agents.values())
-    busy, total = sum(1 for agent in agents if agent.running or agent.parked), f"{len(agents):,}"
+    busy = sum(1 for agent in agents if agent.running or agent.parked) if counts.working else 0
+    total = f"{len(agents):,}"
     seconds = wide * 2
     events = activity.events.sums(now_ms, seconds, EACH)
     ended = activity.done.sums(now_ms, seconds, EACH)

@@ -114,7 +114,8 @@ def progress_line(seen: Seen, supervisor: Supervisor, progress: Progress, room: 
         return Line((Span(trouble.text, trouble.tone),))
     if not progress.total:
         return Line((Span("no tasks yet" if seen.state.runs else "nothing to do", "muted"),))
-    ends = time_to_go(seen.state, supervisor.id, progress, seen.activity, seen.now_ms)
+    working, now_ms = seen.counts.working, seen.now_ms
+    ends = time_to_go(seen.state, supervisor.id, progress, seen.activity, now_ms) if working else ""
     failed = [Span(f"  {progress.failed:,} failed", "error")] if progress.failed else []
     figures = [Span(f"  {progress.ended:,}/{progress.total:,}", "strong"), *failed]
     left = room - sum(cell_len(span.text) for span in figures) - (cell_len(ends) + 2 if ends else 0)

@@ -13,6 +13,7 @@ from engine.core.events import (
     AttemptParked,
     AttemptResumed,
     AttemptStarted,
+    EngineStarted,
     Event,
     StepRecorded,
     StrategySwitched,
@@ -38,7 +39,7 @@ def done(at_ms: int, task: str = "t1", duration_ms: int = 0) -> Event:
 
 
 def busy_ms(activity: Activity, now_ms: int) -> int:
-    busy, _ = activity.track(AGENT).work(START_MS + now_ms, SLOTS, 1)
+    busy, _ = activity.track(AGENT).work(START_MS + now_ms, SLOTS, 1, until_ms=activity.until_ms)
     return sum(busy)
 
 
@@ -52,6 +53,26 @@ def test_all_time_at_work_is_counted_once(spans: list[tuple[int, int]]) -> None:
     )
 
     assert busy_ms(activity, 10_000) == sum(took for _, took in spans)
+
+
+@given(st.integers(0, 3_000), st.integers(0, 3_000), st.integers(0, 3_000))
+def test_nothing_is_at_work_while_there_is_no_engine(worked: int, gone: int, after: int) -> None:
+    lives = Activity()
+    last = AttemptParked(at_ms=START_MS + worked, task_id="of another", attempt=1, agent_id="a9")
+    lives.learn([started(0), last])
+    lives.until_ms = START_MS + worked
+
+    assert busy_ms(lives, worked + gone) == worked
+
+    again = [
+        EngineStarted(at_ms=START_MS + worked + gone, pid=2, token=2, version="0"),
+        AttemptLost(at_ms=START_MS + worked + gone, task_id="t1", attempt=1, agent_id=AGENT),
+        started(worked + gone),
+    ]
+    lives.learn(again)
+    lives.until_ms = None
+
+    assert busy_ms(lives, worked + gone + after) == worked + after
 
 
 @given(st.integers(0, 3_000), st.integers(0, 3_000), st.integers(0, 3_000))
