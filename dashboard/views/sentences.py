@@ -306,7 +306,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.CallRefused: ("a call of {task_id} was refused: {reason}", "warn"),
     on.RetryScheduled: ("{task_id}: retry {retry} in {delay_ms}", "draining"),
     on.RetryDue: ("{task_id} is ready for its retry", ""),
-    on.TaskFailed: ("{task_id} failed for good: {reason_alone}", "error"),
+    on.TaskFailed: (lambda t, e: f"{t.task_id} failed for good: {t.reason_alone}", "error"),
     on.TaskSkipped: ("{task_id} is skipped: {reason}", "muted"),
     on.ItemTaken: ("{supervisor_id} took {task_id}", ""),
     on.ItemReturned: ("{supervisor_id} returned {task_id}: it may not go on and had not begun", ""),

@@ -46,7 +46,9 @@ async def test_calls_at_the_same_time_do_not_spend_more_together_than_a_budget_h
     assert summary.status == "failed"
     assert (total.tokens_out, total.cost_usd, len(steps)) == (40, Decimal(40), 4)
     assert len(exhausted) == 1
-    assert "has too little left for the next call of a model (40 spent, about 10 needed)" in (summary.error or "")
+    spent, needed = ("$40", "$10") if "cost_usd" in amount else ("40", "10")
+    said = f"has too little left for the next call of a model ({spent} spent, about {needed} needed)"
+    assert said in (summary.error or "")
 
 
 async def test_a_call_that_fits_waits_for_those_before_it_that_took_less_than_was_held_back(engine: Engines) -> None:

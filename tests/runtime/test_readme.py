@@ -31,7 +31,7 @@ SIGNS = {
     ":": "colon", "/": "slash", "?": "question_mark", "!": "exclamation_mark", "[": "left_square_bracket",
     "]": "right_square_bracket", ",": "comma", ".": "full_stop", "{": "left_curly_bracket",
     "}": "right_curly_bracket", "(": "left_parenthesis", ")": "right_parenthesis", "=": "equals_sign",
-    "<": "less_than_sign", ">": "greater_than_sign",
+    "<": "less_than_sign", ">": "greater_than_sign", "*": "asterisk",
 }  # fmt: skip
 RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
 
