@@ -27,7 +27,7 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
         return crashed
 
 
-LONG_FIRST = ("chaos", "web", "snapshot", "pilot", "runtime", "simulation", "meaning", "contract")
+LONG_FIRST = ("simulation", "chaos", "web", "snapshot", "pilot", "runtime", "meaning", "contract")
 """Kinds of tests, by what a file of them takes; the others take less."""
 
 
