@@ -131,6 +131,7 @@ class Lines(Toned, Widget):
             if event.chain > 1:
                 self.post_message(self.Dragged(self, None, done=True))
             return
-        line = self._lines[event.y] if event.y < len(self._lines) else BLANK
+        # Above it, or below, after what moved it under a pressed button.
+        line = self._lines[event.y] if 0 <= event.y < len(self._lines) else BLANK
         if line.key:
             self.post_message(self.Clicked(self, line.key))

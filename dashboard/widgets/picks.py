@@ -88,7 +88,7 @@ class Picks(Lines, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         if self.is_gripped(event):
             return
-        line = self._given[event.y] if event.y < len(self._given) else None
+        line = self._given[event.y] if 0 <= event.y < len(self._given) else None
         if line is not None and line.key:
             self.put(line.key)
             if event.chain > 1:

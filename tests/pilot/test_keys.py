@@ -456,6 +456,15 @@ async def test_a_click_on_a_row_of_the_palette_that_is_gone_by_now_is_passed_ove
         assert isinstance(hand.app.screen, Palette)
 
 
+@pytest.mark.parametrize("y", [-60, -1, 60])
+async def test_a_click_beside_lines_that_moved_under_a_pressed_button_is_passed_over(tmp_path: Path, y: int) -> None:
+    async with opened(tmp_path, size=(140, 40)) as hand:
+        for lines in hand.app.screen.query(Lines):
+            lines.post_message(events.Click(lines, 1, y, 0, 0, 1, False, False, False))
+        await hand.press()
+        assert isinstance(hand.app.screen, Frame)
+
+
 @pytest.mark.parametrize(
     ("kind", "key"),
     [
