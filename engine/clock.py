@@ -26,7 +26,7 @@ class Clock(ABC):
         """Return the time, in UTC milliseconds; it never goes back."""
 
     def awake_ms(self) -> int:
-        """Return a count of milliseconds for time limits: it leaves out what the computer slept or its time was set."""
+        """Return a count of milliseconds for time limits, without suspended time and jumps of the clock."""
         return self.now_ms()
 
     @abstractmethod

@@ -30,7 +30,7 @@ _mode = click.option(
 )  # fmt: skip
 _generation = click.option(
     "--generation", type=click.IntRange(1), metavar="N",
-    help="Refuse it if the agent is not at generation N any more: somebody else has changed it since you looked.",
+    help="Refuse the change if the agent is not at generation N any more.",
 )  # fmt: skip
 
 

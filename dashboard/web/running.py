@@ -76,7 +76,7 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
     more_files()
     await anyio.to_thread.run_sync(remove_left_behind)
     logging.getLogger("aiohttp.server").addFilter(answered)
-    # It warns of each download that nobody took, which is how such a one is let go of.
+    # It warns of each download that is dropped because no browser fetched it.
     logging.getLogger("textual-serve").setLevel(logging.ERROR)
     asyncio.get_running_loop().set_exception_handler(Crowded())
     address = ""

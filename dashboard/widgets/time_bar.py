@@ -80,7 +80,7 @@ class Scrubber(Lines):
             self.post_message(self.Sought(seq))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if event.y < self._said_rows:  # where nobody sees the bar, nobody means a moment of it
+        if event.y < self._said_rows:  # on the message above the bar, not on a moment
             self.post_message(self.SaidClicked())
             return
         self._dragged = True

@@ -19,7 +19,7 @@ from engine.runtimes.services import Services
 from store.opening import Store
 from store.standbys import standbys
 
-NOBODY = "no engine stands by to take over; start one with: quarterdeck engine --standby --db {}"
+NO_STANDBY = "no engine stands by to take over; start one with: quarterdeck engine --standby --db {}"
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Handover:
         try:
             if not await self._somebody_waits():
                 self._under_way = None
-                self._refuse(order, "no_standby", NOBODY.format(shlex.quote(str(self._store.path or "FILE"))))
+                self._refuse(order, "no_standby", NO_STANDBY.format(shlex.quote(str(self._store.path or "FILE"))))
                 return
             log.info("the engine hands over; %d attempts go on to their next step", len(self._attempts))
             self._close_intake()

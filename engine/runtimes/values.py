@@ -173,8 +173,8 @@ def without_secrets(text: str, *, is_end: bool = False) -> str:
     """Return `text` with the name in place of each secret of the environment.
 
     Args:
-        text: What somebody else said.
-        is_end: Its beginning is missing, and with it perhaps that of a secret.
+        text: Output of a program, a tool or a provider.
+        is_end: Only the end of that output, which may begin in the middle of a secret.
     """
     secrets = _secrets()
     for name, value in secrets if is_end and text else ():
