@@ -17,6 +17,11 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
 TARGETS = {"venv", "demo", "check", "test", "bench", "chaos", "simulate", "screenshots"}
+AT_THE_ROOT = {
+    *PACKAGES, "docs", "examples", "screenshots", "tests", ".ci", ".gitignore", ".pre-commit-config.yaml",
+    "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml",
+    "requirements.lock",
+}  # fmt: skip
 MAX_LINES = 500
 MACHINE_PATH = re.compile(
     r"/(?<![\w./~-]/)(?:(?:work|root|opt)(?=/|[\s\"'`),;:]|$)|(?:home|Users)/(?!ann\b)\w)", re.MULTILINE
@@ -103,6 +108,14 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
     found = {name: [match.group() for match in MACHINE_PATH.finditer(text)] for name, text in tree().items()}
 
     assert {name: paths for name, paths in found.items() if paths} == {}
+
+
+def test_at_the_root_stands_only_what_is_known_there() -> None:
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert {name.partition("/")[0] for name in filter(None, listed.stdout.split("\0"))} <= AT_THE_ROOT
 
 
 def test_the_changelog_has_a_place_for_the_next_change() -> None:
