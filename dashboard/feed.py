@@ -25,7 +25,7 @@ from engine.core.state import State
 from engine.folding import ends_of
 from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import ReadRowsLost, StoreError
-from store.lock import identity
+from store.lock import identity, lost
 from store.records import EngineInfo, StandbyInfo
 
 BLOCK, PIECE = 500, 100
@@ -250,11 +250,9 @@ class Feed:
 
     def _moved_away(self) -> bool:
         """Detect that the file was deleted or replaced; then report it and stop."""
-        now = identity(self.path)
-        if self._identity is None or now == self._identity:
+        if self._identity is None or (gone := lost(self.path, self._identity)) is None:
             return False
-        what = "was deleted or moved away" if now is None else "was replaced by another file"
-        self._troubles["file"] = f"the file {what}: this is its last state; open it again: {self.path}"
+        self._troubles["file"] = f"the file {gone.found}: this is its last state; open it again: {self.path}"
         self._stop.set()
         return True
 

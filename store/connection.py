@@ -118,6 +118,8 @@ def store_error(error: sqlite3.Error, path: Path | None, *, disposable: bool = F
         return StoreBusy(None, None, where)
     if primary in _NOT_WRITABLE:
         return ReadOnlyFolder(where.parent)
+    if primary == sqlite3.SQLITE_IOERR and path is not None and not path.exists():
+        return StoreError(f"{path} was deleted or moved away while it was open: start again")
     return StoreError(f"{where}: SQLite says {error}: run `quarterdeck doctor` on it")
 
 

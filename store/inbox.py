@@ -21,6 +21,7 @@ import anyio.to_thread
 
 from store.connection import BUSY_S, connect, is_busy, retry_delay_s, translated
 from store.errors import StoreError
+from store.lock import identity, lost
 from store.records import LARGEST_COMMAND_BYTES, CommandOutcome, CommandRow
 from store.statements import ANY_PENDING, COMMAND_OUTCOME, NAME_COMMANDS, PENDING_COMMANDS, command_of, put_commands
 from store.tail import PollInterval
@@ -65,11 +66,13 @@ async def watch(path: Path | None, arrivals: Arrivals) -> AsyncIterator[None]:
 
 
 def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
-    pace, seen = PollInterval(), None
+    pace, seen, opened = PollInterval(), None, identity(path)
     with translated(path, disposable=True):
         connection = connect(path, mode="ro")
         try:
             while not stop.is_set():
+                if (gone := lost(path, opened)) is not None:  # clients make a new file, which nobody would read
+                    raise gone
                 version = _asked(connection, "PRAGMA data_version")
                 if version is not None and version != seen:
                     pending = _asked(connection, ANY_PENDING)

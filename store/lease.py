@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from store.connection import connect, is_busy
-from store.errors import Deposed, FileLost, StoreError
-from store.lock import identity
+from store.errors import Deposed, StoreError
+from store.lock import identity, lost
 from store.process import Process
 
 _RAISE = """
@@ -132,6 +132,13 @@ class Lease:
         """Why the lease is lost: `Deposed` or `FileLost`; None while it is held. Checked once a second."""
         return self._loss
 
+    def explained(self, error: BaseException) -> BaseException:
+        """The loss that made an access to the files fail, if they are lost by now; otherwise `error`.
+
+        Any file of a deleted database may be the first that is missed.
+        """
+        return (self._loss or self._ask() or error) if isinstance(error, StoreError) else error
+
     def lose(self, why: StoreError) -> None:
         """Record that the lease is lost; the first reason stays."""
         self._loss = self._loss or why
@@ -159,9 +166,8 @@ class Watch:
 
     def loss(self) -> StoreError | None:
         """Why the lease is lost; None while it is held."""
-        now = identity(self._path)
-        if now != self._identity:
-            return FileLost(self._path, "was deleted or moved away" if now is None else "was replaced by another file")
+        if (gone := lost(self._path, self._identity)) is not None:
+            return gone
         found = self._found_token()
         return Deposed(self._token, found) if found is not None and found > self._token else None
 

@@ -10,7 +10,7 @@ import stat
 import time
 from pathlib import Path
 
-from store.errors import NoPermission, NotOurFile, StoreBusy
+from store.errors import FileLost, NoPermission, NotOurFile, StoreBusy
 from store.files import made_in
 from store.process import may_run
 
@@ -79,6 +79,14 @@ def identity(file: Path | int) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def lost(path: Path, before: tuple[int, int] | None) -> FileLost | None:
+    """Return what has happened to an open file whose identity was `before`; None if it still stands at `path`."""
+    now = identity(path)
+    if now == before:
+        return None
+    return FileLost(path, "was deleted or moved away" if now is None else "was replaced by another file")
 
 
 def is_held(path: Path) -> bool | None:

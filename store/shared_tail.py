@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from store.errors import FileLost, ReadRowsLost, StoreError
+from store.errors import ReadRowsLost, StoreError
 from store.files import Files
-from store.lock import identity
+from store.lock import identity, lost
 from store.reader import Reader
 from store.records import Record
 from store.tail import Continuity, Mark, PollInterval, mark_at
@@ -174,9 +174,8 @@ class _Tail:
             self._wake.wait(self._pace.wait_s)
 
     def _is_held(self, reader: Reader) -> bool:
-        now = identity(self._path)
-        if now != self._identity:
-            raise FileLost(self._path, "was deleted or moved away" if now is None else "was replaced by another file")
+        if (gone := lost(self._path, self._identity)) is not None:
+            raise gone
         engine = reader.engine()
         return engine is not None and engine.alive
 

@@ -22,7 +22,7 @@ from engine.core.options import GRACE_S
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
-from engine.errors import CommandRefusedError, HostStopped, UnknownRun
+from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_of
 from engine.folding import IMPORTS, events_of, summary_in
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Then
@@ -186,14 +186,14 @@ class Host:
             DiskStayedFull: If the disk had no room for a minute.
             CoreError: If the journal cannot be folded.
         """
-        failure: Exception | None = None
+        failure: BaseException | None = None
         try:
             async with anyio.create_task_group() as group:
                 self._group = group
                 try:
                     await self._live_through(group, task_status)
-                except Exception as error:  # raised once all tasks have ended; the group would wrap it
-                    failure = error
+                except Exception as found:  # raised once all tasks have ended; the group would wrap it
+                    failure = error = self.store.lease.explained(first_of(found))
                     if not isinstance(error, Deposed | FileLost):  # reported once, by the caller of `run`
                         log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")

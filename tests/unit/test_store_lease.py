@@ -1,6 +1,8 @@
 """A lease: an engine is sure of it for a moment, and asks the file after it stood still."""
 
-from store import Deposed, StoreError
+from pathlib import Path
+
+from store import Deposed, FileLost, StoreError
 from store.lease import SURE_MS, Lease
 
 
@@ -53,6 +55,16 @@ def test_an_engine_that_was_deposed_while_it_stood_still_may_not_act_and_knows_w
     assert held.lease.loss is held.loss
     assert not held.lease.held()
     assert held.asked == 1
+
+
+def test_an_error_of_a_store_is_explained_by_the_loss_that_caused_it() -> None:
+    held = Held()
+    missed, bug = StoreError("team.db-inbox: SQLite says disk I/O error"), ValueError("a bug")
+
+    assert held.lease.explained(missed) is missed
+    held.loss = FileLost(Path("team.db"), "was deleted or moved away")
+    assert held.lease.explained(missed) is held.loss
+    assert held.lease.explained(bug) is bug
 
 
 def test_a_heart_that_beat_beside_a_loop_that_hung_is_not_believed() -> None:
