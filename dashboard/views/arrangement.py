@@ -75,14 +75,18 @@ def arranged(
     free = height - lines - 1
     if not lines:
         return Arrangement(0, height, 0, 0, lanes)
-    tail = max(kept, free) if rows >= TALL else free if free >= TAIL_LEAST else 0
-    if tail_lines is not None and height - 4 >= TAIL_LEAST:
-        tail = max(tail_lines, TAIL_LEAST)
-    tail = min(tail, max(0, height - 4))
     drawn = 0
-    if graph and lanes and tail >= GRAPH_LEAST + TAIL_KEPT:
-        drawn = max(GRAPH_LEAST, min(GRAPH_MOST, tail - TAIL_BESIDE_GRAPH))
+    if tail_lines is None:
+        below = max(kept, free) if rows >= TALL else free if free >= TAIL_LEAST else 0
+        below = min(below, max(0, height - 4))
+        if graph and lanes and below >= GRAPH_LEAST + TAIL_KEPT:
+            drawn = max(GRAPH_LEAST, min(GRAPH_MOST, below - TAIL_BESIDE_GRAPH))
+        tail = below - drawn
+    else:
+        tail = min(max(tail_lines, TAIL_LEAST), height - 4) if height - 4 >= TAIL_LEAST else 0
+        if graph and lanes and free - tail >= GRAPH_LEAST:
+            drawn = min(GRAPH_MOST, free - tail)
     wide = pane_width(columns, wanted=pane)
     if wide and pane_cells is not None:
         wide = max(PANE_LEAST // 2, min(pane_cells, columns - TREE_LEAST))
-    return Arrangement(wide, height - tail, drawn, tail - drawn, lanes)
+    return Arrangement(wide, height - tail - drawn, drawn, tail, lanes)

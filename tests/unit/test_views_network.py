@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dashboard.views.activity import Activity
 from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
-from dashboard.views.arrangement import TAIL_KEPT, arranged, tree_room
+from dashboard.views.arrangement import GRAPH_LEAST, GRAPH_MOST, TAIL_KEPT, TAIL_LEAST, arranged, tree_room
 from dashboard.views.digest import digest
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import EVENT
@@ -82,6 +82,27 @@ def test_what_is_free_under_the_tree_is_never_blank() -> None:
     assert arranged(200, 60, 54, lines=20, graph=True).graph > 10
     assert arranged(200, 60, 54, lines=40, graph=True).graph == 0
     assert tree_room(40, 35) == 27
+
+
+@given(
+    columns=st.integers(20, 300),
+    rows=st.integers(14, 100),
+    lines=st.integers(1, 1100),
+    wanted=st.integers(1, 100),
+    graph=st.booleans(),
+)
+@example(columns=200, rows=60, lines=20, wanted=4, graph=True)
+@example(columns=200, rows=60, lines=20, wanted=20, graph=True)
+def test_a_tail_is_as_high_as_the_user_wants_it_and_the_graph_takes_what_is_free_above_it(
+    columns: int, rows: int, lines: int, wanted: int, *, graph: bool
+) -> None:
+    height = rows - 5
+    found = arranged(columns, rows, height, lines=lines, graph=graph, tail_lines=wanted)
+    free = height - lines - 1 - found.tail
+
+    assert found.tail == min(max(wanted, TAIL_LEAST), height - 4)
+    assert found.graph == (min(GRAPH_MOST, free) if graph and found.lanes and free >= GRAPH_LEAST else 0)
+    assert found.tree + found.graph + found.tail == height
 
 
 def test_a_pane_stands_beside_the_tree_from_110_columns_unless_it_was_taken_away() -> None:
