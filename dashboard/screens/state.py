@@ -92,7 +92,7 @@ class StateScreen(TableScreen):
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         holds: Sequence[Line] | None
-        if view.due(self._counted_ms):
+        if view.due(self._counted_ms) or not self._kinds:  # none: the journal was not summed up yet
             self._counted_ms = view.wall_ms + READ_EVERY_MS
             self._held_now, self._kinds = holdings(view.state, working=view.working), Counter[str]()
             for span in self.deck.spans:
