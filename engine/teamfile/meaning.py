@@ -60,20 +60,19 @@ class Meaning:
         for loc, block in teams_of(self._team):
             self._names(block, loc)
             self._supervisor(block, loc)
-        names: dict[str, str] = {}
+        names: dict[str, int] = {}
         for at, spec in enumerate(self._team.registry):
-            self._once(names, spec.name, ("registry", at, "name"), "the registry")
+            self._once(names, spec.name, ("registry", at, "name"))
         for loc, agent in agents_of(self._team):
             self._agent(agent, loc)
         return self._found
 
     def _names(self, block: TeamBlock, loc: Loc) -> None:
-        taken: dict[str, str] = {}
-        where = f"the supervisor {block.supervisor.name}"
+        taken: dict[str, int] = {}
         for at, agent in enumerate(block.agents):
-            self._once(taken, agent.name, (*loc, "agents", at, "name"), where)
+            self._once(taken, agent.name, (*loc, "agents", at, "name"))
         for at, team in enumerate(block.teams):
-            self._once(taken, team.supervisor.name, (*loc, "teams", at, "supervisor", "name"), where)
+            self._once(taken, team.supervisor.name, (*loc, "teams", at, "supervisor", "name"))
 
     def _supervisor(self, block: TeamBlock, loc: Loc) -> None:
         chief, here = block.supervisor, (*loc, "supervisor")
@@ -232,10 +231,10 @@ class Meaning:
         except ValidationError as error:
             self._found += problems_of(error.errors(include_url=False), self._document, under=loc, of=of)
 
-    def _once(self, taken: dict[str, str], name: str, loc: Loc, where: str) -> None:
+    def _once(self, taken: dict[str, int], name: str, loc: Loc) -> None:
         if name in taken:
-            self._say(loc, f"{where} has a {name!r} already, {taken[name]}; choose another name")
-        taken.setdefault(name, f"on line {self._document.line(loc)}")
+            self._say(loc, f"there is a {name!r} on line {taken[name]} already; choose another name")
+        taken.setdefault(name, self._document.line(loc))
 
     def _known(self, loc: Loc, names: Sequence[str | None], members: Sequence[str], what: str) -> None:
         seen: set[str] = set()

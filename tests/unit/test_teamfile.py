@@ -166,15 +166,15 @@ registry:
         "2: supervisor.aggregation: synthesis needs an 'aggregator': the name of the agent that writes it",
         "2: supervisor.participants: no agent or team 'scot' here; did you mean scout?",
         "2: supervisor.order: 'scout' stands twice",
-        "5: agents[scout].name: the supervisor chief has a 'scout' already, on line 4; choose another name",
+        "5: agents[scout].name: there is a 'scout' on line 4 already; choose another name",
         "5: agents[scout].type: no runtime 'functoin'; did you mean function?",
         "6: agents[idle]: says not what does the work; give it run: module:function, or a model",
-        "9: teams[idle].supervisor.name: the supervisor chief has a 'idle' already, on line 6; choose another name",
+        "9: teams[idle].supervisor.name: there is a 'idle' on line 6 already; choose another name",
         "9: teams[idle].supervisor.aggregator: no agent 'nobody' here; there are a, b",
         "9: teams[idle].supervisor.default_agent: no agent 'nobody' here; there are a, b",
         "9: teams[idle].supervisor.max_agents: 2 agents are more than max_agents, 1",
         "10: teams[idle].agents[b].on_failure[1].cap_s: must be at least base_s, 9, not 1",
-        "13: registry[spare].name: the registry has a 'spare' already, on line 12; choose another name",
+        "13: registry[spare].name: there is a 'spare' on line 12 already; choose another name",
     ]
 
 
