@@ -58,6 +58,7 @@ class Feed:
         self.path = path
         self.state = State()
         self.names = Names()
+        self.names.learn_state(self.state)
         self.file_seq = 0
         """The newest record in the file."""
         self._held_seq: int | None = None

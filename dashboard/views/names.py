@@ -1,7 +1,7 @@
 """Names and texts for what events and records give as ids and references: a bounded memory.
 
-State forgets the tasks of finished runs, and an event names only ids; so that its sentence can say which file was
-read, the titles seen last are kept here.
+An event names only ids. The titles of open work are in the state; it forgets the tasks of finished runs, so the titles
+seen last are kept here, and a sentence can still say which file was read.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from engine.core import events as on
 from engine.core.events import Event
-from engine.core.state import State
+from engine.core.state import Run, State, Task
 from engine.core.values import StoredValue, TextRef, preview
 from store.records import Record
 
@@ -32,20 +32,31 @@ class OfAttempt(Protocol):
 
 
 class Names:
-    """Names of members, and the last `REMEMBERED` titles of work, by id; any thread may ask and learn."""
+    """Names of members and of open work, and some `REMEMBERED` titles of other work, by id.
+
+    Any thread may ask and learn.
+    """
 
     def __init__(self) -> None:
         self._members: dict[str, str] = {}
+        self._state = State()
         self._known: OrderedDict[str, str] = OrderedDict()
 
     def of(self, an_id: str | None) -> str:
         """Return the name of an id; the id itself where none is known."""
-        return "engine" if an_id is None else self._members.get(an_id) or self._known.get(an_id, an_id)
+        if an_id is None:
+            return "engine"
+        name = self._members.get(an_id) or self._known.get(an_id)
+        if name is None:
+            work = self._state.tasks.get(an_id) or self._state.runs.get(an_id)
+            name = an_id if work is None else work.title
+        return name
 
     def ids_of(self, word: str) -> list[str]:
         """Return the ids whose names contain a word, in small letters."""
-        known = (*self._members.items(), *self._known.items())
-        return [an_id for an_id, name in known if word in name.casefold()]
+        works: tuple[Task | Run, ...] = (*self._state.tasks.values(), *self._state.runs.values())
+        known = {work.id: work.title for work in works} | self._known | self._members
+        return [an_id for an_id, name in known.items() if word in name.casefold()]
 
     def work(self, attempt: OfAttempt) -> str:
         """Return what an attempt is at: a task that is called like its agent says less than its run."""
@@ -56,24 +67,31 @@ class Names:
 
     def unknown(self, records: Iterable[Record]) -> list[str]:
         """Return the runs of tasks that records name and that have no title here."""
-        return sorted({one.run_id for one in records if one.run_id and one.task_id and one.task_id not in self._known})
+        return sorted({one.run_id for one in records if one.run_id and one.task_id and not self._has(one.task_id)})
+
+    def _has(self, task_id: str) -> bool:
+        return task_id in self._known or task_id in self._state.tasks
 
     def learn(self, events: Iterable[Event]) -> None:
         """Remember every name that these events give."""
         for event in events:
             learn = _LEARN.get(type(event))
-            if learn is not None:
-                known = self._members if isinstance(event, on.AgentAdded | on.SupervisorAdded) else self._known
-                known.update(learn(event))
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+            if learn is None:
+                continue
+            if isinstance(event, on.AgentAdded | on.SupervisorAdded):
+                self._members.update(learn(event))
+                continue
+            # Before and not after: what one event names is known whole, however much that is.
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+            self._known.update(learn(event))
 
     def learn_state(self, state: State) -> None:
-        """Remember every name of a state."""
+        """Remember the members of a state, and look up its open work there from now on."""
         for members in (state.supervisors, state.agents):
             self._members.update((member.id, member.name) for member in members.values())
-        for works in (state.tasks.values(), state.finished, state.runs.values()):
-            self._known.update((work.id, work.title) for work in works)
+        self._known.update((run.id, run.title) for run in state.finished)
+        self._state = state
 
 
 def _titles(*tasks: Any) -> list[tuple[str, str]]:

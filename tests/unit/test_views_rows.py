@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
@@ -149,6 +150,33 @@ def test_members_keep_their_names_however_much_work_there_is() -> None:
 
     assert names.of("a1") == "scout"
     assert names.ids_of("sco") == ["a1"]
+
+
+def test_all_open_work_has_its_title_however_much_there_is() -> None:
+    world = team_world(agent("ada", "parse"))
+    world.order(Submit(request="first"))
+    first = next(iter(world.state.tasks))
+    more = {f"x{at}": replace(world.state.tasks[first], id=f"x{at}", title=f"item {at}") for at in range(REMEMBERED)}
+    world.state.tasks.update(more)
+    names = Names()
+    names.learn_state(world.state)
+    names.learn(world.journal * 2)
+
+    assert [names.of(f"x{at}") for at in (0, REMEMBERED - 1)] == ["item 0", f"item {REMEMBERED - 1}"]
+    assert names.ids_of("item 77") == [one for one in more if one.startswith("x77")]
+    assert names.unknown([record_of("r1", "x0")]) == []
+
+
+def test_what_the_last_event_names_is_known_whole_however_much_that_is() -> None:
+    names = Names()
+    titles = {f"t{at}": f"item {at}" for at in range(2 * REMEMBERED)}
+    world = team_world(agent("ada", "parse"))
+    world.order(Submit(request="first"))
+    world.settle()
+    end = next(event for event in world.journal if isinstance(event, RunFinished))
+    names.learn([replace(end, titles=titles)])
+
+    assert names.of("t0") == "item 0"
 
 
 graphs = st.lists(st.tuples(st.text("abcdef/.", min_size=1, max_size=30), st.sets(st.integers(0, 11))), max_size=12)
