@@ -15,7 +15,7 @@ from dashboard.clean import clean
 from dashboard.cli.database import database_of
 from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.group import nearest
-from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
+from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, say, write_json, write_lines
 from dashboard.cli.times import now_in, seq_of
 from dashboard.event_search import Asked
 from dashboard.views.amounts import moment
@@ -24,7 +24,8 @@ from dashboard.views.filters import Filter
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
 from engine.core.errors import AmbiguousName, UnknownAgent
-from engine.core.events import KINDS
+from engine.core.events import KINDS, AgentAdded
+from engine.core.fold import fold
 from engine.core.queries.targets import find_agent
 from engine.core.state import State
 from engine.folding import ends_of, events_of, folded_from
@@ -87,19 +88,27 @@ def events(
     path = database_of(ctx, changes=False)
     as_json = ctx.ensure_object(Settings).json
     with Reader(path) as reader:
-        state = folded_from(reader) if wanted or agent is not None or not as_json else State()
+        folds = bool(wanted) or agent is not None or not as_json
+        state = folded_from(reader) if folds else State()
         names = Names()
         names.learn_state(state)
-        asked = _Wanted(_kinds_named(kinds), _agent_id(state, agent), run_id, Asked(wanted, names, state))
-        write = _write_json if as_json else _Sentences(reader, state).write
-        last_seq = reader.last_seq()
+        asked = _Wanted(
+            _kinds_named(kinds), _agent_id(reader, state, agent), _run_id(reader, run_id), Asked(wanted, names, state)
+        )
+        write = _write_json if as_json else _Sentences(reader, names, {*state.agents}).write
+        last_seq, is_empty = reader.last_seq(), True
         for record in _past(reader, asked, since, limit, follow=follow):
             write(record)
-            last_seq = max(last_seq, record.seq)
+            last_seq, is_empty = max(last_seq, record.seq), False
+        if is_empty and not follow and not as_json:
+            say("no event meets these conditions" if last_seq else "no events yet")
         if follow:
-            for batch in Tail(path, last_seq).batches(threading.Event()):
-                for record in asked.passing(reader, batch):
-                    write(record)
+            for batch in Tail(path, state.seq if folds else last_seq).batches(threading.Event()):
+                for record in batch:
+                    if record.seq > last_seq and asked.passing(reader, [record]):
+                        write(record)
+                    if folds:
+                        fold(state, events_of([record]))
     return DONE
 
 
@@ -135,13 +144,12 @@ def _write_json(record: Record) -> None:
 
 
 class _Sentences:
-    """Writes events as sentences, with names in place of ids; names that the state has forgotten are looked up once."""
+    """Writes events as sentences, with names in place of ids; names that the state has forgotten are looked up."""
 
-    def __init__(self, reader: Reader, state: State) -> None:
+    def __init__(self, reader: Reader, names: Names, agents: set[str]) -> None:
         self._reader = reader
-        self._names = Names()
-        self._names.learn_state(state)
-        self._looked_up = {*state.agents}
+        self._names = names
+        self._looked_up = agents
         self._now_ms = now_in(reader)
 
     def write(self, record: Record) -> None:
@@ -150,9 +158,12 @@ class _Sentences:
             self._looked_up.add(record.agent_id)
             added = self._reader.records(0, 1, kinds=("agent_added",), agent_id=record.agent_id)
             self._names.learn(events_of(added))
-        runs = set(self._names.unknown([record])) - self._looked_up
-        self._looked_up |= runs
-        self._names.learn([*ends_of(self._reader, runs), event])
+        for run in set(self._names.unknown([record])) - self._looked_up:
+            end = ends_of(self._reader, [run])
+            self._names.learn(end)
+            if not end:
+                self._looked_up.add(run)
+        self._names.learn([event])
         said = clean(sentence(event, self._names).text)
         write_lines([f"{record.seq:>9,}  {moment(record.at_ms, self._now_ms)}  {said}"])
 
@@ -168,12 +179,24 @@ def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:
     return list(kinds)
 
 
-def _agent_id(state: State, named: str | None) -> str | None:
+def _agent_id(reader: Reader, state: State, named: str | None) -> str | None:
+    """Return the id of an agent; of one that has left, its id or the last one of its name still finds its events."""
     if named is None:
         return None
     try:
         return find_agent(state, named).id
-    except UnknownAgent:
-        return named.removeprefix("@")  # of an agent that has left, its id still finds its events
     except AmbiguousName as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
+    except UnknownAgent as refused:
+        an_id = named.removeprefix("@")
+        if reader.records(0, 1, agent_id=an_id):
+            return an_id
+        added = events_of(reader.records(0, _PAGE, kinds=("agent_added",), value=named))
+        left = [one.agent_id for one in added if isinstance(one, AgentAdded) and one.name == named]
+        return left[-1] if left else fail(refused.code, refused.reason, "", WRONG_USAGE)
+
+
+def _run_id(reader: Reader, named: str | None) -> str | None:
+    if named is not None and not reader.records(0, 1, run_id=named):
+        fail("unknown_work", f"there is no run {named!r}", "list them with: quarterdeck runs", WRONG_USAGE)
+    return named

@@ -15,7 +15,7 @@ import pytest
 from dashboard.cli import main
 from dashboard.cli.items import supervisor_item
 from dashboard.views.digest import digest
-from engine.core.commands import Pause, Submit, SupervisorSpec, SwapAgent
+from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec, SwapAgent
 from engine.core.signals import EngineBegan
 from engine.core.spec import AgentSpec, Retry
 from engine.core.team_plan import ChangeKind
@@ -324,6 +324,39 @@ def test_a_filter_that_cannot_be_used_is_one_line(run: Run, database: Path) -> N
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
     assert "did you mean agent:" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--agent", "nobody"), "no agent 'nobody'; list them with: quarterdeck agents"),
+        (("--agent", "bobb"), "no agent 'bobb'; did you mean bob?"),
+        (("--run", "r77"), "there is no run 'r77'"),
+    ],
+)
+def test_events_of_an_agent_or_a_run_that_is_not_in_the_file_are_refused_in_one_line(
+    run: Run, database: Path, words: tuple[str, ...], said: str
+) -> None:
+    status, out, err = run("--db", str(database), "events", *words)
+
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_events_are_found_by_the_name_of_an_agent_that_has_left(run: Run, tmp_path: Path) -> None:
+    world = team()
+    world.order(RemoveMember(target="dan"))
+    gone = write_database(tmp_path / "gone.db", world.journal)
+
+    status, out, _ = run("--db", str(gone), "events", "--agent", "dan", "--json")
+
+    assert status == 0
+    assert {json.loads(line)["agent_id"] for line in out.splitlines()} == {"a4"}
+
+
+def test_no_event_that_meets_the_conditions_is_said_and_not_printed(run: Run, database: Path) -> None:
+    assert run("--db", str(database), "events", "--since", "9999") == (0, "", "no event meets these conditions\n")
+    assert run("--db", str(database), "events", "--since", "9999", "--json") == (0, "", "")
 
 
 def test_a_diff_of_two_moments_has_the_shape_that_scripts_rely_on(run: Run, database: Path) -> None:

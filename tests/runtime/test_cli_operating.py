@@ -13,11 +13,13 @@ import pytest
 
 from dashboard.client import Client
 from dashboard.process import Detached
-from engine.core.commands import Ping, Submit
+from engine.core.commands import AddAgent, Pause, Ping, RemoveMember, Submit
+from engine.core.spec import AgentSpec
 from engine.core.state import AgentStatus
 from engine.folding import folded
 from store import Reader
 from tests.patience import PATIENCE_S
+from tests.runtime.console import PROGRAM
 from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """
@@ -245,6 +247,24 @@ def test_events_are_followed_line_by_line_and_a_closed_pipe_is_quiet(engine: Det
     assert (following["seq"], following["kind"]) == (outcome.seq, "command_applied")
     assert first["seq"] == following["seq"] - 1
     assert said == ""
+
+
+def test_who_follows_the_events_of_a_supervisor_hears_of_agents_that_it_got_meanwhile(engine: Detached) -> None:
+    follow = ["events", "--follow", "-n", "1", "--filter", "supervisor:crew", "--db", str(engine.db)]
+    with subprocess.Popen([*PROGRAM, *follow], stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        patience = threading.Timer(PATIENCE_S, follower.kill)
+        patience.start()
+        follower.stdout.readline()
+        with Client(engine.db) as client:
+            client.perform(AddAgent(supervisor="crew", spec=AgentSpec(name="late", agent_type="scripted")))
+            client.perform(Pause(target="late"))
+            client.perform(RemoveMember(target="late"))
+        said = [follower.stdout.readline().split("  ")[-1].strip() for _ in range(2)]
+        follower.kill()
+        patience.cancel()
+
+    assert said == ["late joined crew", "late was paused: it takes no new tasks"]
 
 
 def test_a_team_is_carried_into_a_new_file_and_into_one_that_works(engine: Detached, run: Run, tmp_path: Path) -> None:
