@@ -123,7 +123,7 @@ class Deck(TimeTravel):
         """Change the colours: to a set by its name, or to the next one."""
         names = [*THEMES]
         if name is not None and name not in THEMES:
-            self.say(f"no colours are called {name!r}; there are {', '.join(names)}", "warn")
+            self.say(f"there is no theme {name!r}; there are {', '.join(names)}", "warn")
             return
         now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
         self.theme = THEMES[name or names[(names.index(now) + 1) % len(names)]].name

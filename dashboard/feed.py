@@ -173,7 +173,7 @@ class Feed:
                 self._troubles["decode"] = str(error)
                 return
             except ReadRowsLost as error:
-                self._troubles["file"] = f"{error}; what is shown is of before"
+                self._troubles["file"] = f"{error}; the screen shows an earlier state"
                 self._stop.set()
             except StoreError as error:
                 # A different file at this path has different events with the same seqs.

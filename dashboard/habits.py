@@ -64,7 +64,7 @@ class Habits:
             return
         text = json.dumps({"toured": self.toured, "panes": self.panes}, indent=1, sort_keys=True)
         beside = self._file.with_suffix(f".{os.getpid()}")
-        with contextlib.suppress(OSError):  # a full disk or a read-only home is no reason to stop looking at a team
+        with contextlib.suppress(OSError):  # a full disk or a read-only home is not a reason to stop looking at a team
             self._file.parent.mkdir(parents=True, exist_ok=True)
             beside.write_text(text + "\n", encoding="utf-8")
             beside.replace(self._file)

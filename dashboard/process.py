@@ -285,5 +285,5 @@ def _opened_log(log: Path) -> int:
     descriptor = os.open(log, flags, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(22, "the log would be written into something that is no file", str(log))
+        raise OSError(22, "the log would be written into something that is not a file", str(log))
     return descriptor

@@ -18,7 +18,7 @@ def replay_words(found: "Replay") -> str:
     """Return whether it comes to the same, or where it would go another way."""
     steps, one = counted(found.steps, "recorded step"), found.differs
     if one is None:
-        return f"✓ {found.run_id} comes to the same: {steps} answered from the journal"
+        return f"✓ {found.run_id} gives the same result: {steps} answered from the journal"
     where = {"output": f"the output of {one.task_id}", "plan": f"the plan of {one.task_id}"}
     told = where.get(one.step, f"step {one.step} of {one.task_id}")
     return f"{found.run_id} differs at {told} ({steps} answered from the journal)"

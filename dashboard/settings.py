@@ -146,7 +146,7 @@ def _left(given: Mapping[str, str], actions: Mapping[str, str]) -> tuple[dict[st
 
 
 def _named(key: object) -> list[str]:
-    """Return keys as Textual calls them; none where one of them is no key."""
+    """Return keys as Textual calls them; none where one of them is not a key."""
     if not isinstance(key, str):
         return []
     names = [_character_to_key(one) if len(one) == 1 else one for one in map(str.strip, key.split(","))]

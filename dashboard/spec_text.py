@@ -75,7 +75,7 @@ def _without_agent(field: str) -> str:
 
 
 def servers_known(state: State, supervisor_id: str) -> list[str]:
-    """Return the servers of tools that an agent under a supervisor may name."""
+    """Return the tool servers that an agent under a supervisor may name."""
     supervisor = state.supervisors.get(supervisor_id)
     above = above_of(state, supervisor) if supervisor is not None else ()
     return list(dict.fromkeys(name for one in above for name in one.options.mcp))

@@ -54,7 +54,7 @@ def read_spec_text(text: str, path: Path, servers: Iterable[str] = ()) -> SpecFi
     Args:
         text: What stands there.
         path: For messages.
-        servers: Names of the servers of tools that the team has, so that its agents may name them.
+        servers: Names of the tool servers that the team has, so that its agents may name them.
     """
     document = read_document(text, path)
     if isinstance(document.value, dict) and "supervisor" in document.value:

@@ -149,7 +149,7 @@ _BASIC = {
 
 
 def few_colours(app: App[Any]) -> str:
-    """Return the name of a system of 256 colours or fewer, as most terminals have over ssh; a picture is no terminal.
+    """Return the name of a system of 256 colours or fewer, as most terminals have over ssh; a picture is none.
 
     Returns:
         `256`, `standard` for 16, and nothing where there are more, or none at all.

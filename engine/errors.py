@@ -179,7 +179,7 @@ class RetryLater(EngineError):
     retryable = True
 
     def __init__(self, after_s: float, reason: str = "") -> None:
-        super().__init__(reason or f"asks to be left alone for {after_s:g} s")
+        super().__init__(reason or f"asks to wait {after_s:g} s")
         self.retry_after_s = float(after_s)
 
 
@@ -292,7 +292,7 @@ class ArchiveError(EngineError):
 
 
 class ImportRefused(ArchiveError):
-    """The import is no archive, or an inconsistent one; nothing was written."""
+    """The import is not an archive, or an inconsistent one; nothing was written."""
 
 
 class ExportRefused(ArchiveError):

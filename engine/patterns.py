@@ -11,7 +11,7 @@ from engine.core.strategies.guard import MOST_REPEATS, repeats_in
 BRIEF_S = 0.01
 """Time for what has to be answered at once, in seconds; what people write takes a hundredth of it."""
 _BRACE = re.compile(r"\\[NpP]\{[^}]*\}|\\.|\{(?!\d*,?\d*\})", re.DOTALL)
-"""A brace that repeats nothing, which `regex` would read as leave for errors; before that, what is no brace."""
+"""A brace that repeats nothing, which `regex` would read as leave for errors; before that, what is not a brace."""
 
 
 class BadPattern(ValueError):

@@ -58,7 +58,7 @@ def _register(found: object, point: EntryPoint) -> str | None:
         return f"it has no {missing[0]}"
     name, about = getattr(one, "name", None), getattr(one, "about", None)
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        return f"{name!r:.60} is no name of a strategy; use small letters, digits and '_'"
+        return f"{name!r:.60} is not a name for a strategy; use small letters, digits and '_'"
     if not isinstance(about, str) or not about.strip():
         return "it has no about, the line that says what it does"
     if name in BUILT_IN:

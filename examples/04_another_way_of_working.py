@@ -1,4 +1,4 @@
-"""Another way of working, in the middle of the work: what is done stays done, the rest is planned anew."""
+"""Another way of working, in the middle of the work: finished work is kept, the rest is planned anew."""
 
 import anyio
 

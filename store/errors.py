@@ -106,7 +106,7 @@ class OlderFile(StoreError):
     """
 
     def __init__(self, path: Path, found: int, oldest: int) -> None:
-        super().__init__(f"{_shown(path)} has layout {found}, this program reads from {oldest} on: begin a new file")
+        super().__init__(f"{_shown(path)} has layout {found}, this program reads from {oldest} on: start a new file")
         self.path = path
         self.found = found
         self.oldest = oldest
@@ -122,7 +122,7 @@ class CorruptFile(StoreError):
     """
 
     def __init__(self, path: Path, found: str, *, disposable: bool = False) -> None:
-        what_next = "stop the engine and delete it, it is made again" if disposable else "restore it from a copy"
+        what_next = "stop the engine and delete it; it is created again" if disposable else "restore it from a copy"
         super().__init__(f"{_shown(path)} is damaged ({found}): {what_next}")
         self.path = path
         self.found = found
@@ -175,7 +175,7 @@ class LeftoverWal(PathError):
 class NameTaken(PathError):
     """A new file was to stand where something stands already."""
 
-    says = "{path} is there already: give another name"
+    says = "{path} already exists: give another name"
 
 
 class MissingFile(PathError):
@@ -280,7 +280,7 @@ class FileLost(StoreError):
 
     def __init__(self, path: Path, found: str) -> None:
         super().__init__(
-            f"{_shown(path)} {found} under its engine: this one stops; start another on what is to be gone on with"
+            f"{_shown(path)} {found} under its engine, which stops: start another on the file to continue with"
         )
         self.path = path
         self.found = found
@@ -289,7 +289,7 @@ class FileLost(StoreError):
 class NotItsTurn(PathError):
     """An engine that stood by was about to take over, and another was first."""
 
-    says = "{path} was taken over by another engine first: go on standing by"
+    says = "{path} was taken over by another engine first: keep standing by"
 
 
 class SeqTaken(StoreError):

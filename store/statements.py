@@ -110,7 +110,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 class Conditions(TypedDict, total=False):
-    """What records must all meet; None, or nothing said, is no condition.
+    """What records must all meet; None, or nothing said, means no condition.
 
     Only `run_id` has an index. A task belongs to one run, so name its run as well; the other conditions walk the
     journal from where the page begins.

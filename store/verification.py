@@ -147,7 +147,7 @@ def _walk(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> Ve
         try:
             page = connection.execute(_NEXT, (last_seq,)).fetchall()
         except sqlite3.DatabaseError as error:
-            return VerifyResult(checked, last_seq + 1, f"SQLite cannot read on: {error}")
+            return VerifyResult(checked, last_seq + 1, f"SQLite cannot read further: {error}")
         for *fields, stored in page:
             record = Record(*fields)
             if record.seq != last_seq + 1:

@@ -92,8 +92,8 @@ AGENTS = (
     ),
     Action(
         name="rollback", key="B", label="roll back", does=_rollback, writes=True, of=agents, then=one_of("--mode"),
-        arguments="[AGENT] [--mode MODE]", told="roll an agent back to the spec of the generation before",
-        says="give an agent the spec of the generation before",
+        arguments="[AGENT] [--mode MODE]", told="roll an agent back to its previous spec",
+        says="give an agent its previous spec",
     ),
     Action(
         name="undo", key="u", does=lambda at, said: at.deck.undo(said.word()), writes=True,

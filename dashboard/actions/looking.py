@@ -37,7 +37,7 @@ def _copy(at: Acting, _said: Spoken) -> None:
 LOOKING = (
     Action(
         name="describe", key="d", does=partial(_open, "describe"), arguments="[TARGET]",
-        told="all that is known of what is under the cursor, in words", says="say all that is known of something",
+        told="describe what is under the cursor", says="describe something",
     ),
     Action(
         name="raw", key="y", does=partial(_open, "raw"), arguments="[TARGET]",

@@ -200,7 +200,7 @@ def _cancel_work(on: Acting, target: Target) -> None:
         told = f"{stops}; of {counted(run.total, 'task')} {run.total - run.done - run.failed:,} are not done"
     else:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
-    question, lines = f"Cancel {target.kind} “{target.name}”", (told, "What is done stays done.")
+    question, lines = f"Cancel {target.kind} “{target.name}”", (told, "Finished work is kept.")
     on.ask(dialogs.ConfirmCancel(question, lines, f"Cancel the {target.kind}", commands.Cancel(target=target.id)))
 
 
@@ -269,14 +269,14 @@ def _add(on: Acting, said: Spoken) -> None:
         answered(wanted)
         return
     told = (f"It runs {', '.join(found.references)}.", "Adding it trusts that code: look at it first.")
-    on.app.push_screen(dialogs.Confirm(f"Add what stands in {file.name}", told, "Add and trust it", wanted), answered)
+    on.app.push_screen(dialogs.Confirm(f"Add the agents in {file.name}", told, "Add and trust it", wanted), answered)
 
 
 TEAM = (
     Action(
         name="move", key="m", does=_move, writes=True, of=members, then=supervisors, arguments="[NAME] [SUPERVISOR]",
         told="move an agent, or a supervisor with all under it, under another supervisor",
-        says="put a member, with all under it, under another supervisor",
+        says="move a member, with all under it, to another supervisor",
     ),
     Action(
         name="capability", key="c", does=_capability, writes=True, of=agents, arguments="[AGENT] [+WORD] [-WORD]",
@@ -285,7 +285,7 @@ TEAM = (
     Action(
         name="set", key="o", label="settings", does=_set, writes=True, of=supervisors,
         then=lambda state, before: [f"{key}=" for key in SETTINGS], arguments="[SUPERVISOR] [key=value …]",
-        told="change the settings of a supervisor", says="change what a supervisor allows",
+        told="change the settings of a supervisor", says="change the settings of a supervisor",
     ),
     Action(
         name="cancel", key="ctrl+d", does=_cancel, writes=True, for_marked=True, of=open_work, arguments="[RUN|TASK]",

@@ -71,7 +71,7 @@ def _priority(target_id: str, text: str, _now_ms: int) -> Command | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
-        raise Mistyped(f"{text!r} is no priority; write 0, the most urgent, to {LOWEST_PRIORITY}")
+        raise Mistyped(f"{text!r} is not a priority; write 0, the most urgent, to {LOWEST_PRIORITY}")
     return SetPriority(target=target_id, priority=int(text))
 
 
@@ -199,7 +199,7 @@ WORK = (
     Action(
         name="steer", key="s", does=_steer, writes=True, for_marked=True, of=_steerable,
         arguments="[RUN|TASK|AGENT] [TEXT]", told="say something to a run, a task or an agent at work",
-        says="say something to work under way",
+        says="send a message to running work",
     ),
     Action(
         name="abort", does=_abort, writes=True, of=_steerable, arguments="[RUN|TASK|AGENT]",
@@ -211,8 +211,8 @@ WORK = (
     ),
     Action(
         name="replay", key="w", does=_replay, of=lambda state, before: [run.id for run in state.finished],
-        arguments="[RUN]", told="walk through a finished run again, without any call",
-        says="walk through a finished run again",
+        arguments="[RUN]", told="replay a finished run, without any call",
+        says="replay a finished run",
     ),
     Action(
         name="priority", key="P", does=partial(_ask_for, PRIORITY, "priority"), writes=True, for_marked=True,

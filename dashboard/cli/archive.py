@@ -52,7 +52,7 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
     told = f"✓ {what} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,} (team {team_in(db)})"
     emit(ctx, body, told)
     if done.bound:
-        say(f"these functions exist in the program that made them alone: {', '.join(done.bound)}")
+        say(f"these functions exist only in the program that defined them: {', '.join(done.bound)}")
         say("imported elsewhere, their agents wait until each is swapped")
     return DONE
 
@@ -120,7 +120,7 @@ def _lines(file: Path, plan: ImportPlan) -> list[str]:
             "its agents cannot work until it is there"
         )
     lines += _listed("names that are in use:", plan.clashes)
-    lines += _listed("functions that only the program had that made them; swap their agents:", plan.bound)
+    lines += _listed("functions that exist only in the program that defined them; swap their agents:", plan.bound)
     return lines
 
 

@@ -152,7 +152,7 @@ def _database_here() -> Path | None:
         is_team = (folder / TEAM_FILE).is_file()
         found = database_of_file(folder / TEAM_FILE) if is_team else None
         if found is not None or (is_team and not ours):
-            return found  # a team that was never up ends the search too: a folder above stands for another one
+            return found  # a team that was never started ends the search too: a folder above stands for another one
         if ours:
             listed = [_listed(path) for path in ours]
             fail("which_database", f"{folder} holds {len(ours)} databases; say which with --db FILE:", details=listed)
@@ -166,7 +166,7 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
             say(f"the only team that is up: {team_in(db)} ({db})")
     elif not is_interactive():
         why = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"
-        fail("which_database", why, f"to mean it: --db {quoted(db)}")
+        fail("which_database", why, f"to change it: --db {quoted(db)}")
     else:
         click.confirm(f"No team was named. Change {clean(team_in(db))} ({clean(str(db))})?", abort=True, err=True)
 
@@ -174,7 +174,7 @@ def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
 def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
     file = next((path for folder in own_folders() if (path := folder / TEAM_FILE).is_file()), None)
     if file is not None and not live:
-        fail("never_up", f"the team of {file} was never up", f"start it: quarterdeck up {quoted(file)}")
+        fail("never_up", f"the team of {file} was never started", f"start it: quarterdeck up {quoted(file)}")
     if not usable:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)

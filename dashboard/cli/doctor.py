@@ -160,7 +160,7 @@ def _tool_servers() -> Iterator[Finding]:
     for loc, found in code.servers():
         is_well = isinstance(found, list)
         said = counted(len(found), "tool") if isinstance(found, list) else f"does not work: {found.reason}"
-        yield Finding("ok" if is_well else "fault", f"server of tools {loc[-1]}", said)
+        yield Finding("ok" if is_well else "fault", f"tool server {loc[-1]}", said)
 
 
 def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
@@ -200,9 +200,9 @@ def _state_of(found: Found) -> Finding:
         return Finding("ok", what, f"engine {engine.pid} is at work{waiting}")
     if engine.ended_ms is None:
         return Finding(
-            "note", what, f"engine {engine.pid} was killed: quarterdeck engine --db {quoted(found.path)} goes on"
+            "note", what, f"engine {engine.pid} was killed; to continue: quarterdeck engine --db {quoted(found.path)}"
         )
-    return Finding("ok", what, "no engine; the last one ended in order")
+    return Finding("ok", what, "no engine; the last one stopped cleanly")
 
 
 def _lost(path: Path) -> Iterator[Finding]:
@@ -241,7 +241,7 @@ def _queued(found: Found) -> Iterator[Finding]:
     if waiting and not found.alive:
         said = f"{counted(waiting, 'command')} wait for an engine"
         yield Finding(
-            "note", f"{found.path}-inbox", f"{said}: quarterdeck engine --db {quoted(found.path)} carries them out"
+            "note", f"{found.path}-inbox", f"{said}; to carry them out: quarterdeck engine --db {quoted(found.path)}"
         )
 
 

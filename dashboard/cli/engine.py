@@ -173,9 +173,9 @@ def _serve(ctx: click.Context, terms: "EngineOptions", announcer: Announcer | No
     serving = Serving(terms, at_work, lambda: _announce(ctx, terms.db, announcer, "standby", "stands by"))
     anyio.run(serving.serve)
     if serving.team_was_stopped:
-        say(f"the team was stopped: engine {os.getpid()} stands by no more")
+        say(f"the team was stopped: engine {os.getpid()} no longer stands by")
     elif terms.standby and serving.ended_waiting and serving.ended_by is not None:
-        say(f"engine {os.getpid()} stands by no more ({serving.ended_by.name})")
+        say(f"engine {os.getpid()} no longer stands by ({serving.ended_by.name})")
     return INTERRUPTED if serving.ended_by is signal.SIGINT else DONE
 
 

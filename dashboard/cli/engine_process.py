@@ -76,7 +76,9 @@ def _described(loss: StoreError, db: Path) -> Failure:
         now = None
     who = "another engine" if now is None else f"engine {now.pid}"
     said = f"this engine, {os.getpid()}, was deposed: {who} took over with token {loss.found}"
-    return Failure("deposed", f"{said}; it writes no more, and nothing that was acknowledged is lost", "", WORK_FAILED)
+    return Failure(
+        "deposed", f"{said}; it no longer writes, and nothing that was acknowledged is lost", "", WORK_FAILED
+    )
 
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -214,7 +216,9 @@ class Serving:
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if terms.while_fd is not None:
-                group.start_soon(_when_closed, terms.while_fd, partial(host.stop, "its starter has ended"))
+                group.start_soon(
+                    _when_closed, terms.while_fd, partial(host.stop, "the program that started it has ended")
+                )
             if terms.load is not None and not is_loaded(host.state, terms.load, terms.digests):
                 applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
                 log.info("%s", applied.summary)
@@ -236,7 +240,7 @@ class Serving:
                     sys.stderr.flush()
                     os._exit(128 + number)
                 self.ended_by = signal.Signals(number)
-                log.info("%s: the engine ends; again ends it at once", self.ended_by.name)
+                log.info("%s: the engine stops; a second signal ends it at once", self.ended_by.name)
                 await host.stop(self.ended_by.name)
 
 

@@ -40,7 +40,7 @@ _PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Conditions on the printed events; None is no condition."""
+    """Conditions on the printed events; None means no condition."""
 
     kinds: Collection[str] | None
     agent_id: str | None

@@ -47,7 +47,7 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
     contents = _contents(name, model or found)
     for one in contents:
         if os.path.lexists(folder / one):
-            fail("exists", f"{folder / one} is there already, nothing was written", "name another folder")
+            fail("exists", f"{folder / one} already exists, nothing was written", "name another folder")
     new = [above for above in (folder, *folder.parents) if not above.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -136,13 +136,13 @@ def _contents(template: str, model: str | None) -> dict[str, str]:
 @click.argument("team", required=False, type=click.Path(path_type=Path))
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of team files, for editors.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the file, so that its code is checked too.")
-@click.option("--no-servers", is_flag=True, help="Start no servers of tools to see whether they work.")
+@click.option("--no-servers", is_flag=True, help="Start no tool servers to see whether they work.")
 @click.pass_context
 def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool, no_servers: bool) -> int:
     """Check the team file TEAM, or team.yaml here: each fault in one line, with file, line and field.
 
     Only when the file is trusted is its code imported, to find functions that are missing or cannot be described to a
-    model, and are its servers of tools started, and ended again.
+    model, and are its tool servers started, and ended again.
     """
     if schema:
         write_output(json.dumps(json_schema(), indent=None if ctx.ensure_object(Settings).json else 2))

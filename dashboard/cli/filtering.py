@@ -24,7 +24,7 @@ filtering = click.option(
     type=_Written(),
     default="",
     metavar="TERMS",
-    help='Only what passes, such as: scout "two words" status:busy -tool:search >5s /regex/',
+    help='A filter, such as: scout "two words" status:busy -tool:search >5s /regex/',
 )
 """Gives a subcommand the argument `wanted`, a `Filter`; an empty one leaves nothing out."""
 

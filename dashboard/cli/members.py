@@ -169,7 +169,7 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
     """Make what is under SUPERVISOR like the team file FILE: swap what differs, add what is new, remove the rest."""
     found = _read(file)
     if found.team is None:
-        fail("usage", f"{file} is no team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
+        fail("usage", f"{file} is not a team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
     _ensure_granted(sending(), found, trust=trust)
     return commands.ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode)
 

@@ -88,7 +88,7 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
             progress(state)
     ended = end_of(db, run_id)
     if ended is None:
-        hint = f"it goes on with: quarterdeck engine --db {quoted(db)}"
+        hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"no engine is at work on run {run_id}", hint, NO_ENGINE)
     return ended
 
@@ -135,7 +135,7 @@ class Progress:
             db: Its database.
             run_id: Which run.
             every_s: Shortest time between two lines, in seconds.
-            always: Write also where stderr is no terminal.
+            always: Write also where stderr is not a terminal.
             quiet: Write nothing but which agents cannot work, and what a person is asked.
         """
         self._db = db

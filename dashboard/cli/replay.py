@@ -1,4 +1,4 @@
-"""`replay`: walk through a finished run again; nothing is called and nothing is written.
+"""`replay`: replay a finished run; nothing is called and nothing is written.
 
 With `--with-model` it goes on from a step, in a file of its own: see `other_model.py`.
 """

@@ -77,7 +77,7 @@ def run(
     """
     db = database_of(ctx, changes=True)
     if continues and conversation is not None:
-        fail("usage", "--continue goes on with the last conversation, and --conversation names one", "give one of them")
+        fail("usage", "--continue continues the last conversation, and --conversation names one", "give one of them")
     cost_usd = None if max_cost is None else Decimal(str(max_cost))
     limits = Limits(attempts=max_attempts, tokens=max_tokens, cost_usd=cost_usd)
     command = Submit(
@@ -95,7 +95,7 @@ def run(
     if queue and not alive:
         with client_on(db) as client:
             command_id = client.send(command)
-        told = f"queued for team {team_in(db)}; it is taken up by: quarterdeck engine --db {quoted(db)}"
+        told = f"queued for team {team_in(db)}; it begins with: quarterdeck engine --db {quoted(db)}"
         emit(ctx, outcome_body(db, CommandReply(command_id=command_id, status="pending")), told)
         return DONE
     if alive:
@@ -121,7 +121,7 @@ def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) 
     db = database_of(ctx, changes=False)
     _check_target(output)
     if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
-        hint = f"it goes on with: quarterdeck engine --db {quoted(db)}"
+        hint = f"continue it with: quarterdeck engine --db {quoted(db)}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
     follows = followed(db, run_id, as_json=_is_json(ctx), quiet_until_now=True) if follow else None
     return finish(ctx, db, run_id, output, follows=follows)
@@ -148,7 +148,7 @@ def finish(
             ended = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
-        stopped = f"stopped; run {run_id} goes on with: quarterdeck engine --db {quoted(db)}"
+        stopped = f"stopped; run {run_id} continues with: quarterdeck engine --db {quoted(db)}"
         say(stopped if bound else still_running(run_id, db))
         return INTERRUPTED
     progress.end()
@@ -216,9 +216,9 @@ def submit(db: Path, command: Submit) -> tuple[str, CommandReply]:
     except KeyboardInterrupt:
         # It may be in the inbox: a second later it is known what became of it, and can be said.
         run_id = client.wait(command_id, 1.0).result.get("run_id") if command_id else None
-        say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {quoted(db)}")
+        say(still_running(str(run_id), db) if run_id else f"see its outcome: quarterdeck runs --db {quoted(db)}")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {quoted(db)}"
+    hint = f"it is queued, and begins when the engine answers: quarterdeck runs --db {quoted(db)}"
     check_outcome(outcome, f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint)
     return str(outcome.result["run_id"]), outcome
 
@@ -235,7 +235,7 @@ def _request(given: str) -> str:
     if given == "-":
         given = sys.stdin.buffer.read(LARGEST_REQUEST_BYTES + 1).decode("utf-8", errors="replace").strip()
     if not given.strip():
-        fail("usage", "the request is empty", "say what is to be done: quarterdeck run 'Write …'")
+        fail("usage", "the request is empty", "say what to do: quarterdeck run 'Write …'")
     if len(given.encode("utf-8", errors="replace")) > LARGEST_REQUEST_BYTES:
         fail("usage", f"the request is larger than {LARGEST_REQUEST_BYTES:,} bytes", "name a file in it instead")
     return given.encode("utf-8", errors="replace").decode()

@@ -24,7 +24,7 @@ INVITATION = (
     "  quarterdeck init my-team                      a small team of functions to start from",
     "  quarterdeck init my-team --template research  one that a model leads",
     "  quarterdeck up my-team/team.yaml              start it, and look at it as you did here",
-    "  what there is to know: README.md and docs/operating.md; each command: quarterdeck --help",
+    "  documentation: README.md and docs/operating.md; each command: quarterdeck --help",
 )
 """Said when the demo is left."""
 
@@ -83,9 +83,9 @@ def say_how_to_reopen(db: Path, *, chosen_there: bool = False) -> None:
     Without one the command is printed for a database that was not named in this shell, but chosen in the dashboard.
     """
     if is_alive(db):
-        say("the team goes on", *reopen_commands(db))
+        say("the team keeps running", *reopen_commands(db))
     elif chosen_there:
-        say("no engine works on this one", reopen_commands(db)[0])
+        say("no engine runs on this file", reopen_commands(db)[0])
 
 
 def reopen_commands(db: Path) -> list[str]:

@@ -30,7 +30,7 @@ LAST_EVENTS = 60
 @click.option(
     "--seeds", type=click.IntRange(1, 1_000_000), default=SEEDS, show_default=True, help="How many histories."
 )
-@click.option("--seed", type=click.IntRange(0), help="This one history, as a failure names it.")
+@click.option("--seed", type=click.IntRange(0), help="One history, by the seed that a failure prints.")
 @click.option(
     "--hours", type=click.FloatRange(0.1, 1_000), default=6.0, show_default=True,
     help="For how long requests and commands come; each goes on until its work has ended.",

@@ -22,7 +22,7 @@ from engine.steps import Step, steps_of
 from store import NameTaken, Reader
 
 _SHOWN = 60
-_QUOTED = "a text stands in quotes: '\"Lisbon\"'"
+_QUOTED = "a text needs quotes: '\"Lisbon\"'"
 
 
 @click.command("steps")
@@ -93,7 +93,7 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
     if done.runs:
         run = next(iter(folded(done.path).runs)) if done.runs == 1 else "RUN"
         here = f"--db {quoted(done.path)}"
-        say(f"go on: quarterdeck engine {here}, then: quarterdeck resume {run} {here}")
+        say(f"continue: quarterdeck engine {here}, then: quarterdeck resume {run} {here}")
     return DONE
 
 

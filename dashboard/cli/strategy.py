@@ -61,7 +61,7 @@ def strategy(
 def _setting(said: str) -> tuple[str, JsonValue]:
     key, equals, text = said.partition("=")
     if not equals or not key:
-        fail("usage", f"{said!r} is no setting", "write KEY=VALUE, such as --set rounds=3", WRONG_USAGE)
+        fail("usage", f"{said!r} is not a setting", "write KEY=VALUE, such as --set rounds=3", WRONG_USAGE)
     try:
         value: JsonValue = json.loads(text)
     except ValueError:

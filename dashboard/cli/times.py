@@ -43,7 +43,7 @@ def seconds(said: str, what: str) -> float:
     except Mistyped:
         found = None
     if found is None:
-        fail("usage", f"{said!r} is no {what}", "write seconds, or a number with s, m, h or d: 90s, 5m", WRONG_USAGE)
+        fail("usage", f"{said!r} is not a {what}", "write seconds, or a number with s, m, h or d: 90s, 5m", WRONG_USAGE)
     return found
 
 
@@ -54,4 +54,4 @@ class Length(click.ParamType[float]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return it in seconds."""
-        return value if isinstance(value, float) else seconds(str(value), "length of time")
+        return value if isinstance(value, float) else seconds(str(value), "duration")

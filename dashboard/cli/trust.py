@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command("trust")
 @click.argument("team", required=False, type=click.Path(path_type=Path))
 @click.option("--list", "listing", is_flag=True, help="List the files that are trusted.")
-@click.option("--revoke", is_flag=True, help="Trust the file no longer.")
+@click.option("--revoke", is_flag=True, help="Stop trusting the file.")
 @click.pass_context
 def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool) -> None:
     """Allow the team file TEAM to run the code it names.
@@ -118,7 +118,7 @@ def _revoke(ctx: click.Context, team: Path) -> None:
     path = team.resolve()
     if not trust_list().revoke(path):
         fail("not_trusted", f"{path} was not trusted", "list what is: quarterdeck trust --list", WRONG_USAGE)
-    said = f"{path} is not trusted any more; an engine that runs it goes on until it is stopped"
+    said = f"{path} is not trusted any more; an engine that runs it continues until it is stopped"
     emit(ctx, _body(path, [], [], trusted=False), said)
 
 

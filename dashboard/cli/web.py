@@ -63,7 +63,7 @@ def serve(
     host, port = _address(bind)
     context = _context(cert, key)
     _check_reach(host, port, tls=context is not None, hosts=hosts)
-    idle_s = seconds(idle, "--idle")
+    idle_s = seconds(idle, "duration")
     token = _token(metrics)
 
     import anyio  # with the server, 0.5 s that wrong arguments do not cost
@@ -114,7 +114,7 @@ def _address(bind: str) -> tuple[str, int]:
     found = _BIND.fullmatch(bind)
     port = int(found["port"]) if found is not None else 65_536
     if found is None or port > 65_535:
-        fail("usage", f"--bind {bind!r} is no HOST:PORT", f"such as --bind {BIND}, or [::1]:8642")
+        fail("usage", f"--bind {bind!r} is not HOST:PORT", f"such as --bind {BIND}, or [::1]:8642")
     return found["six"] or found["host"], port
 
 
@@ -132,7 +132,7 @@ def _context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(cert, key, password=_no_password)
     except (ssl.SSLError, OSError, ValueError):
-        why = "they are no pair in PEM, or the key has a password"
+        why = "they are not a pair in PEM, or the key has a password"
         fail("no_certificate", f"{cert} and {key} cannot be used: {why}", "give a certificate and its key")
     return context
 
@@ -151,7 +151,7 @@ def _check_reach(host: str, port: int, *, tls: bool, hosts: tuple[str, ...]) -> 
         way = f"give --cert FILE --key FILE, or keep to this machine and use: ssh -L {port}:{BIND} HOST"
         fail("not_loopback", f"{host} can be reached from elsewhere, and there is no certificate", way)
     if host in ("0.0.0.0", "::") and not hosts:
-        fail("usage", f"{host} is no name that a browser could ask for", "say which it answers to: --host NAME")
+        fail("usage", f"{host} is not a host name that a browser can use", "say which it answers to: --host NAME")
 
 
 def _token(path: Path | None) -> str | None:

@@ -130,7 +130,7 @@ def inbox(ctx: click.Context, wanted: Filter) -> None:
     emit(ctx, {"v": 1, "kind": "inbox", **team_fields(db, state), "seq": state.seq, "items": items}, shown)
     troubles = wanted.of(needs_person(state), lambda key: need(state, key, now_ms))
     if others := [_in_trouble(state, key) for key in troubles if key not in state.escalations]:
-        say(f"in trouble besides: {', '.join(others)}")
+        say(f"other problems: {', '.join(others)}")
 
 
 def _in_trouble(state: State, key: str) -> str:

@@ -112,7 +112,7 @@ def copies(found: Section) -> str:
     ]
     nearly = _nearly_alike(found["alike"]) if found.get("alike") else ""
     if not rows:
-        return f"No passage of 100 tokens or more stands twice in {count(found['files'], 'file')}.\n{nearly}"
+        return f"No passage of 100 tokens or more occurs twice in {count(found['files'], 'file')}.\n{nearly}"
     stand = "stands" if found["copies"] == 1 else "stand"
     lead = (
         f"{count(found['copies'], 'passage')} of 100 tokens or more {stand} in two places, "

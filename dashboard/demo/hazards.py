@@ -194,13 +194,15 @@ def _(node: ast.Try, module: Module) -> str:
 def _(node: ast.Dict, module: Module) -> str:
     keys = Counter((type(key.value), key.value) for key in node.keys if isinstance(key, ast.Constant))
     twice = next((key[1] for key, count in keys.items() if count > 1), None)
-    return "" if max(keys.values(), default=0) < 2 else f"the key {twice!r:.40} stands twice, the first value is lost"
+    return "" if max(keys.values(), default=0) < 2 else f"the key {twice!r:.40} occurs twice, the first value is lost"
 
 
 @_rule("not an exception", "medium", ast.Raise)
 def _(node: ast.Raise, module: Module) -> str:
     raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-    return "NotImplemented is no exception" if isinstance(raised, ast.Name) and raised.id == "NotImplemented" else ""
+    return (
+        "NotImplemented is not an exception" if isinstance(raised, ast.Name) and raised.id == "NotImplemented" else ""
+    )
 
 
 @_rule(

@@ -75,7 +75,7 @@ def _names(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
                 parts = package.split(".") if package else []
                 kept = parts[: len(parts) - node.level + 1]
                 base = ".".join([*kept, base]) if base else ".".join(kept)
-            # `from a import b` may mean the module a.b; what is no module is dropped when lists are joined.
+            # `from a import b` may mean the module a.b; what is not a module is dropped when lists are joined.
             yield from (f"{base}.{alias.name}" if base else alias.name for alias in node.names if alias.name != "*")
             if base:
                 yield base

@@ -133,7 +133,7 @@ def _copied(findings: dict[str, Section]) -> str:
         return ""
     longest = found["items"][0]
     return (
-        f"**Copied code:** {found['copied_lines']:,} lines stand in two places; the longest passage is "
+        f"**Copied code:** {found['copied_lines']:,} lines occur in two places; the longest passage is "
         f"{code('{}:{}-{}'.format(*longest['left']))} and {code('{}:{}-{}'.format(*longest['right']))}."
     )
 

@@ -27,7 +27,7 @@ from engine.core.records import JsonValue
 from engine.core.state import Escalation
 
 _KINDS = (
-    Choice("text", "text", "as it stands · ctrl+s answers with it"),
+    Choice("text", "text", "the text as it is · ctrl+s answers with it"),
     Choice("json", "JSON", "a value, such as a list · ctrl+s answers with it"),
 )
 
@@ -93,7 +93,7 @@ class AnswerDialog(Dialog):
         if self._options:
             self.query_one(f"#option-{wanted}", Button).focus()
         if self._said is not None and self._options and self._said not in self._options:
-            self.problem(f"{self._said!r} is no answer to it; say one of {', '.join(self._options)}")
+            self.problem(f"{self._said!r} is not an answer to it; choose one of {', '.join(self._options)}")
         self.look(self.deck.view)
 
     def _needs_output(self, option: str) -> bool:
@@ -152,7 +152,7 @@ class AnswerDialog(Dialog):
         cells = []
         for an_id in self._ids:
             was = inbox.settled(view.recent, an_id)
-            told = was.told(view.now_ms) if was is not None else "it is not asked any more"
+            told = was.told(view.now_ms) if was is not None else "the question is no longer open"
             cells.append(labelled(an_id, told, "attention"))
         self.told("told").show(cells)
         self.told("meanings").show_any([])

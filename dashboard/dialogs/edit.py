@@ -54,7 +54,7 @@ class EditDialog(SpecEditor):
         agent = self._agent
         self._opened_on = agent.generation if agent is not None else 0
         lost = lost_in_text(self.state, agent) if agent is not None else []
-        return [Cell(f"YAML has no words for its {', '.join(lost)}: a swap would lose that", "warn")] if lost else []
+        return [Cell(f"YAML cannot express its {', '.join(lost)}: a swap would lose it", "warn")] if lost else []
 
     def own_references(self) -> list[str]:
         agent = self._agent
@@ -75,7 +75,7 @@ class EditDialog(SpecEditor):
         meaning = dict(mode_lines(state, ids))
         picker.offer([Choice(name, name) for name in meaning])
         mode = picker.chosen or "drain"
-        told = f"it got another spec meanwhile, g{agent.generation}; ctrl+r begins again with it"
+        told = f"it got another spec meanwhile, g{agent.generation}; ctrl+r starts over with it"
         cells = [Cell(told, "warn")] if agent.generation != self._opened_on else []
         cells += changes(state.spec_of(agent), spec) if not self.is_unchanged(spec) else []
         if spec.name != state.spec_of(agent).name:

@@ -52,7 +52,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
             return
         path = self.query_one(Input).value.strip()
         exists = bool(path) and Path(path).expanduser().exists()
-        self.problem(f"there is a file at {path} already; write another name" if exists else "")
+        self.problem(f"a file exists at {path} already; write another name" if exists else "")
         shell = [labelled("in a shell", fork_shell(self._db, path, self._seq), "muted")]
         self.told("would").show(shell if path and not exists else [])
 

@@ -112,7 +112,7 @@ class RequestDialog(Dialog):
         field.display = members.has_conversations(state, self._supervisor_id)
         known = ", ".join(members.conversations(state, self._supervisor_id)[:4])
         self.query_one("#conversation", Input).placeholder = (
-            f"none; {known} goes on, another name begins one" if known else "none; a name begins one"
+            f"none; {known} continues, another name starts one" if known else "none; a name starts one"
         )
 
     def _refusal_of_mode(self, mode: str) -> str:

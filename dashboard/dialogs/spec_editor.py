@@ -104,7 +104,7 @@ class SpecEditor(Dialog):
 
     def begin(self) -> None:
         kept = self.draft_key in self.deck.drafts
-        told = [Cell("your text of before; ctrl+r begins again", "paused")] if kept else []
+        told = [Cell("your earlier text; ctrl+r starts over", "paused")] if kept else []
         self.told("note").show_any(told + self.notes())
         self.query_one("#mode").display = False
         self.area.focus()

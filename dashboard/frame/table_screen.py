@@ -57,8 +57,8 @@ class TableScreen(Frame):
     TableScreen #below { height: 45%; display: none; }
     """
     BINDINGS = [
-        Binding("less_than_sign", "sort(-1)", "sort the way before", show=False),
-        Binding("greater_than_sign", "sort(1)", "sort the next way", show=False),
+        Binding("less_than_sign", "sort(-1)", "sort by the previous order", show=False),
+        Binding("greater_than_sign", "sort(1)", "sort by the next order", show=False),
     ]
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ class EventScreen(OnceScreen):
     def made(self, now_ms: int) -> Sequence[Cell]:
         names = self.deck.feed.names
         if (seq := seq_of(self._key)) is None:
-            return [Cell(f"{self._key} is no seq of an event", "warn")]
+            return [Cell(f"{self._key} is not the seq of an event", "warn")]
         with Reader(self.deck.path) as reader:
             record = reader.record(seq)
             entry = entries_of(reader, [record], names)[0]

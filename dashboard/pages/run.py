@@ -177,7 +177,7 @@ class RunScreen(PanelsScreen):
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
         if written != self._written or not self.report.has_text:  # parsing a long one takes a whole frame's time
             self._written = written
-            self.report.show(safe(as_markdown(written)) or "*it put out nothing*")
+            self.report.show(safe(as_markdown(written)) or "*no output*")
 
     def _show_graph(self, view: ViewState, run: Run | None) -> None:
         """Show the graph of the run below its report, where there is room."""
@@ -209,7 +209,7 @@ class RunScreen(PanelsScreen):
     def _asked(self, run: Run) -> str:
         """Return the placeholder of a report: the request."""
         asked = as_markdown(self.texts.of(run.request))
-        return f"{asked}\n\n---\n\nwas asked for; what the run puts out will stand here"
+        return f"{asked}\n\n---\n\nwas asked for; the output of the run will appear here"
 
     def copied(self) -> tuple[str, str]:
         return "the report", self._written

@@ -44,8 +44,8 @@ class SupervisorScreen(PageScreen):
     )  # fmt: skip
     GRIPS = (Grip("side", "side", "left"),)
     BINDINGS = [
-        Binding("less_than_sign", "sort(-1)", "sort the way before", show=False),
-        Binding("greater_than_sign", "sort(1)", "sort the next way", show=False),
+        Binding("less_than_sign", "sort(-1)", "sort by the previous order", show=False),
+        Binding("greater_than_sign", "sort(1)", "sort by the next order", show=False),
     ]
     DEFAULT_CSS = """
     SupervisorScreen {

@@ -100,7 +100,7 @@ class StateScreen(TableScreen):
         if key == NEWEST and view.past is None:
             holds = self._held_now
         elif key.endswith(".zip"):
-            holds = [Line((Span("enter looks into it: an archive is believed after all of it was checked", "muted"),))]
+            holds = [Line((Span("enter opens it: an archive is read only after all of it was checked", "muted"),))]
         else:
             path = self.deck.path if key == NEWEST or key.isdigit() else Path(key)
             holds = self.looked_up(key, lambda: _holdings(path, int(key) if key.isdigit() else None))

@@ -221,7 +221,7 @@ def _says(seen: Seen, agent: Agent, entries: Sequence[Entry], room: int, height:
     spoken = streaming or any(isinstance(one.event, on.StepRecorded) for one in islice(entries, 40))
     title = "SAYS" if spoken else "OUTPUT"
     has_worked = agent.done or agent.failed or agent.cancelled
-    told = "nothing since this was opened; enter shows what was before" if has_worked else "nothing yet"
+    told = "nothing since this was opened; enter shows earlier output" if has_worked else "nothing yet"
     empty = Line((Span(told, "faint"),))
     return [
         Section(

@@ -30,7 +30,7 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", looked: bo
     undone = {one.event.command_id for one in entries if isinstance(one.event, CommandUndone)}
     rows = {str(one.seq): one for one in entries if isinstance(one.event, CommandApplied | CommandRefused)}
     shown = {key: one for key, one in rows.items() if not needle or matches(needle, *_texts(one), **_values(one))}
-    none = ("no change has been made yet", "what people and programs change is kept here")
+    none = ("no change has been made yet", "changes by people and programs appear here")
     empty = nothing(needle, "command", *none)
     oldest_ms = min((one.at_ms for one in rows.values()), default=now_ms)
     at = Column("AT", len(moment(oldest_ms, now_ms)), drop=1)  # the date takes room only where there is one
@@ -65,7 +65,7 @@ def of_change(
 
     Args:
         entry: The command that was applied or refused.
-        entries: All that were read; among them those that say what was taken back.
+        entries: All that were read; among them those that say what was undone.
         beside: None while it is being read.
         state: The team.
         names: Of what the events are about.
@@ -108,14 +108,14 @@ def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell
     taken = next(back, None)
     known = state.undoable.get(event.command_id)
     if taken is not None:
-        return labelled("undo", f"↶ it was taken back at seq {taken.seq:,}", "paused")
+        return labelled("undo", f"↶ undone at seq {taken.seq:,}", "paused")
     if event.inverse is None:
-        return labelled("undo", "there is no command that takes it back", "muted")
+        return labelled("undo", "no command can undo it", "muted")
     if known is None:
-        return labelled("undo", f"it is not among the last {UNDOABLE} changes that can be taken back", "muted")
+        return labelled("undo", f"it is not among the last {UNDOABLE} changes that can be undone", "muted")
     if left_by(state, as_command(known.inverse)) != known.left:
         return labelled("undo", "what it changed has changed since: change it by hand", "warn")
-    return labelled("undo", f":undo {event.command_id} takes it back", "accent")
+    return labelled("undo", f":undo {event.command_id} undoes it", "accent")
 
 
 def _texts(entry: Entry) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a run or a task came to as markdown: the output where it is there, else a draft of what is there so far.
 
-Outputs that are no text are told as an outline, the large ones among them by their sizes.
+Outputs that are not text are told as an outline, the large ones among them by their sizes.
 """
 
 import json

@@ -256,7 +256,7 @@ def _term(token: str) -> Term:
     negated = token.startswith("-") and len(token) > 1
     text = token[1:] if negated else token
     if token == "-":
-        raise _Unfinished('- stands before a term that must not hold, such as -status:done; for the sign itself: "-"')
+        raise _Unfinished('- comes before a term that must not match, such as -status:done; for the sign itself: "-"')
     return Term(_test(text), negated)
 
 
@@ -268,7 +268,7 @@ def _test(text: str) -> Test:
     if (keyed := _KEYED.fullmatch(text)) is not None and (key := _key(keyed[1])) is not None:
         wanted = _unquoted(keyed[2]).casefold()
         if not wanted:
-            raise _Unfinished(f"{key}: is to be followed by what it has to be, such as {_EXAMPLES[key]}")
+            raise _Unfinished(f"{key}: needs a value, such as {_EXAMPLES[key]}")
         return Keyed(key, wanted)
     return Word(_word(text))
 
@@ -276,7 +276,7 @@ def _test(text: str) -> Test:
 def _word(text: str) -> str:
     word = _unquoted(text).casefold()
     if not word:
-        raise _Unfinished("between the quotes stands nothing")
+        raise _Unfinished("there is nothing between the quotes")
     return word
 
 
@@ -308,7 +308,7 @@ def _pattern(text: str) -> Pattern:
     if len(text) < 2 or not text.endswith("/") or text.endswith("\\/"):
         raise _Unfinished(f'{text} lacks its closing / ; where no expression is meant: "{text}"')
     if text == "//":
-        raise _Unfinished("between the two / stands nothing")
+        raise _Unfinished("there is nothing between the two /")
     return _compiled(text[1:-1])
 
 
@@ -327,4 +327,4 @@ def _milliseconds(text: str) -> float:
     if found is not None:
         return float(found[1]) * _UNITS_MS[found[2]]
     kind = _Unfinished if _HALF_A_TIME.fullmatch(text[1:]) else FilterError
-    raise kind(f"{text} is no bound of time: write {text[0]}5s, or ms, m, h, d")
+    raise kind(f"{text} is not a time bound: write {text[0]}5s, or ms, m, h, d")

@@ -169,8 +169,8 @@ def _without_engine(state: State, situation: Situation) -> Cell | None:
         return Cell(f"✕ engine {info.pid} does not answer · take over: {go_on}", "error")
     # Since when is in the header: what to do has to stand within the first cells of a narrow screen.
     if info.ended_ms is not None:
-        return Cell(f"■ engine {info.pid} stopped · go on: {go_on}", "muted")
-    return Cell(f"✕ engine {info.pid} is gone · go on: {go_on}", "error")
+        return Cell(f"■ engine {info.pid} stopped · continue: {go_on}", "muted")
+    return Cell(f"✕ engine {info.pid} is gone · continue: {go_on}", "error")
 
 
 def shell(situation: Situation) -> str:
@@ -193,7 +193,7 @@ def program_line(state: State) -> str | None:
         return None
     who = " and ".join(names) if len(names) < 3 else counted(len(names), "agent")
     verb = "calls" if len(names) == 1 else "call"
-    return f"{who} {verb} code of the program that made this team: run that program again, and its runs go on"
+    return f"{who} {verb} code of the program that made this team: run that program again, and its runs continue"
 
 
 def restart_lines(state: State, situation: Situation) -> list[Cell]:
@@ -219,7 +219,7 @@ def _goes_on(state: State) -> str:
         return "none; it waits for requests"
     attempts = sum(run.running for run in state.runs.values())
     again = f"; of {counted(attempts, 'attempt')} under way only finished steps are kept" if attempts else ""
-    return f"{counted(len(state.runs), 'run')}; what is done stays done{again}{paused_runs(state)}"
+    return f"{counted(len(state.runs), 'run')}; finished work is kept{again}{paused_runs(state)}"
 
 
 def paused_runs(state: State) -> str:
@@ -258,7 +258,7 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
         standby = shell(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
         lines.append(labelled("standby", f"none; start one: {standby}", "draining"))
     else:
-        told = "it begins nothing new, lets attempts come to the end of their step for the grace, and ends"
+        told = "it begins nothing new, lets attempts finish their step within the grace period, then ends"
         lines.append(labelled("hand-over", told, "muted"))
     return lines
 

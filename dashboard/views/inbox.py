@@ -199,7 +199,7 @@ def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], n
                 cells.append(labelled("", f"with {json.dumps(given, ensure_ascii=False)}", "muted"))
         else:
             was = settled(recent, one)
-            cells.append(labelled(one, was.told(now_ms) if was is not None else "is not asked any more", "muted"))
+            cells.append(labelled(one, was.told(now_ms) if was is not None else "is no longer open", "muted"))
     more = len(ids) - SHOWN
     return [*cells, Cell(f"and {counted(more, 'more question')}", "muted")] if more > 0 else cells
 

@@ -16,5 +16,5 @@ def published(live: Mapping[str, str], key: str) -> Any:
 
 def _number(text: str) -> float:
     if not isfinite(number := float(text)):
-        raise ValueError(f"{text} is no number that is drawn")
+        raise ValueError(f"{text} is not a number that is drawn")
     return number

@@ -50,7 +50,7 @@ def spoken(
     reason: str | None = None,
     undoable: bool = False,
 ) -> Cell:
-    """Return the sentence: applied at seq N, refused because, or queued; with the key that takes it back."""
+    """Return the sentence: applied at seq N, refused because, or queued; with the key that undoes it."""
     what = command.type.replace("_", " ")
     if status == "applied":
         return Cell(f"✓ {summary or what}, applied at seq {seq:,}{UNDO if undoable else ''}", "busy")

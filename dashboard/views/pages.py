@@ -237,7 +237,7 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
     cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(found.request))
     if run is not None:
         told = "still at work" if working else "goes on with the next engine"
-        cells += [*_plan(state, run), BLANK, Cell(f"{told}; its output will stand here", "faint")]
+        cells += [*_plan(state, run), BLANK, Cell(f"{told}; its output will appear here", "faint")]
     return cells
 
 

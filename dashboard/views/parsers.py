@@ -50,7 +50,7 @@ def length_s(text: str) -> float | None:
         return None
     found = _LENGTH.fullmatch(text.strip())
     if found is None:
-        raise Mistyped(f"{text.strip()!r} is no length of time; write 90s, 5m, 2h, or none")
+        raise Mistyped(f"{text.strip()!r} is not a duration; write 90s, 5m, 2h, or none")
     return float(found[1]) * _UNITS_S[found[2]]
 
 
@@ -75,11 +75,11 @@ def due_in_s(text: str, now_ms: int) -> float | None:
             return length_s(text)
         due_ms = moment_of(text.zfill(8 if text.count(":") > 1 else 5), now_ms)
     except Mistyped:
-        raise Mistyped(f"{text!r} is no deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none") from None
+        raise Mistyped(f"{text!r} is not a deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none") from None
     if is_clock and due_ms <= now_ms:
         due_ms += _DAY_MS
     if due_ms <= now_ms:
-        raise Mistyped(f"{text} has passed already; write a time that comes")
+        raise Mistyped(f"{text} has passed already; write a later time")
     return round((due_ms - now_ms) / 1000, 3)
 
 
@@ -134,7 +134,7 @@ def settings_of(words: Iterable[str]) -> dict[str, JsonValue]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise Mistyped(f"{word!r} is no setting; write key=value")
+            raise Mistyped(f"{word!r} is not a setting; write key=value")
         try:
             settings[key] = json.loads(value)
         except ValueError:

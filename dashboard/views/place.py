@@ -12,11 +12,11 @@ _SYNTAX = re.compile(
 
 
 class NoPlace(ValueError):
-    """A text is no place."""
+    """A text is not a place."""
 
     def __init__(self, text: str) -> None:
         super().__init__(
-            f"{text[:80]!r} is no place; write SCREEN[/ID][?FILTER][@SEQ], such as tasks?tides or agent/a3"
+            f"{text[:80]!r} is not a place; write SCREEN[/ID][?FILTER][@SEQ], such as tasks?tides or agent/a3"
         )
 
 

@@ -33,7 +33,7 @@ class Message(NamedTuple):
 def prompt_of(
     state: State, task: Task | None, steps: Sequence[Entry], parts: Mapping[str, str], texts: Texts, *, asked: str = ""
 ) -> list[Message]:
-    """Return what the model was told for the last of `steps`, or for the step after it where that is no model's.
+    """Return what the model was told for the last of `steps`, or for the step after it where that is not a model's.
 
     Args:
         state: The team.

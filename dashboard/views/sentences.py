@@ -83,7 +83,7 @@ _NOUNS = {"registry": "registered spec", "finished": "finished run"}
 _LEAVES = {"drain": "once its work is done", "requeue": "its work goes to others", "abort": "its work is stopped"}
 _ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
 _THEN = {"stop": "it stops", "ask": "a person is asked", "fail": "it ends now"}
-_TUNED = {"parallel": "works in parallel from now on", "selection": "asks those first that did well before"}
+_TUNED = {"parallel": "works in parallel from now on", "selection": "prefers agents that did well before"}
 
 
 def _part(told: _Told, event: on.PartImported | on.SummariesImported) -> str:
@@ -175,7 +175,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         lambda t, e: f"{counted(len(e.references), 'reference')} trusted: {', '.join(e.references)}", ""
     ),
     on.CommandApplied: (lambda t, e: f"{e.sender or 'somebody'}: {e.summary or e.command}", "accent"),
-    on.CommandUndone: ("the {command} {command_id} was taken back", ""),
+    on.CommandUndone: ("the {command} {command_id} was undone", ""),
     on.CommandRefused: (lambda t, e: f"{e.sender or 'somebody'}: {e.command} refused: {e.reason}", "error"),
     on.SignalDropped: (
         lambda t, e: f"a {e.signal} signal{f' of {t.task_id}' if e.task_id else ''} could not be handled, a defect: "
@@ -204,7 +204,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.AgentSwapped: ("{agent_id} was swapped to g{generation}, {spec.name} ({mode})", "accent"),
-    on.SwapDrained: ("{agent_id} works on g{generation} alone now", ""),
+    on.SwapDrained: ("{agent_id} works on g{generation} only", ""),
     on.AgentPaused: ("{agent_id} was paused: it takes no new tasks", ""),
     on.AgentResumed: ("{agent_id} was resumed and takes tasks again", ""),
     on.AgentBroke: (lambda t, e: f"{t.agent_id} {'waits' if e.away else 'cannot work'}: {e.error}", "error"),

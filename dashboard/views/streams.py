@@ -80,7 +80,7 @@ class Transcript:
 
 
 def line_of(event: StreamEvent) -> str:
-    """Return what is written of an event that is no text; empty where it is not worth a line."""
+    """Return what is written of an event that is not text; empty where it is not worth a line."""
     match event.kind:
         case "task_started":
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""

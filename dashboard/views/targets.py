@@ -32,7 +32,7 @@ class Target:
 
 
 def target_of(state: State, key: str | None) -> Target | None:
-    """Return what a row's key stands for; None where it is no object of the state."""
+    """Return what a row's key stands for; None where it is not an object of the state."""
     if key is None:
         return None
     if (agent := state.agents.get(key)) is not None:

@@ -1,7 +1,7 @@
 """What the process of a tab may not do, whatever it is told: programs, the network, files, and a viewer's inbox.
 
 Rule: an audit hook cannot be taken off again. It is a second line behind the screens, which offer none of this, and
-contains bugs in our Python code; it is no sandbox against native code.
+contains bugs in our Python code; it is not a sandbox against native code.
 """
 
 import os

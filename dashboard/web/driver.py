@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def clamped(width: object, height: object) -> Size | None:
-    """Return a size that can be drawn; None where these are no numbers of cells."""
+    """Return a size that can be drawn; None where these are not numbers of cells."""
     if type(width) is not int or type(height) is not int:
         return None
     return Size(min(max(width, LEAST.width), MOST.width), min(max(height, LEAST.height), MOST.height))

@@ -26,7 +26,7 @@ else:
 
 
 class KeyPassed(Message):
-    """A key that is no text has been seen by everybody from where it was typed up to the app."""
+    """A key that is not text has been seen by everybody from where it was typed up to the app."""
 
     def __init__(self, typed_in: "InOrder", *, is_behind: bool = False) -> None:
         super().__init__()

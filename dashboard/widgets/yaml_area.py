@@ -41,7 +41,7 @@ class YamlArea(TextBox):
             self.refresh()
 
     def put(self, text: str) -> None:
-        """Put another text in place of all that is there; ctrl+z takes it back."""
+        """Put another text in place of all that is there; ctrl+z undoes it."""
         at = self.cursor_location
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
         self.move_cursor(self.clamp_visitable(at))

@@ -39,7 +39,7 @@ def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, byte
     """
     body = _file(path)
     if expected_sha256 is not None and hashlib.sha256(body).hexdigest() != expected_sha256.lower():
-        raise ImportRefused(path, "is not the file that was looked at; look again with --dry-run")
+        raise ImportRefused(path, "has changed since it was checked; check it again with --dry-run")
     _check_shape(path, body)
     with _readable(path), zipfile.ZipFile(BytesIO(body)) as archive:
         return {entry.filename: _part(path, archive, entry) for entry in _entries(path, archive)}
@@ -83,7 +83,7 @@ def _file(path: Path) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise ImportRefused(path, "is not a regular file")
         if found.st_size > MOST_BYTES:
-            raise ImportRefused(path, f"is larger than {MOST_BYTES // 1_000_000} MB, so it is no archive")
+            raise ImportRefused(path, f"is larger than {MOST_BYTES // 1_000_000} MB, so it is not an archive")
         if _is_open_here(found):
             raise ImportRefused(path, "is a database that this engine works on, not an archive")
         return _content(path)
@@ -117,14 +117,14 @@ def _content(path: Path) -> bytes:
 def _check_shape(path: Path, body: bytes) -> None:
     """Check that the file is exactly one zip from the first to the last byte, with at most as many entries as parts."""
     if not body:
-        raise ImportRefused(path, "is empty, so it is no archive")
+        raise ImportRefused(path, "is empty, so it is not an archive")
     if body.startswith(_DATABASE):
         raise ImportRefused(path, "is a database, not an archive; make one with: quarterdeck export FILE")
     if not body.startswith(b"PK\x03\x04") or len(body) < _END.size:
         raise ImportRefused(path, "is not an archive of quarterdeck")
     mark, disk, first_disk, here, entries, size, start, comment = _END.unpack_from(body, len(body) - _END.size)
     if mark != b"PK\x05\x06" or disk or first_disk or comment or here != entries:
-        raise ImportRefused(path, "is damaged, or was cut off or added to")
+        raise ImportRefused(path, "is damaged, truncated or extended")
     if entries > len(PARTS) or start + size + _END.size != len(body):
         raise ImportRefused(path, "is another zip file, not an archive of quarterdeck")
 
@@ -140,7 +140,7 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         if entry.flag_bits & 0x1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ImportRefused(path, f"holds {entry.filename} in a form that is not allowed")
         if entry.file_size > MOST_RATIO * max(entry.compress_size, 1):
-            raise ImportRefused(path, f"holds {entry.filename} packed beyond measure")
+            raise ImportRefused(path, f"holds {entry.filename} compressed beyond the limit")
     if sum(entry.file_size for entry in entries) > MOST_BYTES:
         raise ImportRefused(path, f"unpacks to more than {MOST_BYTES // 1_000_000} MB")
     return entries
@@ -151,7 +151,7 @@ def _part(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
         body = part.read(entry.file_size)
         rest = part.read(1)  # reading to the end makes `zipfile` verify the checksum
     if len(body) != entry.file_size or rest:
-        raise ImportRefused(path, f"holds {entry.filename} in another size than it says")
+        raise ImportRefused(path, f"holds {entry.filename} in a size other than stated")
     return body
 
 
@@ -174,7 +174,7 @@ def write_parts(target: Path, parts: Iterable[tuple[str, bytes]], *, overwrite: 
             _put(temporary, target)
         sync(target.parent)
     except FileExistsError as error:
-        raise ExportRefused(target, "is there already; give another name or --force") from error
+        raise ExportRefused(target, "already exists; give another name or --force") from error
     except FileNotFoundError as error:
         raise ExportRefused(target, "cannot be written: its folder does not exist") from error
     except (OSError, ValueError) as error:

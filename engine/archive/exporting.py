@@ -102,7 +102,7 @@ def _check_target(db: Path, target: Path, *, overwrite: bool) -> None:
         if target.is_dir():
             raise ExportRefused(target, "is a folder; give the name of a file in it")
         if target.exists() and not overwrite:
-            raise ExportRefused(target, "is there already; give another name or --force")
+            raise ExportRefused(target, "already exists; give another name or --force")
     except (OSError, ValueError) as error:
         raise ExportRefused(target, f"cannot be written ({getattr(error, 'strerror', None) or error})") from error
 

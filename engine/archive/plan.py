@@ -77,12 +77,12 @@ def clashes(state: State, roots: Sequence[str], registry: Mapping[str, str]) -> 
     """Return the names of an archive that are in use, each with the consequence in words."""
     taken = {root.name for root in state.roots}
     found = [
-        f"supervisor {name}: there is one already; it comes in as {free_name(name, taken)}"
+        f"supervisor {name}: the name is in use; it is imported as {free_name(name, taken)}"
         for name in roots
         if name in taken
     ]
     found += [
-        f"spec {name}: the registry has another one, which stays"
+        f"spec {name}: the registry has a different one, which is kept"
         for name, key in registry.items()
         if state.registry.get(name, key) != key
     ]

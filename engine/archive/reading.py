@@ -89,10 +89,10 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
                 json_value(text)
         document = read_document(parts[STATE], texts)
         if manifest.counts != counts_of(document.state, len(texts)):
-            raise NotStrict("its manifest counts wrongly what it holds")
+            raise NotStrict("the counts in its manifest are wrong")
         archive = _checked(document, texts, manifest)
         if manifest.state_sha256 != document.sha256:
-            raise NotStrict("its state is not the one that its manifest names")
+            raise NotStrict("its state does not match its manifest")
         return archive
 
 
@@ -158,11 +158,11 @@ def contents_of(state: State, counts: dict[str, int]) -> Contents:
 def _manifest(parts: Mapping[str, bytes]) -> Manifest:
     found = strict_json(parts[MANIFEST])
     if not isinstance(found, dict):
-        raise NotStrict("its manifest is no object")
+        raise NotStrict("its manifest is not an object")
     _check_version(found.get("format"), found.get("version"))
     manifest = msgspec.convert(found, Manifest)
     if manifest.parts.keys() != parts.keys() - {MANIFEST}:
-        raise NotStrict("its manifest names other parts than there are")
+        raise NotStrict("its manifest does not match its parts")
     for name, sha256 in manifest.parts.items():
         if hashlib.sha256(parts[name]).hexdigest() != sha256:
             raise NotStrict(f"{name} was changed after it was written")
@@ -173,7 +173,7 @@ def _check_version(format_name: object, version: object) -> None:
     if format_name != FORMAT or type(version) is not int or version < 1:
         raise NotStrict("it is not an archive of quarterdeck")
     if version < VERSION:
-        raise NotStrict(f"an older quarterdeck wrote it (format {version}, this one reads {VERSION}); export it anew")
+        raise NotStrict(f"an older quarterdeck wrote it (format {version}, this one reads {VERSION}); export it again")
     if version > VERSION:
         raise NotStrict(
             f"a newer quarterdeck wrote it (format {version}, this one reads {VERSION}); update quarterdeck"

@@ -98,7 +98,7 @@ def _surer(supervisor: Supervisor, wanted: Optimize, now: Figures) -> Change | N
     may = wanted.optimize_agent_selection and supervisor.options.balance != "performance"
     if not may or _tried(supervisor, "selection") or now.success >= wanted.performance_threshold:
         return None
-    why = f"{now.success:.0%} of the last {now.runs} runs were done: agents that did well before are asked first"
+    why = f"{now.success:.0%} of the last {now.runs} runs were done: agents that did well before are preferred"
     return Change(kind="selection", metric="success", before=now.success, expected=None, runs=now.runs, why=why)
 
 

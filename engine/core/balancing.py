@@ -52,7 +52,7 @@ def weight(agent: Agent) -> int:
 def performance(agent: Agent) -> int:
     """Rank an agent by the expected time to a success: its median time by its share of successes, in microseconds.
 
-    The share is (done + 1) / (done + failed + 1): one failure is no verdict, and an agent that never failed is ranked
+    The share is (done + 1) / (done + failed + 1): one failure proves little, and an agent that never failed is ranked
     by its median alone. Laplace smoothing, which also adds a failure, would rank an agent with one success behind
     slower agents with more successes; it would get no work to improve by, and stay last permanently. An agent without
     attempts goes first, so that each is measured. During its first attempt it goes behind the measured agents, and an

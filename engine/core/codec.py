@@ -71,7 +71,7 @@ def check_numbers(record: Any) -> None:
     for name in open_fields(type(record)):
         value = getattr(record, name)
         if type(value) is not str and not _is_finite(value):
-            raise ValueError(f"{name} holds a number that JSON does not have")
+            raise ValueError(f"{name} has a number that JSON cannot represent")
 
 
 def _is_finite(value: Any) -> bool:
@@ -128,7 +128,7 @@ def _first_corrupt(rows: Sequence[tuple[int, str, bytes]]) -> CorruptJournal:
             _reader_of(_EVENT).decode(body)
         except (ValueError, RecursionError) as error:
             return CorruptJournal(seq, str(error))
-    return CorruptJournal(rows[0][0], "it is not a row of JSON")
+    return CorruptJournal(rows[0][0], "it is not JSON")
 
 
 def encode_command(command: Command) -> bytes:

@@ -25,7 +25,7 @@ else:
     JsonValue = Annotated[Any, "JSON"]
     """Any value of JSON: a decoder finds nothing else, and `validation.rules` holds what programs give to it."""
     Json = JsonValue
-    """The same as an argument: checkers take a `list[str]` too, which is no list of any values."""
+    """The same as an argument: checkers take a `list[str]` too, which is not a list of any values."""
 
 
 class Entity(Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):

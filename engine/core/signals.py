@@ -51,7 +51,7 @@ class EngineBegan:
     lost: int = 0
     """Number of acknowledged events that are missing from the journal."""
     processes: int | None = None
-    """Limit on attempts in processes of this computer; None is no limit."""
+    """Limit on attempts in processes of this computer; None means no limit."""
 
 
 @fact
@@ -189,7 +189,7 @@ class PersonAsked(AttemptSignal):
     default: str | None = None
     """The answer if nobody answers in time."""
     due_s: float | None = None
-    """How long to wait for a person, in seconds; None is no limit."""
+    """How long to wait for a person, in seconds; None means no limit."""
     detail: dict[str, JsonValue] = field(default_factory=dict)
     """Data shown with the question, and needed for its answer."""
 

@@ -62,7 +62,7 @@ def strict_lines(body: bytes) -> list[Any]:
         NotStrict: As `strict_json`; or if the last line has no newline.
     """
     if body and not body.endswith(b"\n"):
-        raise NotStrict("its texts are cut off")
+        raise NotStrict("its texts are truncated")
     try:
         values = msgspec.json.Decoder(str).decode_lines(body)
         if msgspec.json.Encoder().encode_lines(values) == body:
@@ -104,7 +104,7 @@ def _number(digits: str) -> float:
 
 
 def _constant(name: str) -> NoReturn:
-    raise NotStrict(f"holds {name}, which is no number")
+    raise NotStrict(f"holds {name}, which is not a number")
 
 
 def _first_line(error: ValueError) -> str:

@@ -1,4 +1,4 @@
-"""What the engine and the process that talks to providers say to each other: lines of JSON.
+"""What the engine and the provider process say to each other: lines of JSON.
 
 The engine sends `Ask`, `Look` and `Cancel`; the process answers an `Ask` with `Pieces` and then `AskAnswered` or
 `Failed`, a `Look` with `Found` or `Failed`. Keys stand in an `Ask` and nowhere else.

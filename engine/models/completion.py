@@ -28,7 +28,7 @@ CLOSING_S = 2.0
 LATER_S = 10.0
 """How long after ours litellm's own timeout comes: ours leaves out the time that we stood still."""
 MOST_TOKENS = 1_000_000_000
-"""Of one request; more is no count."""
+"""Of one request; more is not a count."""
 NO_KEY = "none"
 """Sent instead of a missing key: without a key litellm searches the environment for one."""
 
@@ -81,7 +81,7 @@ class Litellm:
             name, provider, _, _ = self._litellm.get_llm_provider(model=model)
         except Exception as error:  # litellm has no class of its own for this
             raise ValueError(
-                f"no provider of models is known for {model!r}; write it as provider/model, such as openai/gpt-4o-mini"
+                f"no model provider is known for {model!r}; write it as provider/model, such as openai/gpt-4o-mini"
             ) from error
         return name, provider
 
@@ -201,7 +201,7 @@ class CutShort(Exception):
     """The stream ended, and the provider did not say that the answer is over."""
 
     def __init__(self) -> None:
-        super().__init__("the answer ended before its end")
+        super().__init__("the answer ended early")
 
 
 async def _closed(response: Any) -> None:

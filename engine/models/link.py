@@ -112,7 +112,7 @@ class Link:
                 await _write(process, messages.line(message(id)))
                 return await pending.answer.wait()
             _kill(process)  # The child enforces the timeouts itself: it hangs, and the next request starts another.
-            raise CallFailed(_died(id, "the process that talks to providers hangs, and was ended"))
+            raise CallFailed(_died(id, "the provider process hangs, and was ended"))
         finally:
             # Still pending means that this task was cancelled or timed out: the child may drop the request.
             if self._pending.pop(id, None) is not None:
@@ -174,13 +174,13 @@ class Link:
             pending.answer.put(said)
 
     def _fail_garbled(self, one: bytes) -> None:
-        """Fail the request whose answer cannot be read; what is no message at all is passed over."""
+        """Fail the request whose answer cannot be read; what is not a message at all is passed over."""
         try:
             id = _ids.decode(one).id
         except msgspec.DecodeError:
             return
         if (pending := self._pending.pop(id, None)) is not None:
-            why = "the answer of the process that talks to providers cannot be read"
+            why = "the answer of the provider process cannot be read"
             pending.answer.fail(CallFailed(messages.Failed(id=id, text=why, error_type="server", retryable=True)))
 
     def _fail_all(self, process: Process, why: str) -> None:
@@ -190,7 +190,7 @@ class Link:
     def _last_words(self, process: Process, tail: Tail) -> str:
         secrets = [os.environ[name] for name in self._variables if name in os.environ]
         last = f"; it last said: {redacted(tail.line, secrets)}" if tail.line else ""
-        return f"the process that talks to providers {how_ended(process.returncode)}{last}"
+        return f"the provider process {how_ended(process.returncode)}{last}"
 
 
 async def _keep_tail(process: Process, tail: Tail) -> None:
@@ -209,7 +209,7 @@ async def _write(process: Process, data: bytes) -> None:
     try:
         await process.stdin.send(data)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-        raise CallFailed(_died(0, "the process that talks to providers is gone")) from error
+        raise CallFailed(_died(0, "the provider process is gone")) from error
 
 
 def _kill(process: Process) -> None:

@@ -72,7 +72,7 @@ class Code:
         return await self.threads.run(partial(resolve, await self.locate(reference)))
 
     async def load_tools(self, spec: AgentSpec, *, described: bool = False) -> dict[str, FunctionTool]:
-        """Return the tools of a spec by name; entries that are no references are skipped.
+        """Return the tools of a spec by name; entries that are not references are skipped.
 
         Args:
             spec: The spec that names them.

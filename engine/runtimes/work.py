@@ -235,7 +235,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """Return the outcomes of an earlier attempt's delegation under this key; None while some of it is open."""
         if not self.was_answered(key):
             return None
-        # No signal: the outcomes are in the journal, and reading them again is no event.
+        # No signal: the outcomes are in the journal, and reading them again is not an event.
         return await self._answered(answer_of(self.state, self.effect.task_id, self.effect.attempt, key))
 
     def was_answered(self, key: str) -> bool:

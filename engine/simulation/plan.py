@@ -166,7 +166,7 @@ class Past:
     engines: int
     """Number of engines, one after the other."""
     left: list[str]
-    """Permanently blocked tasks that are no fault of the engine, with the reason."""
+    """Permanently blocked tasks that are not the fault of the engine, with the reason."""
 
 
 def in_words(command: Command) -> str:

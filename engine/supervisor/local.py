@@ -236,14 +236,14 @@ class LocalEngine(EngineLink):
     def _decided(
         self, journal: OfflineJournal, adoption: Adoption, command: commands.Command, *, settings: bool = True
     ) -> Applied:
-        outcome = Applied(journal.state.seq, "is there already", {})
+        outcome = Applied(journal.state.seq, "already exists", {})
         for one in adoption.commands(journal.state, command, settings=settings):
             self._check_kinds(one)
             outcome = journal.order(one, self._now_ms())
         return outcome
 
     async def _ordered(self, host: Host, command: commands.Command) -> Applied:
-        outcome = Applied(host.state.seq, "is there already", {})
+        outcome = Applied(host.state.seq, "already exists", {})
         for one in self._adoption.commands(host.state, command):
             host.bind(self.callables.by_reference)
             for spec in _specs_of(host.state, one):

@@ -196,7 +196,7 @@ class _Reading:
             here = (*loc, key)
             line = event.start_mark.line + 1
             if key in found:
-                said = f"the key {printable(repr(key))} stands twice; the first is on line {self._lines[here]}"
+                said = f"the key {printable(repr(key))} occurs twice; the first is on line {self._lines[here]}"
                 self._duplicates.append(Problem(line, "", said))
             self._lines.setdefault(here, line)
             value = self._value(next(self._events), here)

@@ -156,7 +156,7 @@ class Meaning:
             server = one.partition("/")[0]
             if server not in known:
                 said = or_nearest(server, known) if known else "name it under mcp"
-                self._say((*loc, "mcp", place), f"no server of tools {server!r} here or above; {said}")
+                self._say((*loc, "mcp", place), f"no tool server {server!r} here or above; {said}")
 
     def _approval(self, loc: Loc, rule: JsonValue) -> None:
         try:
@@ -242,7 +242,7 @@ class Meaning:
             if name is not None and name not in members:
                 self._say(loc, f"no {what} {name!r} here; {or_nearest(name, members)}")
             elif name is not None and name in seen:
-                self._say(loc, f"{name!r} stands twice")
+                self._say(loc, f"{name!r} occurs twice")
             seen.add(name or "")
 
     def _say(self, loc: Loc, text: str) -> None:

@@ -133,7 +133,7 @@ def model_spec(block: ModelBlock) -> ModelSpec:
 
 
 class McpBlock(Block):
-    """A server of tools that speaks the Model Context Protocol."""
+    """A tool server that speaks the Model Context Protocol."""
 
     argv: Annotated[list[Text], Field(default_factory=list, max_length=100, description="A program and arguments.")]
     url: Annotated[Address | None, Field(description="The address of a server, in place of a program.")] = None

@@ -1,4 +1,4 @@
-"""Models: what the process that talks to providers costs the engine, and how many pieces a core of it bears."""
+"""Models: what the provider process costs the engine, and how many pieces a core of it bears."""
 
 import os
 import subprocess
@@ -102,7 +102,7 @@ async def _tick(stalls: Series) -> None:
 
 
 def _child_s() -> float:
-    """Return the processor time of the process that talks to providers, in seconds."""
+    """Return the processor time of the provider process, in seconds."""
     me = os.getpid()
     for pid in Path(f"/proc/{me}/task/{me}/children").read_text(encoding="utf-8").split():
         if b"engine.models.child" in Path(f"/proc/{pid}/cmdline").read_bytes():

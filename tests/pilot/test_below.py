@@ -148,7 +148,7 @@ async def test_a_change_is_told_whole_with_what_came_with_it_and_whether_it_can_
     assert ":undo c" in swapped
     assert "swapped to g2" in swapped
     asked = next(one for one in told if "Audit the standard library and report what is risky" in one)
-    assert "there is no command that takes it back" in asked
+    assert "no command can undo it" in asked
 
 
 async def test_what_the_newest_state_and_a_snapshot_hold_is_told(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ async def test_priority_and_deadline_are_for_all_that_are_marked(tmp_path: Path)
         await hand.press("P")
         assert hand.dialog.title_line() == "Priority of 3 marked rows"
         await hand.press("x")
-        assert "'x' is no priority" in hand.problem
+        assert "'x' is not a priority" in hand.problem
         await hand.press("backspace", "2")
         assert "1 of 3 would be refused, and are left out" in hand.told("told")
         await hand.press("enter")

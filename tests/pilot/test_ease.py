@@ -104,7 +104,7 @@ async def test_buttons_and_fields_of_a_dialog_stand_out_in_every_set_of_colours(
 async def test_colours_that_there_are_not_are_refused(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("colon", *"theme", "space", *"drak", "enter")
-        assert hand.said == "no colours are called 'drak'; there are dark, light, contrast, colorblind"
+        assert hand.said == "there is no theme 'drak'; there are dark, light, contrast, colorblind"
         assert hand.app.theme == "quarterdeck"
 
 

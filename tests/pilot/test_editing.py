@@ -83,7 +83,7 @@ async def test_a_spec_that_somebody_else_changes_while_it_is_edited_is_not_repla
         await hand.press("ctrl+end", *"weight: 2")
         await hand.meanwhile(SwapAgent(agent=idle.id, spec=agent(idle.name, timeout_s=9)))
         assert hand.problem == f"would be refused: {idle.name} is g2 by now, not g1; look at it first"
-        assert "meanwhile, g2; ctrl+r begins again with it" in " ".join(hand.told("preview").split())
+        assert "meanwhile, g2; ctrl+r starts over with it" in " ".join(hand.told("preview").split())
 
         await hand.press("ctrl+r")
         assert "timeout_s: 9" in text(hand)
@@ -100,7 +100,7 @@ async def test_a_text_that_was_left_is_there_again(tmp_path: Path) -> None:
         assert hand.said == "nothing was sent; the text is kept until the dashboard is left"
         await hand.press("e")
         assert text(hand).endswith("weight: 2")
-        assert "ctrl+r begins again" in hand.told("note")
+        assert "ctrl+r starts over" in hand.told("note")
         await hand.press("ctrl+r")
         assert "weight" not in text(hand)
         assert not hand.app.drafts

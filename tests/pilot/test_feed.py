@@ -157,7 +157,7 @@ def test_a_file_that_lost_events_is_said(tmp_path: Path, work: World) -> None:
     feed.stop()
 
     assert f"has lost events that were read from it, event {work.state.seq} among them" in (feed.trouble or "")
-    assert "open it again; what is shown is of before" in (feed.trouble or "")
+    assert "open it again; the screen shows an earlier state" in (feed.trouble or "")
 
 
 def test_a_file_that_is_deleted_is_said_and_its_last_state_stays(tmp_path: Path, work: World) -> None:

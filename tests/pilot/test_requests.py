@@ -53,7 +53,7 @@ async def test_a_request_may_go_to_another_supervisor(tmp_path: Path) -> None:
 async def test_what_would_be_refused_is_said_as_it_is_typed_and_keeps_the_dialog_open(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("n", *["tab"] * 5, *"25:00")
-        assert hand.problem == "'25:00' is no deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none"
+        assert hand.problem == "'25:00' is not a deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none"
         await hand.press(*["backspace"] * 5, "shift+tab", "left")
         assert hand.problem.startswith("strategy graph: graph needs its nodes")
         await hand.press("right", "tab", "tab", *"tokens=few")

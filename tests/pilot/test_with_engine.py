@@ -154,7 +154,7 @@ async def test_a_killed_engine_is_said_at_once_with_what_to_do(engine: subproces
         engine.wait()
 
         await until(pilot, lambda: f"✕ engine {engine.pid} gone since" in line(app, "header"))
-        assert bar_says(app, f"go on: E or quarterdeck engine --db {tmp_path / 'team.db'}")
+        assert bar_says(app, f"continue: E or quarterdeck engine --db {tmp_path / 'team.db'}")
         await pilot.press(*":pause reader", "enter")
         await until(pilot, lambda: told(app).startswith("queued: "))
 
@@ -198,7 +198,7 @@ async def test_no_engine_is_started_for_code_that_only_the_program_has_that_made
 
         await until(pilot, lambda: told(app) != "")
         assert told(app) == (
-            "reader calls code of the program that made this team: run that program again, and its runs go on"
+            "reader calls code of the program that made this team: run that program again, and its runs continue"
         )
         assert not app.screen.is_modal
 

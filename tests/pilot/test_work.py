@@ -35,7 +35,7 @@ async def test_what_is_no_priority_stays_in_the_dialog(tmp_path: Path) -> None:
         await hand.press("7", "P", "1", "2", "enter")
         assert hand.problem.endswith("priority must be a whole number from 0, the most urgent, to 9, not 12")
         await hand.press("backspace", "backspace", "x", "enter")
-        assert hand.problem.startswith("'x' is no priority")
+        assert hand.problem.startswith("'x' is not a priority")
 
 
 async def test_a_deadline_beyond_that_of_its_run_would_be_refused_and_is_said_whole(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_question_is_listed_and_answered_with_an_output(run: Run, engine: Deta
 
     assert status == 0
     assert (item["about"], item["run_id"], item["default"]) == ("failure", run_id, "reject")
-    assert (refused[0], "say one of" in refused[2]) == (3, True)
+    assert (refused[0], "choose one of" in refused[2]) == (3, True)
     assert answered[0] == 0
     assert run("wait", run_id)[:2] == (0, "a person did it\n")
     assert run("inbox")[1] == "no question waits for an answer\n"
@@ -147,7 +147,7 @@ def test_members_move_and_settings_and_capabilities_change(run: Run, engine: Det
     [
         (("priority", "r999", 1), 3, "no open run or task 'r999'"),
         (("priority", "r1", 12), 2, "12 is not in the range"),
-        (("deadline", "r999", "soon"), 2, "'soon' is no deadline"),
+        (("deadline", "r999", "soon"), 2, "'soon' is not a deadline"),
         (("reassign", "t999", "other"), 3, "'t999'"),
         (("rollback", "helper"), 3, "helper"),
         (("move", "crew", "below"), 3, "crew"),
@@ -156,7 +156,7 @@ def test_members_move_and_settings_and_capabilities_change(run: Run, engine: Det
         (("answer", "e99", "retry"), 3, "no question 'e99'"),
         (("set", "crew"), 2, "nothing to change"),
         (("capability", "other"), 2, "nothing to change"),
-        (("strategy", "crew", "map", "--set", "rounds"), 2, "is no setting"),
+        (("strategy", "crew", "map", "--set", "rounds"), 2, "is not a setting"),
         (("run", "x", "--priority", 3, "--after", "r999", "--detach"), 3, "r999"),
     ],
 )

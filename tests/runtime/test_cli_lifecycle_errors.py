@@ -64,7 +64,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
         (["ps", "--db", "no.db"], "{here}/no.db does not exist: check the path, or make one: quarterdeck up TEAM"),
         (["stop", "--db", "no.db"], "{here}/no.db does not exist: check the path, or make one: quarterdeck up TEAM"),
         (["engine", "--db", "no.db"], "{here}/no.db does not exist; begin with a team: quarterdeck up TEAM"),
-        (["run", " ", "--db", "no.db"], "the request is empty; say what is to be done: quarterdeck run 'Write …'"),
+        (["run", " ", "--db", "no.db"], "the request is empty; say what to do: quarterdeck run 'Write …'"),
         (["run", "x", "--db", "no.db", "-o", "no/x"], "the folder {here}/no does not exist; make it first"),
         (["run", "x", "--db", "no.db", "-o", "."], ". is a folder; name a file"),
         (["ps"], "there is no team yet; see one at work: quarterdeck demo; or begin your own: quarterdeck init"),
@@ -108,7 +108,7 @@ def test_a_folder_whose_team_was_never_up_says_how_to_start_it(
     file = tmp_path / "team.yaml"
     file.write_text("version: 1\nsupervisor: {name: desk}\nagents: [{name: a, run: json:dumps}]\n")
 
-    line = f"quarterdeck: the team of {file} was never up; start it: quarterdeck up {file}\n"
+    line = f"quarterdeck: the team of {file} was never started; start it: quarterdeck up {file}\n"
     assert said(capsys, *words) == (2, "", line)
 
 
@@ -167,7 +167,7 @@ def test_init_writes_a_team_that_is_well_and_never_writes_over_anything(
 
     assert first[0] == 0
     assert said(capsys, "check", "mine/team.yaml", "--trust") == (0, "mine/team.yaml: all is well\n", "")
-    assert second == (2, "", "quarterdeck: other/crew.py is there already, nothing was written; name another folder\n")
+    assert second == (2, "", "quarterdeck: other/crew.py already exists, nothing was written; name another folder\n")
     assert not (tmp_path / "other" / "team.yaml").exists()
 
 

@@ -111,7 +111,7 @@ def test_a_run_that_is_walked_through_again_comes_to_the_same(run: Run) -> None:
     missing = run("replay", "r99")
 
     assert (status, err) == (0, "")
-    assert out == "✓ r1 comes to the same: 4 recorded steps answered from the journal\n"
+    assert out == "✓ r1 gives the same result: 4 recorded steps answered from the journal\n"
     assert (missing[0], missing[2].split(";")[0]) == (2, "quarterdeck: no run 'r99' has ended here (team chief)")
     check("replay", written)
 
@@ -133,7 +133,7 @@ def test_another_model_is_laid_beside_the_first_step_by_step(run: Run, tmp_path:
     assert "→ delegate(scout, look at pier 9)" in rows[0]
     assert rows[3].endswith("nothing")
     assert again[0] == 2
-    assert "is there already" in again[2]
+    assert "already exists" in again[2]
     check("replay-with-model", written)
 
 
@@ -156,7 +156,7 @@ def test_a_fork_is_made_of_a_moment_and_with_another_result(run: Run, tmp_path: 
     assert status == 0
     assert out.startswith(f"✓ forked to {tmp_path / 'new.db'} at seq ")
     assert "1 open run with " in out
-    assert "go on: quarterdeck engine --db " in err
+    assert "continue: quarterdeck engine --db " in err
     assert half[0] == 2
     assert folded(tmp_path / "new.db").runs["r1"].paused
     check("fork", written)

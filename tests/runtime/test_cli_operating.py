@@ -278,7 +278,7 @@ def test_a_team_is_carried_into_a_new_file_and_into_one_that_works(engine: Detac
     assert (refused, done, beside) == (3, 0, 0)
     assert "not trusted: hands:help_out, hands:wait; allow it" in why
     assert json.loads(out)["creates"]["agents"] == 2
-    assert "it comes in as crew-2" in told
+    assert "it is imported as crew-2" in told
     assert [root.name for root in folded(tmp_path / "new.db").roots] == ["crew"]
     assert [root.name for root in folded(engine.db).roots] == ["crew", "crew-2"]
 

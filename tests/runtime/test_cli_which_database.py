@@ -193,7 +193,7 @@ def test_the_only_team_that_is_up_is_looked_at_from_anywhere_and_changed_only_wh
     assert (changed, out, why.count("\n"), f"--db {crew['db']}" in why) == (2, "", 1, True)
     assert ended[0] == 2
     assert not next(iter(folded(Path(crew["db"])).agents.values())).paused
-    # A team file that was never up stands for a team of its own, not for the one of a folder above.
+    # A team file that was never started stands for a team of its own, not for the one of a folder above.
     (place / "one" / "below").mkdir()
     (place / "one" / "below" / "team.yaml").write_text(TEAM)
     assert run(place / "one" / "below", "pause", "a")[0] == 2

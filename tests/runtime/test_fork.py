@@ -142,7 +142,7 @@ async def test_a_fork_is_refused_where_it_cannot_be(tmp_path: Path) -> None:
     source, new = team(path), tmp_path / "new.db"
     (task_id,) = {one.task_id for one in await _steps(path)}
     read, _ = await source.steps(task_id)
-    with pytest.raises(NameTaken, match=r"team\.db is there already"):
+    with pytest.raises(NameTaken, match=r"team\.db already exists"):
         await source.fork(path)
     with pytest.raises(StoreError, match="does not exist"):
         await source.fork(tmp_path / "missing" / "new.db")

@@ -1,4 +1,4 @@
-"""The connection to the process that talks to providers, across its death."""
+"""The connection to the provider process, across its death."""
 
 import os
 import signal

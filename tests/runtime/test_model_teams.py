@@ -235,7 +235,7 @@ async def test_what_comes_after_a_task_that_failed_is_not_begun(engine: Engines)
     async with engine(CHIEF, worker("ada"), broken, **led({"calls": [plan]}, {"text": "{text}"})) as running:
         assert json.loads(str(await running.ask())) == {
             "a": {"error": "broken failed: no ink"},
-            "b": {"error": "not begun: a did not come about"},
+            "b": {"error": "not begun: a failed"},
             "c": {"result": "ada: do c"},
         }
 
@@ -244,7 +244,7 @@ async def test_what_comes_after_a_task_that_failed_is_not_begun(engine: Engines)
     ("plan", "says"),
     [
         (planned(("a", "ada", ["b"]), ("b", "ada", ["a"])), "the tasks a, b wait for each other"),
-        (planned(("a", "ada", ["c"])), "a comes after 'c', which is no task of the plan"),
+        (planned(("a", "ada", ["c"])), "a comes after 'c', which is not a task of the plan"),
         (planned(("a", "ada", []), ("a", "ada", [])), "two tasks have the id 'a'"),
         (planned(("a", "nobody", [])), "a: there is no worker 'nobody'"),
         (call("create_plan", tasks=[]), "tasks must be a list of 1 to 200 tasks"),

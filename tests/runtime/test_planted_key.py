@@ -125,7 +125,7 @@ def shown(app: QuarterdeckApp) -> str:
 def test_children_of_an_engine_do_not_find_a_key_that_they_did_not_ask_for(engine: Detached) -> None:
     found = {child: Path(f"/proc/{child}/environ").read_bytes() for child in below(engine.process.pid)}
 
-    assert len(found) >= 2  # who talks to providers, and the server of tools
+    assert len(found) >= 2  # who talks to providers, and the tool server
     assert [child for child, content in found.items() if KEY.encode() in content] == []
 
 

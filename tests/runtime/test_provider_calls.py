@@ -349,7 +349,7 @@ async def test_a_model_that_nobody_knows_is_refused_in_one_line(models: ModelSer
 
     error = await failure(models, ModelRequest(name="m", model=ModelSpec(model="nosuchthing"), messages=said))
 
-    assert str(error).startswith("m: no provider of models is known for 'nosuchthing'; write it as provider/model")
+    assert str(error).startswith("m: no model provider is known for 'nosuchthing'; write it as provider/model")
     assert (error.error_type, error.retryable) == ("bad_request", False)
 
 

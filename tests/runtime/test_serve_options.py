@@ -26,8 +26,8 @@ def line_of(run: Run, *options: object) -> str:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--bind", "nonsense"], "is no HOST:PORT; such as --bind 127.0.0.1:8642"),
-        (["--bind", "127.0.0.1:99999"], "is no HOST:PORT"),
+        (["--bind", "nonsense"], "is not HOST:PORT; such as --bind 127.0.0.1:8642"),
+        (["--bind", "127.0.0.1:99999"], "is not HOST:PORT"),
         (["--bind", "0.0.0.0:8642"], "; give --cert FILE --key FILE, or keep to this machine and use: ssh -L"),
         (["--bind", "[::]:8642"], "there is no certificate"),
         (["--cert", "x.pem"], "--cert without --key"),
@@ -61,7 +61,7 @@ def test_a_certificate_that_is_none_is_refused(run: Run, tmp_path: Path) -> None
     cert.write_text("hello")
     key.write_text("hello")
 
-    assert "cannot be used: they are no pair in PEM" in line_of(run, "--cert", cert, "--key", key)
+    assert "cannot be used: they are not a pair in PEM" in line_of(run, "--cert", cert, "--key", key)
 
 
 def test_a_port_that_is_taken_is_told(run: Run) -> None:
@@ -81,7 +81,7 @@ def test_a_database_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "says"),
-    [("nowhere", "there is no screen 'nowhere'; there are network"), ("agent", "which agent?"), ("A B", "is no place")],
+    [("nowhere", "there is no screen 'nowhere'; there are network"), ("agent", "which agent?"), ("A B", "not a place")],
 )
 def test_a_place_that_is_none_is_one_line(tmp_path: Path, place: str, says: str) -> None:
     db = written(tmp_path / "team.db", audit())

@@ -192,11 +192,11 @@ def test_stop_ends_all_ctrl_c_one_and_nobody_leads_twice(crew: Crew) -> None:
     assert f"engines {early.pid}, {other.pid} stand by" in shown
     assert f"engine {leader.pid} is at work; engines {early.pid}, {other.pid} stand by" in doctor
     assert interrupted[0] == 130
-    assert interrupted[1] == f"engine {other.pid} stands by no more (SIGINT)\n"
+    assert interrupted[1] == f"engine {other.pid} no longer stands by (SIGINT)\n"
     assert f"engine {leader.pid} handed over to engine {early.pid}" in handed
     assert f"and so has {last.pid} that stood by" in stopped
     assert [crew.ended(process)[0] for process in (leader, early)] == [0, 0]
-    assert crew.ended(last) == (0, f"the team was stopped: engine {last.pid} stands by no more\n")
+    assert crew.ended(last) == (0, f"the team was stopped: engine {last.pid} no longer stands by\n")
 
 
 def test_a_leader_that_was_suspended_wakes_up_deposed_and_says_so(crew: Crew) -> None:

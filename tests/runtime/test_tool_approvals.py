@@ -113,7 +113,7 @@ def test_a_team_file_says_which_server_of_tools_nobody_names() -> None:
     with pytest.raises(TeamFileError) as refused:
         parse_team(f"{text}- {{name: ada, model: x/y, mcp: [files/read, flies]}}\n", Path("team.yaml"))
 
-    assert "no server of tools 'flies' here or above; did you mean files?" in str(refused.value)
+    assert "no tool server 'flies' here or above; did you mean files?" in str(refused.value)
 
 
 async def test_a_tool_that_its_server_describes_in_other_words_asks_again(

@@ -175,8 +175,8 @@ async def test_lines_that_are_no_messages_are_passed_over(engine: Engines, notes
 @pytest.mark.parametrize(
     ("misbehaviour", "settings", "said"),
     [
-        ("exits", {}, "the server of tools 'files' does not work: it exited with 1; it last said: no configuration"),
-        ("endless", {}, "the server of tools 'files' does not work: it wrote a line of more than 32 MB"),
+        ("exits", {}, "the tool server 'files' does not work: it exited with 1; it last said: no configuration"),
+        ("endless", {}, "the tool server 'files' does not work: it wrote a line of more than 32 MB"),
         ("", {"env": ("MISSING",)}, "the engine's environment has no MISSING, which 'env' names"),
     ],
 )
@@ -197,7 +197,7 @@ async def test_a_server_that_says_nothing_is_given_up(
     monkeypatch.setattr(mcp_servers, "STARTS_S", 0.3)
     spec, settings = team(program(notes, "silent"), [])
     async with engine(spec, **settings) as running:
-        assert "the server of tools 'files' does not work: it did not answer for 0.3 s" in await running.fails()
+        assert "the tool server 'files' does not work: it did not answer for 0.3 s" in await running.fails()
 
 
 async def test_a_program_that_is_not_there_is_named(engine: Engines) -> None:
@@ -209,7 +209,7 @@ async def test_a_program_that_is_not_there_is_named(engine: Engines) -> None:
 async def test_names_that_nobody_knows_are_refused_with_those_there_are(engine: Engines, notes: Path) -> None:
     spec, settings = team(program(notes), [], mcp=("flies",))
     async with engine(spec, **settings) as running:
-        assert "no server of tools 'flies'; its supervisors name files under mcp" in await running.fails()
+        assert "no tool server 'flies'; its supervisors name files under mcp" in await running.fails()
     spec, settings = team(program(notes), [], mcp=("files/raed",))
     async with engine(spec, **settings) as running:
         assert "the server 'files' offers no 'raed'; it has add, echo" in await running.fails()
@@ -348,7 +348,7 @@ async def test_an_address_where_nobody_answers_fails_with_one_line(engine: Engin
     async with engine(spec, **settings) as running:
         error = await running.fails()
 
-    assert "the server of tools 'files' does not work: " in error
+    assert "the tool server 'files' does not work: " in error
     assert "\n" not in error
 
 
@@ -374,4 +374,4 @@ def test_check_and_doctor_name_servers_and_functions_that_do_not_work(
 
     main(["--json", "doctor"])
     found = {one["what"]: one["level"] for one in json.loads(capsys.readouterr().out)["items"]}
-    assert (found["server of tools well"], found["server of tools ill"]) == ("ok", "fault")
+    assert (found["tool server well"], found["tool server ill"]) == ("ok", "fault")

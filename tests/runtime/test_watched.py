@@ -160,7 +160,7 @@ async def test_programs_are_watched_again_when_the_watcher_was_killed(started: C
 @pytest.mark.parametrize(
     ("argv", "cwd", "said"),
     [
-        (["true", "a\0b"], HERE, "an argument holds a zero character"),
+        (["true", "a\0b"], HERE, "an argument has a NUL character"),
         (["true"], Path("/nowhere"), "cannot be started in /nowhere: there is no such folder"),
         (["true", "x" * 200_000], HERE, "Argument list too long"),
     ],

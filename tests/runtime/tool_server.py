@@ -1,4 +1,4 @@
-"""A server of tools with every shape of misbehaviour.
+"""A tool server with every shape of misbehaviour.
 
     python tests/runtime/tool_server.py stdio [MISBEHAVIOUR] [NOTES]
     python tests/runtime/tool_server.py http [MISBEHAVIOUR] [NOTES]

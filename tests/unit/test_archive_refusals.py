@@ -96,7 +96,7 @@ def test_a_database_that_this_process_works_on_is_not_even_opened(database: Path
 
 
 def test_another_file_than_the_one_that_was_looked_at_is_refused(archive: Path) -> None:
-    with pytest.raises(ImportRefused, match="looked at"):
+    with pytest.raises(ImportRefused, match="since it was checked"):
         read_archive(archive, "0" * 64)
 
 
@@ -112,23 +112,23 @@ SHAPES: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     "a part too many": (lambda parts: zipped(parts | {"more.json": b"{}"}), "another zip"),
     "a path out of the folder": (lambda parts: zipped(parts | {"../evil": b"{}"}), "another zip"),
     "many parts": (lambda parts: zipped({f"{number}": b"" for number in range(300)}), "another zip"),
-    "cut off": (lambda parts: zipped(parts)[:-7], "cut off"),
-    "added to": (lambda parts: zipped(parts) + b"more", "cut off or added to"),
+    "cut off": (lambda parts: zipped(parts)[:-7], "truncated"),
+    "added to": (lambda parts: zipped(parts) + b"more", "truncated or extended"),
     "put behind something": (lambda parts: b"#!/bin/sh\n" + zipped(parts), "not an archive"),
     "bzip2": (lambda parts: zipped(parts, method=zipfile.ZIP_BZIP2), "not allowed"),
     "encrypted": (lambda parts: _torn(zipped(parts), name=b"state.json", at=8, value=1), "not allowed"),
-    "a bomb": (lambda parts: zipped(parts | {"texts.jsonl": b"\n" * 10_000_000}), "beyond measure"),
+    "a bomb": (lambda parts: zipped(parts | {"texts.jsonl": b"\n" * 10_000_000}), "beyond the limit"),
     "a wrong checksum": (lambda parts: _torn(zipped(parts), name=b"state.json", at=16, value=7), "damaged"),
     "a wrong size": (lambda parts: _torn(zipped(parts), name=b"state.json", at=24, value=9), "damaged"),
     "a changed part": (lambda parts: zipped(parts | {"state.json": b"{}"}), "changed after it was written"),
     "a newer format": (lambda parts: sealed(parts, version=VERSION + 1), "newer quarterdeck"),
     "an older format": (lambda parts: sealed(parts, version=VERSION - 1), "older quarterdeck"),
     "another format": (lambda parts: sealed(parts, format="other"), "not an archive"),
-    "a manifest that is none": (lambda parts: zipped(parts | {"manifest.json": b"[]"}), "no object"),
+    "a manifest that is none": (lambda parts: zipped(parts | {"manifest.json": b"[]"}), "not an object"),
     "a claim too many": (lambda parts: sealed(parts, more=1), "more"),
-    "a wrong count": (lambda parts: sealed(parts, counts={}), "counts wrongly"),
-    "another state": (lambda parts: sealed(parts, state_sha256="0" * 64), "not the one that its manifest names"),
-    "texts that are cut off": (lambda parts: sealed(parts | {"texts.jsonl": b'"a"'}), "cut off"),
+    "a wrong count": (lambda parts: sealed(parts, counts={}), "counts in its manifest are wrong"),
+    "another state": (lambda parts: sealed(parts, state_sha256="0" * 64), "does not match its manifest"),
+    "texts that are cut off": (lambda parts: sealed(parts | {"texts.jsonl": b'"a"'}), "truncated"),
     "two texts in a line": (lambda parts: sealed(parts | {"texts.jsonl": b"1,2\n"}), "not JSON"),
     "no UTF-8": (lambda parts: sealed(parts | {"texts.jsonl": b'"\xff"\n'}), "not JSON"),
     "half a character": (lambda parts: sealed(parts | {"texts.jsonl": b'"\\ud800"\n'}), "not JSON"),
@@ -140,7 +140,7 @@ SHAPES: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     "infinity": (lambda parts: sealed(parts | {"state.json": b'{"at_ms":1e999}'}), "too large"),
     "a key twice": (lambda parts: sealed(parts | {"state.json": b'{"at_ms":1,"at_ms":2}'}), "'at_ms' twice"),
     "too many values":
-        (lambda parts: sealed(parts | {"state.json": b"[" + b"1," * 9_000_000 + b"1]"}), "values|measure"),
+        (lambda parts: sealed(parts | {"state.json": b"[" + b"1," * 9_000_000 + b"1]"}), "values|limit"),
 }  # fmt: skip
 
 

@@ -298,7 +298,7 @@ def test_with_ask_a_run_waits_for_a_person_who_may_grant_the_same_amount_again()
     events = world.record(key, "s", usage=spent(1_000))
     question = only(events, "escalated")
     assert question.options == ["continue", "stop", "fail"]
-    assert question.question == "go: budget of 1,000 tokens is spent (1,000); may it go on?"
+    assert question.question == "go: budget of 1,000 tokens is spent (1,000); may it continue?"
     world.stop(key)
     assert works(world) == []
     applied(world, Answer(escalation=question.escalation_id, answer="continue"))

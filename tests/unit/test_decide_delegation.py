@@ -306,7 +306,7 @@ def test_who_may_go_on_for_want_of_attempts_asks_nobody_for_more() -> None:
 
     world.ask(attempt(world, "ada"), "cyd", ["x"])
 
-    assert refusal(world) == "what it is part of is being ended"
+    assert refusal(world) == "the work that it is part of is ending"
     assert works(world) == ["ada"]
 
 

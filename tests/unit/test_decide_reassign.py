@@ -83,7 +83,7 @@ def test_one_that_ends_before_its_next_step_has_ended() -> None:
 @pytest.mark.parametrize(
     ("task", "target", "why"),
     [
-        ("t1", "eve", "the work of no agent"),
+        ("t1", "eve", "not the work of an agent"),
         ("t9", "eve", "no open run or task"),
         ("t2", "eva", "no agent 'eva'"),
         ("t2", "ada", "works on task t2 already"),

@@ -177,11 +177,11 @@ def test_a_task_of_an_agent_that_leaves_or_has_left_is_not_tried_again() -> None
     world.fail(failed)
     world.order(RemoveMember(target="ada", mode="abort"))
 
-    assert "is removed" in refused(world, RetryWork(target=failed[0]))
+    assert "was removed" in refused(world, RetryWork(target=failed[0]))
 
     world.stop(stopping)
     assert [one.name for one in world.state.agents.values()] == ["bob"]
-    assert "is removed" in refused(world, RetryWork(target=failed[0]))
+    assert "was removed" in refused(world, RetryWork(target=failed[0]))
 
 
 def test_a_task_of_an_agent_that_drains_can_still_be_tried_again() -> None:

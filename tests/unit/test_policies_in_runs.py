@@ -138,7 +138,7 @@ def test_a_task_that_waits_for_a_person_holds_no_slot_and_says_so() -> None:
     assert (task.status, task.escalation_id, works(world)) == (TaskStatus.WAITING, question, [])
     escalation = world.state.escalations[question]
     assert escalation.options == ["retry", "reject", "skip", "use"]
-    assert escalation.question == "ada failed: broken; what is to become of it?"
+    assert escalation.question == "ada failed: broken; what should happen to it?"
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_a_task_that_takes_the_whole_with_it_stops_what_is_beside_it_at_once() -
     events = world.fail(attempt(world, "ada"), "no paper")
 
     stops = [event for event in events if event.type == "cancel_requested"]
-    assert {event.reason for event in stops} == {"ada failed, and what it is part of with it"}
+    assert {event.reason for event in stops} == {"ada failed, and with it the work that it is part of"}
     assert sum(len(event.stopping) for event in stops) == 1
     world.stop(attempt(world, "bob"))
     assert (ended(world).status, ended(world).error) == (RunStatus.FAILED, "ada: no paper")

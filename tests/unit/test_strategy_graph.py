@@ -115,7 +115,7 @@ def test_an_optional_node_may_fail() -> None:
         ),
         ([{"name": "a", "agent": "adda"}], "did you mean ada"),
         ([{"name": "a", "agent": "ada", "after": ["x"]}], "which is not there"),
-        ([{"name": "a", "agent": "ada"}, {"name": "a", "agent": "bob"}], "stands twice"),
+        ([{"name": "a", "agent": "ada"}, {"name": "a", "agent": "bob"}], "occurs twice"),
         ([{"name": "a", "agent": "ada", "when": {"matches": "(a{99}){99}"}}], "repeats a part"),
         ([{"name": "a", "agent": "ada", "wenn": 1}], "no key 'wenn'"),
         ([{"name": "a", "agent": "ada"}, {"name": "b", "agent": "bob"}], "say which of them is the output"),

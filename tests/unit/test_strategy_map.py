@@ -117,7 +117,7 @@ def test_what_is_split_into_no_list_fails_the_run() -> None:
     done(world, "ada", "no list")
     found(world, items=None)
 
-    assert (ended(world).status, ended(world).error) == (RunStatus.FAILED, "what ada made is no list")
+    assert (ended(world).status, ended(world).error) == (RunStatus.FAILED, "what ada made is not a list")
 
 
 def test_more_than_ten_thousand_items_are_too_many() -> None:
@@ -281,7 +281,7 @@ def test_an_item_is_not_tried_again_when_nobody_is_left_of_those_that_could_do_i
         applied(world, RemoveMember(target=name, mode="abort"))
 
     assert refused(world, RetryWork(target=failed[0])) == (
-        f"everybody who could do task {failed[0]} is removed; submit the request again instead"
+        f"every agent that could do task {failed[0]} was removed; submit the request again instead"
     )
     applied(world, AddAgent(spec=agent("cyd")))
     applied(world, RetryWork(target=failed[0]))

@@ -165,7 +165,7 @@ registry:
         "2: supervisor.strategy: no strategy 'paralel'; did you mean parallel?",
         "2: supervisor.aggregation: synthesis needs an 'aggregator': the name of the agent that writes it",
         "2: supervisor.participants: no agent or team 'scot' here; did you mean scout?",
-        "2: supervisor.order: 'scout' stands twice",
+        "2: supervisor.order: 'scout' occurs twice",
         "5: agents[scout].name: there is a 'scout' on line 4 already; choose another name",
         "5: agents[scout].type: no runtime 'functoin'; did you mean function?",
         "6: agents[idle]: says not what does the work; give it run: module:function, or a model",
@@ -325,8 +325,8 @@ def test_references_are_listed_once() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (HEAD + HEAD, "3: the key 'version' stands twice; the first is on line 1"),
-        (HEAD + "agents: [{name: a, name: b}]", "3: the key 'name' stands twice; the first is on line 3"),
+        (HEAD + HEAD, "3: the key 'version' occurs twice; the first is on line 1"),
+        (HEAD + "agents: [{name: a, name: b}]", "3: the key 'name' occurs twice; the first is on line 3"),
         (
             HEAD + "x: !!python/object/apply:os.system [ls]",
             "3: the tag tag:yaml.org,2002:python/object/apply:os.system",

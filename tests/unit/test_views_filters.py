@@ -78,7 +78,7 @@ def test_a_row_without_a_time_is_neither_longer_nor_shorter() -> None:
     [
         ("agnt:x", "did you mean agent:"), ("suprvisor:x", "supervisor:"), ("agent:", "agent:scout"), (">", ">5s"),
         ("<5x", "<5s"), (">s", ">5s"), ('"open', "closing quote"), ("/open", "closing /"), ("/usr/lib", '"/usr/lib"'),
-        ("/[a/", "/[a/"), ("/(a/", "/(a/"), ("//", "stands nothing"), ("-", "-status:done"), ('""', "stands nothing"),
+        ("/[a/", "/[a/"), ("/(a/", "/(a/"), ("//", "nothing between"), ("-", "-status:done"), ('""', "nothing between"),
         ("/*a/", "nothing to repeat"), ("scout -", "-status:done"), ('agent:"sc', "closing quote"),
     ],
 )  # fmt: skip

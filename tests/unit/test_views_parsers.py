@@ -56,7 +56,7 @@ def test_a_day_that_has_passed_is_no_deadline() -> None:
 
 @pytest.mark.parametrize("text", ["soon", "25:00", "12:7", "2026-13-01", "-3"])
 def test_what_is_no_deadline_is_said_with_what_would_be(text: str) -> None:
-    with pytest.raises(Mistyped, match="is no deadline; write 90s, 5m, 2h, 14:30"):
+    with pytest.raises(Mistyped, match="is not a deadline; write 90s, 5m, 2h, 14:30"):
         due_in_s(text, _noon_ms())
 
 

@@ -128,7 +128,7 @@ def test_a_question_is_a_row_and_a_page() -> None:
 
     assert needs_person(world.state) == list(listing.keys) == ["e1"]
     assert [cell.text for cell in listing.cells(0)][:5] == [
-        "a failure", "ada", "ada failed: no paper; what is to become of it?", "skip in 40 s", "20 s",
+        "a failure", "ada", "ada failed: no paper; what should happen to it?", "skip in 40 s", "20 s",
     ]  # fmt: skip
     assert "no paper" in [
         cell.text for cell in question_lines(world.state, world.state.escalations["e1"], world.now_ms)

@@ -96,14 +96,14 @@ def undo_of(work: World, place: int = -1) -> str:
 def test_a_change_says_whether_it_can_be_taken_back() -> None:
     work = changed()
     (paused,) = work.state.undoable
-    assert f":undo {paused} takes it back" in undo_of(work)
+    assert f":undo {paused} undoes it" in undo_of(work)
     work.order(Resume(target="scout"))
     assert "has changed since" in undo_of(work, -2)
     work.order(Pause(target="scout"))
     work.order(Undo())
-    assert "it was taken back at seq" in undo_of(work, -2)
+    assert "undone at seq" in undo_of(work, -2)
     work.order(Submit(request="go"))
-    assert "there is no command that takes it back" in undo_of(work)
+    assert "no command can undo it" in undo_of(work)
 
 
 def test_a_long_command_is_told_whole_and_events_take_what_room_is_left() -> None:

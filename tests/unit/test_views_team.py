@@ -151,8 +151,8 @@ def info(*, alive: bool, ended_ms: int | None = None, heartbeat_ms: int | None =
     ("told", "in_header", "in_banner"),
     [
         (None, "no engine yet", "start one: E or quarterdeck engine --db team.db"),
-        (info(alive=False), "✕ engine 4211 gone since", "go on: E or quarterdeck engine --db team.db"),
-        (info(alive=False, ended_ms=5), "■ engine 4211 stopped", "go on: E or quarterdeck engine --db team.db"),
+        (info(alive=False), "✕ engine 4211 gone since", "continue: E or quarterdeck engine --db team.db"),
+        (info(alive=False, ended_ms=5), "■ engine 4211 stopped", "continue: E or quarterdeck engine --db team.db"),
         (
             info(alive=True, heartbeat_ms=8_000),
             "has not answered for 8 s",

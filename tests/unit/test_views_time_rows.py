@@ -126,9 +126,9 @@ def test_before_anything_was_read_no_moment_is_named(rows: int) -> None:
 
 def test_what_stays_on_a_low_screen_takes_one_line_and_leaves_the_bar() -> None:
     bar = time_bar(SPANS, width=columns_at(40, 1), from_ms=0, to_ms=59_900)
-    said = Cell("■ engine 4211 stopped · go on: E or quarterdeck engine --db team.db", "muted")
+    said = Cell("■ engine 4211 stopped · continue: E or quarterdeck engine --db team.db", "muted")
     lines = time_rows(bar, width=40, rows=1, seq=600, at_ms=59_900, alive=False, past=None, said=said, stays=True)
 
-    assert [text(line)[:36] for line in lines[:1]] == [" ■ engine 4211 stopped · go on: E or"]
+    assert [text(line)[:36] for line in lines[:1]] == [" ■ engine 4211 stopped · continue: E"]
     assert len(lines) == 2
     assert text(lines[1]).startswith(" END  ▕")

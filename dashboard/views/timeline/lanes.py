@@ -158,7 +158,7 @@ class Lanes:
                 continue
             self.seq = record.seq
             if not self.first_ms and record.kind == "engine_started":
-                continue  # an engine without work is no history
+                continue  # an engine without work is not a history
             if not self.first_ms:
                 self.first_ms = self.last_ms = record.at_ms
             self._pass_time(record)

@@ -194,7 +194,7 @@ def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
     if attempt.stopping not in (None, "migrate"):
         return "the attempt is being stopped"
     if is_cancelled(state, task):
-        return "what it is part of is being ended"
+        return "the work that it is part of is ending"
     depth = sum(one.kind == "agent" for one in above_of(state, task)) - 1
     deepest = _deepest(state, task, attempt)
     return f"delegations nest {depth} deep; {deepest} is the limit" if depth >= deepest else None

@@ -252,8 +252,8 @@ def _reason(state: State, queue: Queue) -> str:
     if queue.key.startswith("able:"):
         target = _target(state, queue)
         if target.startswith(FEW):
-            return f"none of {target.removeprefix(FEW)} is there any more"
-        return f"no agent near by can {target} now"
+            return f"none of {target.removeprefix(FEW)} exists any more"
+        return f"no agent of the team can {target} now"
     agent = state.agents[queue.agents[0]]
     return f"{agent.name} {why_not_able(state, agent)}"
 

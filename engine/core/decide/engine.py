@@ -45,7 +45,7 @@ def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Deci
     """End the engine; open runs are suspended."""
     # The command may have waited in the inbox while its engine crashed and another one started.
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
-        raise Refused("the engine that was to stop has ended already; this is another")
+        raise Refused("the engine that was to stop has already ended; this is another one")
     stopped = EngineStopped(reason="stopped by command", final=True)
     return Decided(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
 
@@ -53,7 +53,7 @@ def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Deci
 def hand_over(state: State, command: HandOver, ctx: DecisionContext) -> Decided:
     """End the engine for a standby; `host.handover` has checked that there is one and wound down the attempts."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
-        raise Refused("the engine that was to hand over has ended already; this is another")
+        raise Refused("the engine that was to hand over has already ended; this is another one")
     stopped = EngineStopped(reason="handed over")
     return Decided(events=[stopped], summary="handed over", result={"suspended": len(state.runs)})
 

@@ -54,7 +54,7 @@ def _answered(found: Escalation, command: Answer) -> EscalationAnswered:
         if said == REPLY and not (isinstance(output, str) and output.strip()):
             raise Refused(f"{found.id} asks for a text: give it as the output of the answer {REPLY!r}")
     if said not in found.options:
-        raise Refused(f"{said!r:.60} is no answer to {found.id}; say one of {', '.join(found.options)}")
+        raise Refused(f"{said!r:.60} is not an answer to {found.id}; choose one of {', '.join(found.options)}")
     return answered(found, said, by="person", output=output)
 
 

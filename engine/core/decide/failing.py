@@ -96,7 +96,7 @@ def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: Decisi
         kind="failure",
         subject=task.id,
         run_id=task.run_id,
-        question=f"{task.title} failed: {task.error or 'no message'}; what is to become of it?",
+        question=f"{task.title} failed: {task.error or 'no message'}; what should happen to it?",
         options=OPTIONS,
         default=verdict.default,
         after_ms=verdict.after_ms,
@@ -120,7 +120,7 @@ def _given_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
     failed = _failed(task, optional=False)
     if not verdict.whole:
         return [failed]
-    reason = f"{task.title} failed, and what it is part of with it"
+    reason = f"{task.title} failed, and with it the work that it is part of"
     return [failed, *stop_all(state, _beside(state, task), reason)]
 
 

@@ -164,7 +164,7 @@ def _item(state: State, check: Task, followup: GrowGroup, number: int) -> Stored
         return TextRef(seq=followup.seq, path=f"output.list.{number}")
     looked_at = state.tasks[check.sees[0]].output if check.sees else state.tasks[check.parent_id or ""].input
     if not isinstance(looked_at, TextRef):
-        raise Refused("what was to be split is no list")
+        raise Refused("the value to split is not a list")
     return TextRef(seq=looked_at.seq, path=f"{looked_at.path}.{number}")
 
 

@@ -88,7 +88,7 @@ def _trusted(
         Refused: If another archive is being taken in.
     """
     if state.incoming is not None:
-        raise Refused("another archive is being taken in; import this one after it")
+        raise Refused("another archive is being imported; import this one afterwards")
     return trusted(state, references, changed(ctx, granted=signal.granted))
 
 

@@ -189,7 +189,7 @@ def replace_team(state: State, command: ReplaceTeam, ctx: DecisionContext) -> De
     merge.finish(supervisor.id, changed(command.team, name=supervisor.name))
     counts = _counts(merge.events)
     if not counts:
-        raise Refused(f"supervisor {supervisor.name!r} is like that already; nothing to replace")
+        raise Refused(f"supervisor {supervisor.name!r} matches already; nothing to replace")
     return with_warning(
         Decided(
             events=merge.events,

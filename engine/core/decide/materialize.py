@@ -73,7 +73,7 @@ def grown(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
         raise Refused(f"the strategy {name} failed: {type(error).__name__}: {error}") from error
     validate(name, growth.wiring, nodes, [verdict.node], whole=False)
     if not set(growth.skipped) <= set(nodes.unstarted):
-        raise Refused(f"the strategy {name} leaves out what has begun")
+        raise Refused(f"the strategy {name} leaves out work that has begun")
     return growth
 
 

@@ -56,7 +56,7 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
     wiring = wired(wanted.mode, view)
     graph = drawn(state, wanted, wiring, fresh, mint)
     if graph.queues:
-        raise Refused(f"the strategy {wanted.mode} asks for anybody who is able before it has looked at anything")
+        raise Refused(f"the strategy {wanted.mode} needs results that this run does not have yet")
     _must_leave_something(state, group, parts, wiring)
     tasks = state.tasks
     return GroupChange(

@@ -43,7 +43,7 @@ def submit(state: State, command: Submit, ctx: DecisionContext) -> Decided:
     request = command.request
     text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False)
     if isinstance(command.request, str) and not text.strip():
-        raise Refused("the request is empty; say what is to be done")
+        raise Refused("the request is empty; say what to do")
     if supervisor.leaving is not None:
         raise Refused(f"supervisor {supervisor.name!r} is being removed; ask another")
     must_work(state, supervisor)
@@ -92,7 +92,7 @@ def abort(state: State, command: Abort, ctx: DecisionContext) -> Decided:
     subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
     events = [stop(state, one, command.reason, at_once=True) for one in subjects]
     if not any(event.cancelled or event.stopping for event in events):
-        raise Refused(f"nothing of {found.id} is at work or waits any more")
+        raise Refused(f"nothing of {found.id} is running or waiting any more")
     return _stopped(found, events, "aborted")
 
 
@@ -144,7 +144,7 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decide
         raise Refused(f"task {task.id} is part of what is being cancelled")
     gone = [one for one in reopened if state.tasks[one].kind == "agent" and not _is_served(state, one)]
     if gone:
-        raise Refused(f"everybody who could do task {gone[0]} is removed; submit the request again instead")
+        raise Refused(f"every agent that could do task {gone[0]} was removed; submit the request again instead")
     event = TaskReopened(task_id=task.id, reopened=reopened)
     return Decided(events=[event], summary=f"retrying {task.id}")
 
@@ -254,9 +254,9 @@ def set_priority(state: State, command: SetPriority, ctx: DecisionContext) -> De
 def _found(state: State, target: str) -> Run | Task:
     found = find_work(state, target)
     if isinstance(found, RunSummary):
-        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing of it can be urgent")
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); its priority cannot be changed")
     if isinstance(found, Task) and found.ended:
-        raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing of it can be urgent")
+        raise Refused(f"task {found.id} has ended already ({found.status.value}); its priority cannot be changed")
     return found
 
 
@@ -290,7 +290,7 @@ def _when(event: TaskReassigned) -> str:
 
 def _of_task(state: State, task: Task) -> str | None:
     if task.kind != "agent":
-        return f"task {task.id} is the work of no agent ({task.kind}); reassign a task under it"
+        return f"task {task.id} is not the work of an agent ({task.kind}); reassign a task under it"
     if task.ended:
         return f"task {task.id} has ended already ({task.status.value}); nothing to reassign"
     if is_cancelled(state, task):

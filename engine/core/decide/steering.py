@@ -14,11 +14,11 @@ from engine.core.values import counted
 def steer(state: State, command: Steer, ctx: DecisionContext) -> Decided:
     """Store a message for each task that it reaches, until a turn of the task takes it."""
     if not command.text.strip():
-        raise Refused("the message is empty; say what is to be different")
+        raise Refused("the message is empty; say what should change")
     subjects = reached(state, command.target)
     tasks = [task for one in subjects for task in tasks_of(state, one) if _hears(state, task)]
     if not tasks:
-        raise Refused(f"nothing that {command.target} stands for can hear a message any more")
+        raise Refused(f"nothing that {command.target} stands for can receive a message any more")
     event = Steered(
         steer_id=Mint(state)("n"),
         text=command.text,

@@ -159,7 +159,9 @@ def _due_ms(command: SwapAgent, mode: SwapMode, ctx: DecisionContext) -> int | N
 
 def _check_probation(failures: int, tasks: int) -> None:
     if not 1 <= failures <= tasks:
-        raise Refused(f"a swap is rolled back after 1 to all of its first tasks fail; {failures} of {tasks} is neither")
+        raise Refused(
+            f"rolled back after N of its first M tasks fail: N must be from 1 to M, not {failures} of {tasks}"
+        )
 
 
 def swapped_to(
@@ -199,7 +201,7 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
     if not has_way_back(state, agent):
         raise Refused(
             f"the code of {agent.name} before g{agent.generation} is gone: only its files had changed, and those of "
-            "then are not kept; put them back, then: quarterdeck up TEAM"
+            "then are not kept; restore them, then run: quarterdeck up TEAM"
         )
     event = rolled_back(state, agent, mode=mode, why="asked for")
     return Decided(

@@ -210,7 +210,7 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
     add, remove = _cleaned(command.add), _cleaned(command.remove)
     both = next((word for word in add if _has(remove, word)), None)
     if both is not None:
-        raise Refused(f"{both!r} is to be added and taken away; say one of them")
+        raise Refused(f"{both!r} is to be added and removed; choose one")
     for word in remove:
         if not _has(spec.specialties, word):
             near = nearest(word, spec.specialties)
@@ -240,7 +240,7 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
 def _cleaned(words: Sequence[str]) -> list[str]:
     found = list(dict.fromkeys(" ".join(word.split()) for word in words))
     if "" in found:
-        raise Refused("a specialty is a word or more, not an empty text")
+        raise Refused("a specialty is one or more words, not an empty text")
     return found
 
 

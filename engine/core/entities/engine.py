@@ -111,4 +111,4 @@ class Engine:
     started_ms: int
     stopped_ms: int | None = None
     processes: int | None = None
-    """Attempts in processes that may be at work where nothing is set: what its computer bears; None is no limit."""
+    """Attempts in processes that may be at work where nothing is set: what its computer bears; None means no limit."""

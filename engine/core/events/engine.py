@@ -21,7 +21,7 @@ class EngineStarted(EventBase):
     lost: int = 0
     """Number of acknowledged events that are missing before this one; their seqs are used again."""
     processes: int | None = None
-    """Default limit on concurrent attempts in child processes; None is no limit."""
+    """Default limit on concurrent attempts in child processes; None means no limit."""
 
 
 @fact

@@ -13,7 +13,7 @@ def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
     for run in state.runs.values():
         root = state.tasks[run.root_id]
         if root.run_id != run.id or root.kind != "group" or root.parent_id is not None:
-            yield f"{run.id} has the root {root.id}, which is no graph of its own"
+            yield f"{run.id} has the root {root.id}, which is not a graph of its own"
         elif (fault := _unreached(state, run, root)) is not None:
             yield fault
     if sum(len(run.tasks) for run in state.runs.values()) != len(state.tasks):
@@ -86,7 +86,7 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
                 yield f"{task.id} was asked for by {task.asked_by}, which cannot be"
     for task in state.tasks.values():
         if task.calls and task.kind != "agent":
-            yield f"{task.id} is no agent's work and has asked for some"
+            yield f"{task.id} is not an agent's work and has asked for some"
         if not (task.calls or task.children or task.id in adopted):
             continue
         asked = {child: key for key, call in task.calls.items() for child in call.children}

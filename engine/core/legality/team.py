@@ -146,7 +146,7 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
         else:
             known = kind in ("agent", "back") and queue.agents == [owner]
         if key != queue.key or not known:
-            yield f"{key!a} is no queue of {queue.supervisor_id}"
+            yield f"{key!a} is not a queue of {queue.supervisor_id}"
         for agent_id in queue.agents:
             agent = state.agents[agent_id]
             if key not in agent.queues or not (is_shared(key) or agent.supervisor_id == queue.supervisor_id):

@@ -74,9 +74,9 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
     for question in state.escalations.values():
         options, default = question.options, question.default
         if question.kind not in ON_ANSWER or not options or len(set(options)) != len(options):
-            yield f"{question.id} is no question that can be answered"
+            yield f"{question.id} is not a question that can be answered"
         if default is not None and default not in options:
-            yield f"{question.id} has the default {default!a}, which is no answer to it"
+            yield f"{question.id} has the default {default!a}, which is not an answer to it"
         if (question.due_ms is not None) != (f"escalation:{question.id}" in state.timers):
             yield f"{question.id} is due at {question.due_ms}, and its timer says otherwise"
         if not _waits_for(state, question):
@@ -88,12 +88,12 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
         if task.steers and (task.ended or task.kind != "agent"):
             yield f"{task.id} has messages and no next turn"
         if task.asks and any(one not in state.escalations for one in task.asks.values()):
-            yield f"{task.id} asks a person what is no question"
+            yield f"{task.id} asks a person what is not a question"
         if task.escalation_id is None and task.status is not TaskStatus.IN_DOUBT and not task.calling:
             continue
         asked = state.escalations.get(task.escalation_id or "")
         if task.escalation_id is not None and (asked is None or asked.subject != task.id):
-            yield f"{task.id} waits for the answer to {task.escalation_id}, which is no question about it"
+            yield f"{task.id} waits for the answer to {task.escalation_id}, which is not a question about it"
         if (task.status is TaskStatus.IN_DOUBT) != (asked is not None and asked.kind == "doubt"):
             yield f"{task.id} is {task.status}, and no question says so"
         if task.calling and not (task.ended or task.attempt is not None or asked is not None):  # doubt follows answers

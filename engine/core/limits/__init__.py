@@ -10,7 +10,7 @@ WARN_AT = 0.8
 
 
 class Limits(Written, kw_only=True):
-    """A budget: of a task, a run, an agent, or everything under a supervisor. None is no limit.
+    """A budget: of a task, a run, an agent, or everything under a supervisor. None means no limit.
 
     What is spent below counts at every level above it, so that no level can spend more than the levels above may.
 

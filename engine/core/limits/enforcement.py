@@ -301,7 +301,7 @@ def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Decis
         kind="budget",
         subject=subject.id,
         run_id=event.run_id,
-        question=f"{name}: {event.error}; may it go on?",
+        question=f"{name}: {event.error}; may it continue?",
         options=OPTIONS,
         detail={"amount": event.amount, "spent": str(event.spent), "limit": str(event.limit)},
     )

@@ -114,7 +114,7 @@ def _compared(
     was, now = side_a.comparable(told(side_a, one)), side_b.comparable(told(side_b, other))
     if was == now:
         return
-    for field, before in was.items():  # a field of only one of them, such as the priority of an open run, is no change
+    for field, before in was.items():  # a field of only one of them, as the priority of an open run, is not a change
         after = now.get(field, before)
         if before != after:
             yield Difference(

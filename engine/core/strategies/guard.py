@@ -59,7 +59,7 @@ def check_pattern(where: str, pattern: str) -> None:
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise Refused(f"{where}: {pattern!r:.60} is no regular expression ({error})") from error
+        raise Refused(f"{where}: {pattern!r:.60} is not a regular expression ({error})") from error
     if repeats_in(pattern) > MOST_REPEATS:
         raise Refused(f"{where}: {pattern!r:.60} repeats a part more than {MOST_REPEATS:,} times; repeat less")
 

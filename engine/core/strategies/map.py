@@ -52,19 +52,19 @@ class Map:
         return layout.finished(begun[-1] if begun else asked)
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
-        """Return a task per item and the join; or the splitter, if the request is no list."""
+        """Return a task per item and the join; or the splitter, if the request is not a list."""
         settings, said = nodes.settings, verdict.said
         count = said.get("items")
         layout = Layout(nodes, settings, anew=True)
         if not isinstance(count, int) or isinstance(count, bool):
             splitter = _splitter(nodes)
             if verdict.role != "look" or not splitter:
-                return Growth(failed=f"what {splitter} made is no list", why="no list")
+                return Growth(failed=f"what {splitter} made is not a list", why="not a list")
             node = layout.work(splitter, [verdict.node], takes="context", role="splitter")
             if not layout.wiring.sees:
                 layout.wiring.sees[node] = [one for one in nodes.done if nodes.roles.get(one, "") != "look"]
             _split(layout, [node], "split", "split")
-            return Growth(wiring=layout.finished(node), why=f"the request is no list: {splitter} splits it")
+            return Growth(wiring=layout.finished(node), why=f"the request is not a list: {splitter} splits it")
         if count > MOST_ITEMS:
             return Growth(failed=f"{count:,} items are more than {MOST_ITEMS:,}", why="too many items")
         how: Joining = "list"

@@ -100,7 +100,7 @@ def names_once(where: str, names: Iterable[JsonValue]) -> None:
     seen: list[JsonValue] = []
     for name in names:
         if name in seen:
-            raise Refused(f"{where}: {name!r} stands twice")
+            raise Refused(f"{where}: {name!r} occurs twice")
         seen.append(name)
 
 

@@ -57,7 +57,7 @@ def _owner(key: str) -> tuple[str, str, str]:
     kind, owner, *capability = key.split(":", 2)
     owner, plus, depth = owner.partition("+")
     if plus and (kind != "able" or not depth.isdecimal()):
-        raise ValueError(f"{key[:80]!a}, which is no queue")
+        raise ValueError(f"{key[:80]!a}, which is not a queue")
     return kind, owner, f"{plus}{depth}" + "".join(f":{one}" for one in capability)
 
 

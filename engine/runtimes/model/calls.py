@@ -61,7 +61,7 @@ class Calls:
         """Refresh the list of available tools.
 
         Raises:
-            EngineError: If a server of tools cannot be reached; one line.
+            EngineError: If a tool server cannot be reached; one line.
         """
         if self._kit is not None and self._kit.has_servers:
             self._take(await self._kit.tools(self._work))

@@ -88,7 +88,7 @@ def _outcome(task: Planned, answers: Mapping[str, DelegationResult]) -> dict[str
         return {"result": answer.output}
     failed = next((one for one in task.after if answers[one].error is not None), None)
     if failed is not None:
-        return {"error": f"not begun: {failed} did not come about"}
+        return {"error": f"not begun: {failed} failed"}
     return {"error": f"{task.worker} failed: {answer.error}"}
 
 
@@ -114,7 +114,7 @@ def planned(arguments: Arguments) -> list[Planned]:
     for task in tasks:
         unknown = next((one for one in task.after if one not in names), None)
         if unknown is not None:
-            raise Refused(f"{task.name} comes after {unknown!r}, which is no task of the plan")
+            raise Refused(f"{task.name} comes after {unknown!r}, which is not a task of the plan")
     _go_in_no_circle(tasks)
     return tasks
 

@@ -1,8 +1,8 @@
 """The line to an agent that speaks the Agent Client Protocol; the one file that imports its package.
 
-Rule: nothing that an agent sends ends the line but the end of its output or a line that is too long. What is no message
-is handed on as text. Importing this file takes a second and more of the processor (the package builds hundreds of
-models), so it is done in a thread and only where an agent is of that type.
+Rule: nothing that an agent sends ends the line but the end of its output or a line that is too long. What is not a
+message is handed on as text. Importing this file takes a second and more of the processor (the package builds hundreds
+of models), so it is done in a thread and only where an agent is of that type.
 """
 
 import json

@@ -49,7 +49,7 @@ class LineEnded(EngineError):
 
 
 class AgentRefused(EngineError):
-    """The agent answered a request with an error, or with what is no answer."""
+    """The agent answered a request with an error, or with what is not an answer."""
 
 
 class LoginMissing(EngineError):

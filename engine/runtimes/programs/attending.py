@@ -60,7 +60,7 @@ class Attended:
         self.is_stopped = False
         """It was asked to stop, so its output is partial."""
         self._is_finished = False
-        """It has delivered its result; if it is still running then, we end it, and the signal is no failure."""
+        """It has delivered its result; if it is still running then, we end it, and the signal is not a failure."""
 
     async def attend(
         self,

@@ -78,7 +78,7 @@ def heard(line: bytes) -> Heard | str:
     if value.get("type") not in ("text", "step", "usage", "ask", "result"):
         return text
     try:
-        return msgspec.convert(value, Heard)  # type: ignore[no-any-return]  # a union is no class
+        return msgspec.convert(value, Heard)  # type: ignore[no-any-return]  # a union is not a class
     except msgspec.ValidationError as error:
         raise NotUnderstood(str(error)) from None
 

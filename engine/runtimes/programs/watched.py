@@ -1,4 +1,4 @@
-"""Child programs that never outlive the engine: agents that are programs, and servers of tools.
+"""Child programs that never outlive the engine: agents that are programs, and tool servers.
 
 Every external program is started here, in a session and process group of its own. The group is killed when the program
 ends, when its user releases it, and when the engine dies. For the last case one watcher serves all programs: a shell
@@ -234,7 +234,7 @@ def _drop(stdin: asyncio.StreamWriter) -> None:
 
 def _why(error: OSError | ValueError, cwd: Path) -> str:
     if isinstance(error, ValueError):
-        return "cannot be started: an argument holds a zero character"
+        return "cannot be started: an argument has a NUL character"
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return f"cannot be started in {cwd}: there is no such folder"
     return f"cannot be started in {cwd}: {error.strerror or error}"

@@ -12,7 +12,7 @@ class Gate:
     """A limit on concurrent calls.
 
     Args:
-        most: The limit; None is no limit.
+        most: The limit; None means no limit.
     """
 
     def __init__(self, most: int | None) -> None:

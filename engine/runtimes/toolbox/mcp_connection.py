@@ -1,4 +1,4 @@
-"""A connection to one server of tools, through the `mcp` package: this is the only file that imports it.
+"""A connection to one tool server, through the `mcp` package: this is the only file that imports it.
 
 Rule: what a server sends is data. It receives only the arguments of calls: sampling, elicitation and roots
 are refused. Who starts a server, and when, is said in `mcp_servers`.

@@ -47,7 +47,7 @@ class ServerDown(EngineError):
     """
 
     def __init__(self, name: str, reason: str, *, retryable: bool = True) -> None:
-        super().__init__(f"the server of tools {name!r} does not work: {reason}")
+        super().__init__(f"the tool server {name!r} does not work: {reason}")
         self.retryable = retryable
 
 
@@ -201,7 +201,7 @@ class Servers:
             known = {**supervisor.options.mcp, **known}
         if name not in known:
             there = ", ".join(known) or "none"
-            raise UnknownServer(f"no server of tools {name!r}; its supervisors name {there} under mcp")
+            raise UnknownServer(f"no tool server {name!r}; its supervisors name {there} under mcp")
         key = f"{name} {digest(known[name])}"
         if key not in self._servers:
             self._sweep(state)

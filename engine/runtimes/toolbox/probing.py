@@ -1,4 +1,4 @@
-"""Looks whether a server of tools starts, without an engine, and ends it again."""
+"""Looks whether a tool server starts, without an engine, and ends it again."""
 
 from pathlib import Path
 

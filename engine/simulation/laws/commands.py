@@ -104,7 +104,7 @@ class _Applied:
         if command.supervisor is not None and not self._means(command.supervisor, supervisor):
             return f"{run.id} went to {supervisor.name}"
         if command.supervisor is None and supervisor.parent_id is not None:
-            return f"{run.id} went to {supervisor.id}, which is no root"
+            return f"{run.id} went to {supervisor.id}, which is not a root"
         failed = [above.id for above in self.team.up(supervisor.id) if above.error is not None]
         if failed:
             return f"{run.id} went to {supervisor.id}, and {failed[0]} has failed"
