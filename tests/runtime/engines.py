@@ -1,5 +1,6 @@
 """Engines for the tests of the shell: a real store, a real loop, and a clock that is moved only when time matters."""
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import anyio
 from pydantic import JsonValue
 
-from engine.clock import Clock
+from engine.clock import Clock, RealClock, boot_ns
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.spec import AgentSpec
 from engine.core.state import RunSummary, State
@@ -28,6 +29,20 @@ async def soon(look: Callable[[], Awaitable[T]]) -> T:
         while not (found := await look()):  # noqa: ASYNC110 - nothing tells when a file or a process has changed
             await anyio.sleep(0.001)
     return found
+
+
+class Hurried(RealClock):
+    """The time of this computer, and what a test lets pass besides: so that no limit passes before its work began."""
+
+    def __init__(self) -> None:
+        self._more_ns = 0
+        super().__init__(
+            wall_ns=lambda: time.time_ns() + self._more_ns, steady_ns=lambda: boot_ns() + self._more_ns,
+            awake_ns=lambda: time.monotonic_ns() + self._more_ns, look_s=0.01,
+        )  # fmt: skip
+
+    def let_pass(self, seconds: int) -> None:
+        self._more_ns += seconds * 1_000_000_000
 
 
 @dataclass

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Answer, Steer
 from engine.core.spec import AgentSpec
 from engine.runtimes.programs import acp_session
-from tests.runtime.engines import Engine, Engines
+from tests.runtime.engines import Engine, Engines, Hurried
 from tests.runtime.test_jsonl_agents import steps
 from tests.runtime.test_process_agents import cancelled, shown
 from tests.runtime.test_watched import gone
@@ -182,11 +181,12 @@ async def test_one_that_never_answers_fails_after_a_while(
 async def test_a_turn_that_the_time_limit_cut_off_is_in_doubt_and_its_group_is_gone(
     engine: Engines, coder: Coder
 ) -> None:
-    import_module("engine.runtimes.programs.acp_link")  # which would take most of the limit on a busy machine
-
-    async with engine(coder(timeout_s=5)) as running:
+    clock = Hurried()
+    async with engine(coder(timeout_s=3600), clock=clock) as running:
         run_id = await running.submit("deaf")
         pid = json.loads(await shown(running, "process"))["pid"]
+        await shown(running, "output")
+        clock.let_pass(3600)
         question = await answer(running, "fail")
         summary, _ = await running.ended(run_id)
 

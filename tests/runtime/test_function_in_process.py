@@ -19,7 +19,7 @@ from engine.references import Origin
 from engine.runtimes.processes import CHECKS, Processes
 from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_processes as crew
-from tests.runtime.engines import Engine, Engines, soon
+from tests.runtime.engines import Engine, Engines, Hurried, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -102,8 +102,10 @@ def _is_there(pid: int) -> bool:
 
 
 async def test_a_time_limit_kills_the_process_with_what_it_started(engine: Engines, tmp_path: Path) -> None:
-    async with engine(agent("long_work", timeout_s=1.0)) as running:
+    clock = Hurried()
+    async with engine(agent("long_work", timeout_s=3600), clock=clock) as running:
         run_id, pids = await at_work(running, tmp_path)
+        clock.let_pass(3600)
         summary, _ = await running.ended(run_id)
 
         assert "time limit" in (summary.error or "")

@@ -142,7 +142,7 @@ async def test_a_cancelled_thread_stops_at_its_next_call_on_ctx(engine: Engines)
 
     async with engine(agent("work", work)) as running:
         run_id = await running.submit()
-        await anyio.to_thread.run_sync(begun.wait, 10)
+        assert await anyio.to_thread.run_sync(begun.wait, PATIENCE_S)
         await running.host.order(Cancel(target=run_id))
         go_on.set()
         summary, _ = await running.ended(run_id)
@@ -162,7 +162,7 @@ async def test_a_thread_that_looks_at_cancelled_returns_its_partial_result(engin
 
     async with engine(agent("work", work)) as running:
         run_id = await running.submit()
-        await anyio.to_thread.run_sync(begun.wait, 10)
+        assert await anyio.to_thread.run_sync(begun.wait, PATIENCE_S)
         await running.host.order(Cancel(target=run_id))
         summary, _ = await running.ended(run_id)
         bodies = [record.body for record in await running.journal("attempt_cancelled")]

@@ -23,9 +23,8 @@ from engine.folding import folded_at
 from store import Reader, open_store
 from store.compression import packed
 from tests.bench.histories import mapped, rows_of, succeed
+from tests.patience import PATIENCE_S
 from tests.world import World, agent
-
-PATIENCE_S = 30.0
 
 
 @pytest.fixture(scope="module")

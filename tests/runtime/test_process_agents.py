@@ -15,7 +15,7 @@ from engine.core.commands import Answer, Cancel
 from engine.core.records import changed
 from engine.core.spec import AgentSpec, Retry
 from tests.patience import PATIENCE_S
-from tests.runtime.engines import Engine, Engines, soon
+from tests.runtime.engines import Engine, Engines, Hurried, soon
 from tests.runtime.test_watched import gone, groups_below
 
 pytestmark = pytest.mark.anyio
@@ -134,12 +134,14 @@ async def test_one_that_ignores_what_can_be_ignored_is_killed_with_its_group(eng
 
 
 async def test_the_time_limit_ends_it_with_its_group(engine: Engines) -> None:
-    async with engine(program("sh", "-c", "sleep 1000 & sleep 1000", timeout_s=3)) as running:
+    clock = Hurried()
+    async with engine(program("sh", "-c", "sleep 1000 & sleep 1000", timeout_s=3600), clock=clock) as running:
         run_id = await running.submit()
         pid = json.loads(await shown(running, "process"))["pid"]
+        clock.let_pass(3600)
         summary, _ = await running.ended(run_id)
 
-        assert "took longer than its time limit of 3 s" in (summary.error or "")
+        assert "took longer than its time limit of 3600 s" in (summary.error or "")
         await gone(pid)
 
 

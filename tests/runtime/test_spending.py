@@ -1,6 +1,6 @@
 """What agents say that they spend reaches the budgets, and steps that take too long fail."""
 
-import time
+import threading
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,8 @@ from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Retry
 from engine.core.values import Usage
-from tests.runtime.engines import Engine, Engines
+from tests.patience import PATIENCE_S
+from tests.runtime.engines import Engine, Engines, Hurried, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -119,9 +120,16 @@ async def test_code_that_does_not_come_to_a_step_is_ended_after_the_grace(engine
         await anyio.sleep(600)
         return "never"
 
-    options = SupervisorOptions(grace_s=0.05)
-    async with engine(AgentSpec(name="ada", run=deaf), options=options) as running:
-        assert await outcome(running, deadline_s=0.05) == ("failed", "deadline of 0.05 s passed", "half")
+    options, clock = SupervisorOptions(grace_s=0.05), Hurried()
+    async with engine(AgentSpec(name="ada", run=deaf), clock=clock, options=options) as running:
+
+        async def passes() -> None:
+            await soon(running.shown)
+            clock.let_pass(3600)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(passes)
+            assert await outcome(running, deadline_s=3600) == ("failed", "deadline of 3,600 s passed", "half")
         kinds = [record.kind for record in await running.journal()]
 
     assert kinds.count("deadline_passed") == 1
@@ -159,10 +167,13 @@ async def test_a_scripted_step_that_takes_too_long_fails_too_and_a_quick_one_aft
 
 
 async def test_a_step_in_a_thread_is_left_behind_when_it_takes_too_long(engine: Engines) -> None:
+    go_on = threading.Event()
+
     def work(task: Any, ctx: Any) -> str:
-        return str(ctx.step("fetch", time.sleep, 0.3))
+        return str(ctx.step("fetch", go_on.wait, PATIENCE_S))
 
     async with engine(AgentSpec(name="ada", run=work, step_timeout_s=0.02)) as running:
         assert await running.fails() == "ada: step 'fetch' took longer than 0.02 s"
+        go_on.set()
         await running.until(lambda state: all(not one.stuck for one in state.agents.values()))
         assert await running.journal("step_recorded") == []

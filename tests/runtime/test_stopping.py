@@ -155,7 +155,7 @@ async def test_a_thread_that_a_coroutine_waits_for_takes_a_slot_until_it_returns
 
     async def shielded(text: str) -> str:
         begun.set()
-        await anyio.to_thread.run_sync(go_on.wait, 10)
+        await anyio.to_thread.run_sync(go_on.wait, PATIENCE_S)
         return "too late"
 
     with pytest.MonkeyPatch.context() as patch:

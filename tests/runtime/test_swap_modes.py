@@ -166,7 +166,7 @@ async def test_a_thread_migrates_at_its_next_step(engine: Engines) -> None:
 
     async with engine(AgentSpec(name="ada", run=old)) as running:
         run_id = await running.submit()
-        await anyio.to_thread.run_sync(begun.wait, 20)
+        assert await anyio.to_thread.run_sync(begun.wait, PATIENCE_S)
         await swap(running, AgentSpec(name="ada", run=new), mode="migrate")
         go_on.set()
 
@@ -236,7 +236,7 @@ async def test_an_aborted_thread_that_goes_on_counts_until_it_returns_and_says_n
         patch.setattr("engine.runtimes.work.GIVE_UP_MS", 20)
         async with engine(AgentSpec(name="ada", run=old, max_concurrency=2)) as running:
             run_id = await running.submit()
-            await anyio.to_thread.run_sync(begun.wait, 20)
+            assert await anyio.to_thread.run_sync(begun.wait, PATIENCE_S)
             await swap(running, AgentSpec(name="ada", run=new, max_concurrency=2), mode="abort")
 
             assert (await running.ended(run_id))[1] == "new"

@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from engine.models.awake import COUNTED_S, Awake
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +55,7 @@ async def test_what_takes_too_long_is_cut_off_and_what_comes_later_too() -> None
     async with anyio.create_task_group() as group:
         group.start_soon(awake.run)
         for _ in range(2):
-            with anyio.fail_after(30):
+            with anyio.fail_after(PATIENCE_S):
                 with awake.at_most(0.1) as scope:
                     await anyio.sleep_forever()
             assert scope.cancelled_caught

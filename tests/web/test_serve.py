@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tests.patience import PATIENCE_S
 from tests.web.visitor import inside, served, visitor
 
 pytestmark = pytest.mark.anyio
@@ -145,7 +146,7 @@ async def test_a_server_that_ends_in_whichever_way_leaves_no_process(db: Path, n
         at.process.send_signal(number)
         await at.process.wait()
 
-        with anyio.fail_after(60):
+        with anyio.fail_after(PATIENCE_S):
             while any(is_there(pid) for pid in pids):  # noqa: ASYNC110 - nothing tells when a process is gone
                 await anyio.sleep(0.02)
 
