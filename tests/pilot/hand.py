@@ -20,6 +20,7 @@ from dashboard.widgets.table import Table
 from engine.core.commands import Command
 from engine.host.batch import row_of
 from store import open_store
+from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.world import World
 
@@ -56,8 +57,7 @@ class Hand:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
-        await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
+        await at_rest(self.pilot)
 
     async def meanwhile(self, command: Command) -> None:
         """Let somebody else give a command."""

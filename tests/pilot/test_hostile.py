@@ -15,6 +15,7 @@ from engine.core.spec import AgentSpec
 from engine.host.batch import row_of
 from store import open_store
 from tests.pilot.journey import SIZE, Journey
+from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.pilot.trouble import trouble
 from tests.world import World
@@ -66,8 +67,7 @@ def assert_harmless(app: QuarterdeckApp, where: str) -> None:
 
 async def press(pilot: Pilot[int], *keys: str) -> None:
     await pilot.press(*keys)
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    await at_rest(pilot)
 
 
 WAYS = {

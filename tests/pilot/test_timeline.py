@@ -11,6 +11,7 @@ from dashboard.app import QuarterdeckApp
 from dashboard.screens.timeline import TimelineScreen
 from engine.host.batch import row_of
 from store import open_store
+from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.world import World
 
@@ -30,10 +31,7 @@ async def timeline_on(folder: Path, work: World) -> AsyncIterator[tuple[Pilot[in
 async def press(pilot: Pilot[int], *keys: str) -> None:
     for key in keys:
         await pilot.press(key)
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+        await at_rest(pilot)
 
 
 @pytest.mark.anyio

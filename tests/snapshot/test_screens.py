@@ -14,6 +14,7 @@ from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
 from tests.patience import PATIENCE_S
 from tests.pilot.kept import feed_of, kept, led
+from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 from tests.pilot.talking import asking, talking
 from tests.pilot.trouble import trouble
@@ -116,12 +117,11 @@ def app_on(work: World, *, alive: bool = True) -> QuarterdeckApp:
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    await at_rest(pilot)
     assert isinstance(pilot.app, QuarterdeckApp)
     with anyio.fail_after(PATIENCE_S):
         while pilot.app.playback.busy:
-            await pilot.pause()
+            await at_rest(pilot)
     line = pilot.app.screen.focused
     if isinstance(line, Input | TextArea):  # of one without the focus the cursor would stay hidden when it gets it
         with anyio.fail_after(PATIENCE_S):
