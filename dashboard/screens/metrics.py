@@ -78,7 +78,8 @@ class MetricsScreen(TableScreen):
     def show(self, view: ViewState) -> None:
         self._take(view)
         chosen = (self._window, self._only, self._large, self.sorting, self.needle)
-        drawn = (until_ms(view) // DRAW_EVERY_MS, *chosen, view.state.seq == 0)
+        stands = view.past is not None and not view.past.speed
+        drawn = (until_ms(view) // DRAW_EVERY_MS, *chosen, view.state.seq if stands else view.state.seq == 0)
         if drawn != self._drawn:
             self._drawn = drawn
             self._draw(view)
@@ -88,7 +89,7 @@ class MetricsScreen(TableScreen):
         """Take over attempts that ended since the last look; of another moment all are read anew."""
         activity = view.activity
         again = self._failed_ms is not None and view.due(self._failed_ms + DRAW_EVERY_MS)
-        if activity is not self._source or again:
+        if (activity is not self._source or again) and not view.situation.opening:  # until then it has no moment
             self._source, self._known, self._failed_ms = activity, activity.ended, None
             self._ends, self._plotted_of = deque(activity.ends, MOST), None
             self._fit_window(view)

@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from dashboard.widgets.lines import Lines
+from engine.core.events import AttemptDone
+from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
+from tests.story import attempt, submitted
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -27,17 +31,22 @@ async def show_an_hour(hand: Hand) -> None:
     await look(hand)
 
 
+def ended(hand: Hand) -> int:
+    """How many attempts the table counts."""
+    return sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys)))
+
+
 async def test_plots_and_the_table_show_what_the_window_holds(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("4")
         assert hand.place == "metrics"
         await look(hand)
-        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
+        assert ended(hand) > 5
         await show_an_hour(hand)
         assert "THROUGHPUT" in drawn(hand)
         assert "AT WORK" in drawn(hand)
         assert "−60 min" in drawn(hand)
-        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
+        assert ended(hand) > 5
 
 
 async def test_what_ended_before_is_read_again_after_the_file_could_not_be_read_for_a_moment(tmp_path: Path) -> None:
@@ -50,7 +59,37 @@ async def test_what_ended_before_is_read_again_after_the_file_could_not_be_read_
         hand.clock[0] += 60_000
         hand.app.flush()
         await show_an_hour(hand)
-        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
+        assert ended(hand) > 5
+
+
+async def test_what_ended_before_is_read_once_the_file_is_open(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        feed, seq = hand.app.feed, hand.work.state.seq
+        feed.activity.ends.clear()  # of a long journal the feed learns only the newest
+        feed._held_seq = seq + 1
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await hand.press("4")
+        assert hand.app.view.situation.opening
+        feed._held_seq = seq
+        await look(hand)
+        await show_an_hour(hand)
+        assert ended(hand) > 5
+
+
+async def test_in_the_past_events_of_the_same_second_are_told_apart(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"), agent("writer", "write"))
+    submitted(work)
+    work.succeed(attempt(work, "scout"))
+    assert len({event.at_ms // 1_000 for event in work.journal}) == 1
+    seq = next(seq for seq, event in enumerate(work.journal, 1) if isinstance(event, AttemptDone))
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("4")
+        for moment, count in ((seq, 1), (seq - 1, 0), (seq, 1)):
+            hand.app.goto_seq(moment)
+            await until(hand.pilot, lambda moment=moment: hand.app.in_past and hand.app.view.state.seq == moment)  # type: ignore[misc]
+            await hand.press()
+            assert ended(hand) == count
 
 
 async def test_one_agent_alone_and_one_plot_alone_and_back(tmp_path: Path) -> None:
@@ -85,4 +124,4 @@ async def test_of_a_file_without_an_engine_the_window_ends_at_its_newest_event(t
         await look(hand)
 
         assert "newest event" in hand.app.screen.query_one("#tabs").text  # type: ignore[attr-defined]
-        assert sum(int(hand.table.rows.cells(place)[1].text) for place in range(len(hand.table.rows.keys))) > 5
+        assert ended(hand) > 5
