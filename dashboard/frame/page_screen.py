@@ -89,13 +89,17 @@ class PageScreen(Frame):
 
     def show(self, view: ViewState) -> None:
         self.texts.look()
-        if self._read_seq > view.state.seq:  # went back in time: what was read is of later
-            self.entries = [one for one in self.entries if one.seq <= view.state.seq]
+        self.forget_later(view)
         self.draw(view)
         due = self._read_seq != view.state.seq and view.due(self._read_ms + READ_EVERY_MS)
         asked = self._first_asked(view)
         if not self._reading and (self.texts.missing or due or asked is not None):
             self._read(view, list(self.texts.missing), asked)
+
+    def forget_later(self, view: ViewState) -> None:
+        """Drop what was read of later than the moment shown."""
+        if self._read_seq > view.state.seq:
+            self.entries = [one for one in self.entries if one.seq <= view.state.seq]
 
     def _first_asked(self, view: ViewState) -> Entry | None:
         """Return the first known event of the task whose input is to be read."""

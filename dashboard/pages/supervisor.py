@@ -13,6 +13,7 @@ from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen, told
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
+from dashboard.views.activity import Activity
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
@@ -66,7 +67,8 @@ class SupervisorScreen(PageScreen):
         self._meters, self._progresses = Meters(), Progresses()
         self._graph = GraphSlot()
         self._sorting = Sorting("declared")
-        self._switched_ms = -1
+        self._switches_of: tuple[Activity, int] | None = None
+        """The moment, or the present, whose switches were read, and when the last of them was."""
         self._switches = Newest(HISTORY)
 
     @cached_property
@@ -91,6 +93,7 @@ class SupervisorScreen(PageScreen):
 
     def show(self, view: ViewState) -> None:
         self.set_class(self.size.width >= PANE_FROM, "-beside")
+        self.forget_later(view)
         state, now_ms = view.state, view.now_ms
         self._meters.look(view.activity, state, now_ms, anew=view.past is not None)
         progress = self._progresses.of(view)
@@ -109,10 +112,10 @@ class SupervisorScreen(PageScreen):
             shown = self._graph.lines(view, self._key, *room, selected=self.table.selected, calm=calm)
             self.query_one("#graph", Lines).show(shown)
         self._show_beside(view)
-        switched_ms = view.activity.switched_ms.get(self._key, 0)
-        unread = switched_ms != self._switched_ms or self._read_seq < 0
+        switches_of = view.activity, view.activity.switched_ms.get(self._key, 0)
+        unread = switches_of != self._switches_of or self._read_seq < 0
         if not self._reading and unread and view.due(self._read_ms + READ_EVERY_MS):  # the journal is walked
-            self._switched_ms = switched_ms
+            self._switches_of = switches_of
             self._read(view, [])
 
     def _make_room(self, rows: int) -> Size:

@@ -11,13 +11,17 @@ from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
 from dashboard.screens.audit import AuditScreen
 from dashboard.views.past import ALREADY_LIVE, REFUSED
+from dashboard.widgets.picks import Picks
 from dashboard.widgets.time_bar import Scrubber
+from engine.core.commands import SwitchStrategy
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.folding import folded
 from store import Reader
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
+from tests.story import applied
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 AT = 60
@@ -323,3 +327,31 @@ async def test_a_read_that_ends_after_another_moment_was_shown_leaves_no_gap_in_
                 then(work(reader))
 
         await until(hand.pilot, lambda: [one.seq for one in screen.entries] == seqs[::-1])
+
+
+@pytest.mark.parametrize("from_before", [False, True])
+async def test_the_page_of_a_supervisor_tells_of_its_switches_up_to_the_moment(
+    tmp_path: Path, from_before: bool
+) -> None:
+    work = team_world(agent("scout", "scan"), agent("writer", "write"))
+    before = work.state.seq
+    applied(work, SwitchStrategy(supervisor="chief", mode="parallel"))
+    async with opened(tmp_path, work=work) as hand:
+        hand.app.feed.activity.switched_ms.clear()  # as in a long journal, whose newest events alone the feed knows
+        if from_before:
+            await went_back(hand, before)
+        hand.app.open("supervisor", work.state.roots[0].id)
+        await hand.press()
+
+        def is_told() -> bool:
+            return "never switched" not in hand.app.screen.query_one("#side", Picks).text
+
+        assert is_told() is not from_before
+        if from_before:
+            hand.app.live()
+        else:
+            await went_back(hand, before)
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await hand.press()
+        assert is_told() is from_before
