@@ -93,9 +93,8 @@ class LogScreen(Frame):
         return [Cell("the log is empty"), Cell(f"a detached engine writes its errors to {log}", "muted")]
 
     def _then(self, lines: Sequence[str]) -> None:
-        self._reading = False
-        if lines != self._lines and self.is_there:
-            self._lines = lines
+        is_news, self._reading, self._lines = lines != self._lines, False, lines
+        if is_news and self.is_there:
             self.look(self.deck.view)
 
 
