@@ -117,10 +117,7 @@ def _swap(seen: Seen) -> str:
     slow, fast = pair
     if not slow.running and not any(queue.ready and slow.id in queue.agents for queue in seen.state.queues.values()):
         return ""
-    return (
-        f"h on {slow.name}, enter: it takes {duration(_ms(slow))} a task, {fast.name} {duration(_ms(fast))}; "
-        "swap it while it works"
-    )
+    return f"h on {slow.name}, enter: it takes {duration(_ms(slow))} a task, {fast.name} {duration(_ms(fast))}"
 
 
 def _undo(seen: Seen) -> str:
@@ -129,19 +126,18 @@ def _undo(seen: Seen) -> str:
     if seen.swap is None or seen.swap.before_ms is None or seen.swap.now_ms is None:
         return "u: take that change back"
     before, now = duration(seen.swap.before_ms), duration(seen.swap.now_ms)
-    return f"{seen.swap.name} took {before} a task and takes {now} now · u takes the swap back"
+    return f"{seen.swap.name}: {before} a task before, {now} now · u undoes it"
 
 
 def _question(seen: Seen) -> str:
-    asked = _asked(seen.state, "ask")
-    return f"! then enter: an agent asks you: {asked[0].question}" if asked else ""
+    return "! then enter answers what an agent asks you" if _asked(seen.state, "ask") else ""
 
 
 def _failures(seen: Seen) -> str:
     asked = _asked(seen.state, "failure")
     if not asked:
         return ""
-    alike = ", ctrl+a for all that are alike" if len(asked) > 1 else ""
+    alike = ", ctrl+a for all alike" if len(asked) > 1 else ""
     return f"! then enter: {counted(len(asked), 'failed task')} you decide about{alike}"
 
 
@@ -152,7 +148,7 @@ def _asked(state: State, kind: str) -> list[Escalation]:
 def _past(seen: Seen) -> str:
     if "task_failed" not in seen.done and "attempt_failed" not in seen.done:
         return ""
-    return "[ goes back to what failed; then , and . step through what happened; L comes back"
+    return "[ goes back to what failed; , and . step through it; L comes back"
 
 
 def _fork(seen: Seen) -> str:
@@ -184,14 +180,17 @@ def _request(seen: Seen) -> str:
 
 
 def _report(seen: Seen) -> str:
-    done = any(run.status is RunStatus.DONE and run.ended_ms >= seen.since_ms for run in seen.state.finished)
+    reopened = not seen.state.runs  # a demo that has ended before
+    done = any(
+        run.status is RunStatus.DONE and (reopened or run.ended_ms >= seen.since_ms) for run in seen.state.finished
+    )
     return "the report is ready: 7, then enter" if done else ""
 
 
 def _invitation(seen: Seen) -> str:
     if "report" not in seen.done:
         return ""
-    return "your own team: quarterdeck init my-team · any program can be an agent · q leaves"
+    return "your own team: quarterdeck init my-team · q leaves"
 
 
 TIPS = (

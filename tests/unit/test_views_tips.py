@@ -9,6 +9,7 @@ from dashboard.views.tips import (
     REQUEST_FROM_MS,
     SERVE_FROM_MS,
     SHOWN_MS,
+    TIPS,
     Seen,
     Swap,
     Tips,
@@ -96,13 +97,13 @@ def test_what_was_done_before_its_turn_is_not_suggested() -> None:
 
 def test_undo_is_suggested_only_where_something_can_be_taken_back_and_then_at_once() -> None:
     tips, state = Tips(), crew().state
-    assert not any("take" in text for text in every_tip(state))
+    assert not any("u: " in text or "undo" in text for text in every_tip(state))
 
     tips.of(seen(state))
     swap = Swap("slow", 90.0, 14.0)
 
     assert tips.of(seen(state, undoable=True)).text == "u: take that change back"
-    told = "slow took 90 ms a task and takes 14 ms now · u takes the swap back"
+    told = "slow: 90 ms a task before, 14 ms now · u undoes it"
     assert tips.of(seen(state, undoable=True, swap=swap)).text == told
     assert tips.of(seen(state, "command_undone", at_ms=1, undoable=True)).text == ""
 
@@ -135,7 +136,7 @@ def test_a_question_comes_before_everything_and_goes_with_its_answer() -> None:
     tips.of(seen(work.state))
 
     work.state.escalations["e1"] = asked("ask")
-    assert tips.of(seen(work.state, at_ms=1)).text == "! then enter: an agent asks you: Read them?"
+    assert tips.of(seen(work.state, at_ms=1)).text == "! then enter answers what an agent asks you"
 
     del work.state.escalations["e1"]
     assert tips.of(seen(work.state, at_ms=2)).text == ""
@@ -170,6 +171,32 @@ def test_the_engine_is_named_by_its_process_and_nothing_is_suggested_without_one
     assert "n: give" in words
 
     assert every_tip(crew().state, late_ms, pid=None) == []
+
+
+def test_a_demo_that_ended_before_it_was_opened_points_to_its_report() -> None:
+    work = crew()
+    work.settle()
+    opened_ms = work.now_ms + 60_000
+
+    assert "the report is ready" in Tips().of(seen(work.state, at_ms=opened_ms, since_ms=opened_ms)).text
+    work.order(Submit(request="audit again", supervisor="chief"))
+    assert "the report" not in Tips().of(seen(work.state, at_ms=opened_ms, since_ms=opened_ms)).text
+
+
+def test_every_tip_is_read_to_its_end_in_a_window_of_80() -> None:
+    late_ms = max(KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS)
+    work, over = inspected(slow_ms=61_000, fast_ms=60_000 // 2), crew()
+    over.settle()
+    questions = crew()
+    questions.state.escalations.update({"e1": asked("failure"), "e2": asked("failure", 2), "e3": asked("ask", 3)})
+    swap = Swap("parser-thorough", 190_000.0, 190_000.0)
+    said = {"done": ("attempt_failed", "report"), "undoable": True, "swap": swap, "pid": 4_194_304}
+
+    told = [text for state in (crew().state, work.state, questions.state) for text in every_tip(state, late_ms, **said)]
+    told += [*every_tip(over.state, over.now_ms), *every_tip(crew().state, in_past=True)]
+
+    assert len(set(told)) >= len(TIPS)
+    assert [text for text in told if len(f" try  {text}") > 80] == []
 
 
 def test_a_run_that_is_done_has_a_report_and_whoever_has_seen_it_is_invited() -> None:
