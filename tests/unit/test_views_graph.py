@@ -61,6 +61,13 @@ def test_boxes_have_room_for_how_long_their_work_takes() -> None:
     assert text_of(trouble(), "r3", width=80, height=19).count("4 min 57 s") == 2
 
 
+def test_boxes_with_their_meter_in_the_border_say_how_much_beside_it() -> None:
+    drawn = text_of(audit(), "r1", width=80, height=14)
+
+    assert "└─━╸─ 15/30 ─┘" in drawn
+    assert drawn.count("+10 ─┘") == 2
+
+
 def test_a_plan_that_an_agent_wrote_is_drawn_task_by_task_below_it() -> None:
     work = team_world(agent("ada"), agent("bob"), agent("cyd"), agent("dan"), max_parallel=1)
     submitted(work)

@@ -34,7 +34,7 @@ def natural_width(node: Node, size: int) -> int:
     elif size == 2:
         wide = 5 + name + (2 + took if took and node.is_awake else 0)
     elif size == 3:
-        wide = 6 + name
+        wide = max(6 + name, 6 + _BAR + cell_len(node.figure) if node.share is not None and node.figure else 0)
     else:
         row = cell_len(_figure(node, size)) + (_BAR + 1 if node.share is not None else 0)
         top = 2 + name + (2 + took if took and size == 6 else 0)
@@ -115,12 +115,20 @@ def _far(node: Node, room: int, tall: int) -> list[Span]:
 
 
 def _bar_in_border(canvas: Canvas, node: Node, place: tuple[int, int], wide: int) -> None:
+    """Draw how far a node is into its lower border: the meter, and its figure at the right where both have room."""
     x, y = place
-    if node.share is not None:
-        filled, _ = meter(node.share, wide - 4, tone="busy" if node.is_awake else "done")
-        canvas.text(x + 2, y, filled.text, filled.tone)
-    elif node.figure and not node.is_awake:
-        canvas.text(x + 1, y, f" {cut(node.figure, wide - 6)} ", "muted")
+    figure = f" {node.figure} " if node.figure else ""
+    room = wide - 4 - cell_len(figure)
+    if node.share is None:
+        if figure:
+            canvas.text(x + 1, y, f" {cut(node.figure, wide - 6)} ", "muted")
+        return
+    if figure and room >= _BAR:
+        canvas.text(x + 2 + room, y, figure, "" if node.is_awake else "muted")
+    else:
+        room = wide - 4
+    filled, _ = meter(node.share, room, tone="busy" if node.is_awake else "done")
+    canvas.text(x + 2, y, filled.text, filled.tone)
 
 
 def _bare(
