@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from dashboard.feed import entries_of
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.activity import Ended, ended_of
+from dashboard.views.activity import END_KINDS, Ended, ends_of
 from dashboard.views.amounts import clock
 from dashboard.views.header import ViewState
 from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows
@@ -23,7 +23,6 @@ from store import Reader
 MOST = 20_000
 """Ends of attempts that are kept: of a longer window only so many count."""
 DRAW_EVERY_MS = 1_000
-_KINDS = ("attempt_done", "attempt_failed")
 _AXIS = 10
 """About how many cells of a plot its axis takes."""
 
@@ -126,10 +125,9 @@ class MetricsScreen(TableScreen):
         from_ms = until_ms(view) - max(WINDOWS_MS.values())
 
         def read(reader: Reader) -> list[Ended]:
-            records = reader.records_before(seq + 1, MOST, kinds=_KINDS)
+            records = reader.records_before(seq + 1, MOST, kinds=END_KINDS)
             near = [one for one in records if one.at_ms >= from_ms]
-            found = [ended_of(one.event) for one in entries_of(reader, near, names)]
-            return [one for one in found if one.agent_id is not None]
+            return ends_of(one.event for one in entries_of(reader, near, names))
 
         def then(found: list[Ended]) -> None:
             if source is self._source and found:

@@ -6,11 +6,12 @@ lie on the clock and samples are whole slots: a bar keeps its shape while it mov
 
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dashboard.views.queues import QueueHistory
 from engine.core import events as on
+from engine.core.codec import kind_of
 from engine.core.events import Event
 from engine.core.state import State
 
@@ -32,6 +33,8 @@ class Ended(NamedTuple):
     done: bool
     tokens: int = 0
     cost_usd: float = 0.0
+    waited: bool = False
+    """Whether it gave its slot back in between, for what it delegated or for a person: it took longer than its work."""
 
 
 class Marked(NamedTuple):
@@ -172,6 +175,8 @@ _NOTHING = Track()
 _MOST = 2**63
 """A counter holds no more, whatever a model says that it has spent."""
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
+END_KINDS = tuple(map(kind_of, (on.AttemptDone, on.AttemptFailed, on.AttemptParked, on.Delegated, on.CallRejoined)))
+"""Kinds of the events that `ends_of` looks at."""
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),
     on.StrategySwitched: "◇",
@@ -220,6 +225,8 @@ class Activity:
         self._tracks: dict[str, Track] = {}
         self._open: dict[str, tuple[str, bool]] = {}
         """Attempts under way by task: the agent, and whether it is parked."""
+        self._waited: set[str] = set()
+        """Tasks whose attempt under way has been parked."""
         self._learned: Sequence[Event] = ()
         """The events that are being counted, and when the last one before them happened."""
         self._heard_ms = 0
@@ -294,6 +301,7 @@ class Activity:
                 track.change(last_ms, -1)
 
     def _started(self, event: on.AttemptStarted) -> None:
+        self._waited.discard(event.task_id)
         if event.agent_id is not None:  # built-in work has no agent
             self._begin(event.task_id, event.agent_id, event.at_ms)
 
@@ -307,6 +315,7 @@ class Activity:
         agent_id, parked = self._open.get(task_id, ("", True))
         if not parked:
             self._open[task_id] = (agent_id, True)
+            self._waited.add(task_id)
             for track in (self._of(agent_id), self.team):
                 track.change(at_ms, -1, 1)
 
@@ -333,7 +342,8 @@ class Activity:
         agent_id, at_ms = event.agent_id, event.at_ms
         if agent_id is None:
             return
-        begun = self._open.pop(event.task_id, None)
+        begun, waited = self._open.pop(event.task_id, None), event.task_id in self._waited
+        self._waited.discard(event.task_id)
         for track in (self._of(agent_id if begun is None else begun[0]), self.team):
             if begun is None:
                 track.span(at_ms - min(getattr(event, "duration_ms", 0), KEPT_MS), at_ms, 1)
@@ -343,7 +353,7 @@ class Activity:
                 track.change(at_ms, -1)
         if isinstance(event, on.AttemptDone | on.AttemptFailed):  # a lost one goes on: no failure of the agent's
             self.ended += 1
-            self.ends.append(end := ended_of(event))
+            self.ends.append(end := ended_of(event, waited=waited))
             (self.done if end.done else self.failed).add(at_ms)
 
     def _spend(self, event: on.StepRecorded) -> None:
@@ -378,11 +388,26 @@ class Activity:
             self.queued.append((at_ms, waiting))
 
 
-def ended_of(event: Any) -> Ended:
-    """Return what an event that ends an attempt of an agent says of it."""
+def ends_of(events: Iterable[Event]) -> list[Ended]:
+    """Return the ends of attempts of agents among events in their order, of `END_KINDS` at least."""
+    waited: set[str] = set()
+    found = []
+    for event in events:
+        if isinstance(event, on.AttemptDone | on.AttemptFailed):
+            if event.agent_id is not None:
+                found.append(ended_of(event, waited=event.task_id in waited))
+            waited.discard(event.task_id)
+        elif isinstance(event, on.AttemptParked) or (isinstance(event, on.Delegated | on.CallRejoined) and event.parks):
+            waited.add(event.task_id)
+    return found
+
+
+def ended_of(event: Any, *, waited: bool) -> Ended:
+    """Return what an event that ends an attempt of an agent says of it; whether it waited, events before it say."""
     usage = event.usage
     tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
     cost = float(usage.cost_usd or 0)
     return Ended(
-        event.at_ms, event.task_id, event.agent_id, event.duration_ms, isinstance(event, on.AttemptDone), tokens, cost
-    )
+        event.at_ms, event.task_id, event.agent_id, event.duration_ms, isinstance(event, on.AttemptDone), tokens, cost,
+        waited,
+    )  # fmt: skip

@@ -20,6 +20,7 @@ METER = 10
 """Cells of a meter; each has two samples."""
 _NEWEST = 3
 """Cells at the right end that are brighter."""
+_BASE = spark([0.0, 0.0], 1, most=1.0)
 _TONES = {"◆": "accent", "◇": "accent", "‖": "paused", "✕": "error", "⚑": "attention"}
 _RANKS = "✕⚑◆◇‖"
 """Which mark stands in a cell that has several, the first before the others."""
@@ -156,9 +157,10 @@ def _meter_cell(place: int, cells: int, drawn: str, samples: Samples, marks: Map
     if place in marks:
         return marks[place], _TONES[marks[place]]
     pair = slice(2 * place, 2 * place + 2)
-    if any(samples.busy[pair]):
+    busy, waited = sum(samples.busy[pair]), sum(samples.waited[pair])
+    if busy and not (waited > busy and drawn == _BASE):  # else too little to be seen beside what waits
         return drawn, "busy" if place >= cells - _NEWEST else "busy-before"
-    return ("⠒", "waiting") if any(samples.waited[pair]) else (drawn, "line")
+    return ("⠒", "waiting") if waited else (drawn, "line")
 
 
 def lane_spans(samples: Samples, marks: Mapping[int, str]) -> tuple[Span, ...]:

@@ -82,8 +82,10 @@ class Window:
                 bucket.failed += 1
             else:
                 bucket.done += 1
-                if len(bucket.took_ms) < _MOST_IN_BUCKET:
+                if not end.waited and len(bucket.took_ms) < _MOST_IN_BUCKET:
                     bucket.took_ms.append(end.duration_ms)
+            if end.waited:
+                continue
             # By the clock it may lie years ahead of the window, with as long a duration.
             from_ms = max(end.at_ms - min(end.duration_ms, each_ms * self._samples), first * each_ms)
             while from_ms < end.at_ms:

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
+from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track, ends_of
+from dashboard.views.meters import Samples, meter_spans
 from engine.core.events import (
     AgentRemoved,
     AgentSwapped,
@@ -87,6 +88,16 @@ def test_a_parked_attempt_is_not_at_work(before: int, parked: int, after: int) -
     _, waited = activity.track(AGENT).work(START_MS + 10_000, SLOTS, 1)
     assert busy_ms(activity, 10_000) == before + after
     assert sum(waited) == parked
+
+
+def test_an_attempt_that_was_parked_ends_as_one_that_waited_and_only_that_one() -> None:
+    parked = AttemptParked(at_ms=START_MS + 10, task_id="t1", attempt=1, agent_id=AGENT)
+    resumed = AttemptResumed(at_ms=START_MS + 20, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])
+    journal = [started(0), parked, resumed, done(30), started(40), done(50), started(60, "t2"), done(70, "t2")]
+    activity = Activity()
+    activity.learn(journal)
+
+    assert [end.waited for end in activity.ends] == [end.waited for end in ends_of(journal)] == [True, False, False]
 
 
 def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:
@@ -227,3 +238,10 @@ def test_events_of_the_last_two_minutes_are_counted_and_no_others(gaps_ms: list[
     newest = (START_MS + times[-1]) // SLOT_MS
     kept = [at_ms for at_ms in times if newest - (START_MS + at_ms) // SLOT_MS < SLOTS]
     assert sum(activity.events.sums(START_MS + times[-1], SLOTS, 1)) == len(kept)
+
+
+def test_an_agent_that_only_waits_for_what_it_delegated_is_not_drawn_as_one_at_rest() -> None:
+    waits = Samples([0.01, 0.0], [0.99, 1.0])
+
+    assert [span.text for span in meter_spans(waits, {})] == ["⠒"]
+    assert [span.text for span in meter_spans(Samples([0.9, 0.0], [0.1, 1.0]), {})] != ["⠒"]

@@ -45,11 +45,19 @@ def test_every_end_in_the_window_is_in_one_sample(ends: list[Ended], samples: in
 
 
 @given(ENDS)
-def test_time_at_work_is_the_sum_of_what_took_so_long(ends: list[Ended]) -> None:
+def test_time_at_work_is_the_sum_of_what_took_so_long_without_waiting_for_others(ends: list[Ended]) -> None:
     whole_ms = 120_000
     found = series(ends, now_ms=NOW_MS // 1_000 * 1_000, window_ms=whole_ms, samples=120)
 
-    assert abs(sum(found.busy) * found.each_ms - sum(end.duration_ms for end in ends)) < 1
+    assert abs(sum(found.busy) * found.each_ms - sum(end.duration_ms for end in ends if not end.waited)) < 1
+
+
+def test_what_waited_for_others_says_nothing_of_how_long_work_takes() -> None:
+    quick = [Ended(NOW_MS - 1_000, f"t{place}", "a1", 20, done=True) for place in range(3)]
+    lead = Ended(NOW_MS - 1_000, "t9", "a2", 180_000, done=True, waited=True)
+
+    assert series([*quick, lead], window_ms=60_000, samples=60).p95_ms[-1] == 20
+    assert {key: one.time_ms for key, one in figures([*quick, lead], 0).items()} == {"a1": 60, "a2": 0}
 
 
 @given(ENDS)
