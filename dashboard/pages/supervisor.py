@@ -98,7 +98,7 @@ class SupervisorScreen(PageScreen):
         self._meters.look(view.activity, state, now_ms, anew=view.past is not None)
         progress = self._progresses.of(view)
         measures = Measures(
-            self.table.size.width, 0, self._meters, view.activity, progress, self._sorting, middle=True
+            self.table.wide, 0, self._meters, view.activity, progress, self._sorting, middle=True
         )  # fmt: skip
         listing = network(
             state, view.counts, view.live, now_ms=now_ms, folding=Folding(EVERYTHING), needle=self.needle,

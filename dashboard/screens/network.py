@@ -101,7 +101,7 @@ class NetworkScreen(TableScreen):
         folding = Folding(
             tree_room(self.size.height, height, self.wished(TAIL)), frozenset(self._opened), self._active_ms
         )
-        width = self.table.size.width
+        width = self.table.wide
         lanes = self._arranged is not None and self._arranged.lanes
         lane = lane_cells(state, width) if lanes else 0
         self._meters.look(view.activity, state, now_ms, lane=lane, anew=view.past is not None)

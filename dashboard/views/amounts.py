@@ -78,7 +78,8 @@ def duration(ms: float | None, *, most: int = 1_000) -> str:
 
     Args:
         ms: In milliseconds; None is unknown.
-        most: In cells, 8 at least; what is longer is written as `3m24s`: a time that is cut is another time.
+        most: In cells, 6 at least, for less than 100 days; what is longer is written as `3m24s`: a time that is cut
+            is another time.
     """
     text = UNKNOWN if ms is None else _duration(max(0, round(ms)))
     return text if len(text) <= most else "".join(part[:1] if part.isalpha() else part for part in text.split())

@@ -18,17 +18,19 @@ from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 from engine.core.values import Usage
 
+_TOOK = 6
+"""Cells of a time in the last column: WHY needs the others in a window of 80, beside a scroll bar."""
 COLUMNS = (
-    Column("TASK", 17, grow=2, most=80, path=True),
+    Column("TASK", 16, grow=2, most=80, path=True),
     Column("STATE", 11),
-    Column("AGENT", 12, grow=1, most=24, drop=1),
+    Column("AGENT", 10, grow=2, most=24, drop=1),
     Column("RUN", 5, drop=4),
-    Column("WHY, OR HOW FAR", 21, grow=5, most=90, calm=True),
+    Column("WHY, OR HOW FAR", 24, grow=5, most=90, calm=True),
     Column("PRI", 3, right=True, drop=6),
     Column("DUE", 6, right=True, drop=5, calm=True),
     Column("TRY", 3, right=True, drop=7),
     Column("SINCE", 8, drop=8),
-    Column("TOOK", 9, right=True, drop=2, calm=True),
+    Column("TOOK", _TOOK, right=True, drop=2, calm=True),
 )
 """In a narrow window SINCE falls away first, then TRY, PRI, DUE, RUN, TOOK and AGENT.
 
@@ -185,7 +187,7 @@ def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
         Cell(""),
         Cell(str(task.attempt) if task.attempt > 1 else "", "draining"),
         Cell(clock(task.ended_ms - task.duration_ms), "muted"),
-        Cell(duration(task.duration_ms, most=9), "muted"),
+        Cell(duration(task.duration_ms, most=_TOOK), "muted"),
     )
 
 
@@ -201,14 +203,15 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         due(state, task.id, now_ms) if not task.ended else Cell(""),
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
         Cell(clock(task.started_ms or task.created_ms), "muted"),
-        Cell(took(task, now_ms, most=9), "muted"),
+        Cell(took(task, now_ms, most=_TOOK), "muted"),
     )
 
 
 def _told(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
     if reason := why(state, task, counts, now_ms):
         tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
-        return Cell(reason.replace("waits for ", "for ", 1) + tail, "muted")  # what it does stands beside it
+        short = reason.replace("waits for ", "for ", 1).removesuffix(" in use")  # what it does stands beside it
+        return Cell(short + tail, "muted")
     if task.error:
         return Cell(without(task.error, task.title), "error" if task.status is TaskStatus.FAILED else "muted")
     return Cell(progress(live, task.id) or last_line(live, task.id), "muted")

@@ -114,6 +114,11 @@ class Table(Toned, ScrollView, can_focus=True):
         """Rows that fit on the screen."""
         return max(1, self.size.height - HEADINGS)
 
+    @property
+    def wide(self) -> int:
+        """Cells of a line beside the scroll bar."""
+        return self.size.width - self.show_vertical_scrollbar
+
     def head(self, title: str, sign: str) -> None:
         """Put a sign at the heading of the column that sorts the rows; `show` paints it."""
         self._sorted_by = (title, sign)
@@ -219,7 +224,7 @@ class Table(Toned, ScrollView, can_focus=True):
         ]  # fmt: skip
 
     def _heading(self, width: int) -> Strip:
-        rooms, asked = self._fitted(width - 2), ("heading", self._sorted_by)
+        rooms, asked = self._fitted(), ("heading", self._sorted_by)
         strip = self._strips.get(asked)
         if strip is None:
             strip = self._strips[asked] = self._headed(rooms)
@@ -253,9 +258,9 @@ class Table(Toned, ScrollView, can_focus=True):
         cells = self._seen.get(key)  # a log makes its sentences anew each time it is asked
         return self._line_of(tuple(self.rows.cells(index)) if cells is None else cells, tone, width, key=key)
 
-    def _fitted(self, width: int) -> list[tuple[int, int]]:
-        """Return the columns that fit; worked out once for all lines."""
-        asked = (self.rows.columns, width)
+    def _fitted(self) -> list[tuple[int, int]]:
+        """Return the columns that fit beside the cursor and a blank; worked out once for all lines."""
+        asked = (self.rows.columns, self.wide - 2)
         if self._room_for != asked:
             self._room_for, self._rooms = asked, fitted(*asked, self._gap)
             self._strips.clear()
@@ -264,7 +269,7 @@ class Table(Toned, ScrollView, can_focus=True):
     @property
     def titles(self) -> list[str]:
         """The headings of the columns that there is room for."""
-        return [self.rows.columns[index].title for index, _ in self._fitted(self.size.width - 2)]
+        return [self.rows.columns[index].title for index, _ in self._fitted()]
 
     def notify_style_update(self) -> None:
         self._strips.clear()
@@ -272,7 +277,7 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _line_of(self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str) -> Strip:
         """Return a line; the same one as before where nothing of it has changed."""
-        rooms = self._fitted(width - 2)
+        rooms = self._fitted()
         bright, marked = frozenset(self._fresh.get(key, ())), key in self.marked
         asked = (cells, tone, bright, marked)
         strip = self._strips.get(asked)
@@ -401,7 +406,7 @@ class Table(Toned, ScrollView, can_focus=True):
     def _head(self, x: int) -> None:
         """Tell which heading stands at a place."""
         start = 0
-        for index, room in self._fitted(self.size.width - 2):
+        for index, room in self._fitted():
             if start <= x < start + room + self._gap:
                 self.post_message(self.Headed(self.rows.columns[index].title))
                 return

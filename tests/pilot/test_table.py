@@ -1,4 +1,4 @@
-"""Which cells of a table are brighter, and for how long."""
+"""Which cells of a table are brighter, and for how long; where they stand beside the scroll bar."""
 
 from collections.abc import Sequence
 
@@ -48,6 +48,19 @@ async def test_what_changed_is_brighter_until_it_fades_or_leaves() -> None:
         table.show(listing(a="uno"), 200 + FRESH_MS)
         table.show(listing(a="uno", b="due"), 300 + FRESH_MS)
         assert bright(table) == []
+
+
+@pytest.mark.anyio
+async def test_the_last_column_keeps_a_blank_before_the_scroll_bar() -> None:
+    app = TableApp()
+    async with app.run_test(size=(30, 5)) as pilot:
+        table, columns = app.query_one(Table), (Column("what", 8, grow=1), Column("TOOK", 6, right=True))
+        rows = Listing(columns, [str(one) for one in range(20)], lambda key: (Cell(key), Cell("3m02s")))
+        table.show(rows, 0)
+        await pilot.pause()
+
+        assert table.show_vertical_scrollbar
+        assert table.render_line(2).text[: table.scrollable_content_region.width].endswith("3m02s ")
 
 
 @pytest.mark.anyio

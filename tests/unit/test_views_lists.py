@@ -8,10 +8,11 @@ from dashboard.views.digest import digest
 from dashboard.views.ended import Ended, ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
+from dashboard.views.rows import fitted
 from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
 from dashboard.views.task_facts import child_lines
-from dashboard.views.tasks import ORDERS, tasks
+from dashboard.views.tasks import COLUMNS, ORDERS, tasks
 from engine.core.codec import kind_of
 from engine.core.commands import SetDeadline, SetPriority, Submit
 from tests.pilot.scene import NOW_MS
@@ -68,6 +69,13 @@ def test_a_task_that_just_began_has_a_time_and_one_that_waits_says_for_what_besi
 
     assert (rows["reader"][1], rows["reader"][-1]) == ("● running", "<1 s")
     assert (rows["writer"][1], rows["writer"][4]) == ("◌ waiting", "for reader")
+
+
+def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for_and_how_long_it_took() -> None:
+    rooms = {COLUMNS[index].title: room for index, room in fitted(COLUMNS, 77)}
+
+    assert [*rooms] == ["TASK", "STATE", "AGENT", "WHY, OR HOW FAR", "TOOK"]
+    assert rooms["WHY, OR HOW FAR"] >= len("for a process slot: 1 of 1")
 
 
 @pytest.mark.parametrize("order", ORDERS)
