@@ -31,12 +31,17 @@ NO_RULES = {
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: str(bug.what))
-def test_each_planted_bug_is_seen_by_its_law(bug: Bug, monkeypatch: Patch) -> None:
+def test_each_planted_bug_is_seen_by_its_law(bug: Bug, monkeypatch: Patch, cache: pytest.Cache) -> None:
     bug.plant(monkeypatch)
     watch_alone(monkeypatch, bug.law)
+    known, remembered = known_seeds()[bug.what], f"planted/{bug.what}"
 
-    # A change of the engine makes other histories of the same seeds: then it is looked for anew.
-    assert found(bug, [known_seeds()[bug.what], *range(1, MOST_SEEDS + 1)]) is not None
+    past = found(bug, [known, *cache.get(remembered, []), *range(1, MOST_SEEDS + 1)])
+
+    # A change of the engine makes other histories of the same seeds: then it is looked for anew, once in each clone.
+    assert past is not None
+    if past.plan.seed != known:
+        cache.set(remembered, [past.plan.seed])
 
 
 @pytest.mark.parametrize("bug", OUT_OF_REACH, ids=lambda bug: str(bug.what))
