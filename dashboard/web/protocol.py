@@ -1,4 +1,4 @@
-"""What a browser may say through its socket: six kinds of messages, and nothing else.
+"""What a browser may say through its socket: seven kinds of messages, and nothing else.
 
 Rule: pure; whatever comes in, it is a message or `Misunderstood`.
 """
@@ -49,7 +49,14 @@ class Focused:
     gained: bool
 
 
-Message: TypeAlias = Typed | Resized | Ping | Focused
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """So many bytes of the screen have arrived, besides those that were told before."""
+
+    size: int
+
+
+Message: TypeAlias = Typed | Resized | Ping | Focused | Drawn
 
 
 def message_of(frame: str) -> Message:
@@ -71,6 +78,8 @@ def message_of(frame: str) -> Message:
             return Ping(text[:LONGEST_PING])
         case ["focus" | "blur" as kind]:
             return Focused(kind == "focus")
+        case ["drawn", int(size)] if size >= 0:
+            return Drawn(size)
         case _:
             raise Misunderstood
 

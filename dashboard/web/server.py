@@ -24,7 +24,7 @@ from dashboard.web.driver import clamped
 from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
-from dashboard.web.protocol import Focused, Message, Misunderstood, Ping, Resized, Typed, message_of
+from dashboard.web.protocol import Drawn, Focused, Message, Misunderstood, Ping, Resized, Typed, message_of
 from dashboard.web.session import HANG_S, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import NotStored, TooLarge, receive, safe_name
 from engine.core.errors import CoreError
@@ -332,6 +332,8 @@ async def _handed_over(socket: web.WebSocketResponse, session: Session, message:
             await socket.send_json(["pong", text])
         case Focused(gained):
             await (session.focus() if gained else session.blur())
+        case Drawn(size):
+            session.drawn(size)
 
 
 def _place(text: str) -> str:

@@ -37,6 +37,11 @@ END_S = 2.0
 LARGEST_PACKET_BYTES = 16_000_000
 LARGEST_INPUT_BYTES = 1 << 20
 """What may be typed, or pasted, before the process has answered."""
+WINDOW_BYTES = 1 << 16
+"""What may be on its way to the browser. The system alone would let megabytes wait: on a slow line a screen would be
+shown minutes late, and a ping would arrive too late to be answered in time."""
+PIECE_BYTES = 1 << 14
+"""What is sent at once."""
 _STDERR_BYTES = 8_000
 KEPT = (
     "HOME",
@@ -110,6 +115,9 @@ class Session(AppService):
         self._heard_s = 0.0
         self._drawing = False
         """Whether the browser is waited for."""
+        self._undrawn_bytes = 0
+        """What the browser was sent and has not said that it has."""
+        self._room = asyncio.Event()
         self._answered = asyncio.Event()
         self._unanswered_bytes = 0
         self._stopping: asyncio.Task[None] | None = None
@@ -129,7 +137,7 @@ class Session(AppService):
             *(sys.executable, "-P", "-m", "dashboard.web.tab"),
             *(str(launch.db), launch.role, str(self.folder), launch.place),
             env=environment(os.environ, self.folder, width, height),
-            stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True,
+            stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, limit=PIECE_BYTES,
         )  # fmt: skip
         assert process.stdin is not None
         self._stdin = process.stdin
@@ -174,7 +182,7 @@ class Session(AppService):
     async def _take(self, kind: bytes, payload: bytes) -> None:
         if kind == b"D":
             self._drawing = True
-            await asyncio.wait_for(self.on_data(payload), self._stall_s)
+            await self.on_data(payload)
             self._drawing = False
         elif kind == b"M":
             await asyncio.wait_for(self.on_meta(payload), self._stall_s)
@@ -213,6 +221,21 @@ class Session(AppService):
             await self._answered.wait()
         self._unanswered_bytes += len(data)
         await self.send_bytes(data)
+
+    async def on_data(self, payload: bytes) -> None:
+        """Draw in the browser, no faster than it takes it."""
+        for begin in range(0, len(payload), PIECE_BYTES):
+            piece = payload[begin : begin + PIECE_BYTES]
+            while self._undrawn_bytes >= WINDOW_BYTES:
+                self._room.clear()
+                await asyncio.wait_for(self._room.wait(), self._stall_s)
+            self._undrawn_bytes += len(piece)
+            await asyncio.wait_for(self.remote_write_bytes(piece), self._stall_s)
+
+    def drawn(self, size: int) -> None:
+        """Take note of what the browser has drawn."""
+        self._undrawn_bytes = max(0, self._undrawn_bytes - size)
+        self._room.set()
 
     async def on_meta(self, data: bytes) -> None:
         """Take what the process says besides what it draws."""

@@ -1,4 +1,4 @@
-"""What a browser may say: six kinds of messages, whatever else it sends is refused."""
+"""What a browser may say: seven kinds of messages, whatever else it sends is refused."""
 
 import json
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Size
 
-from dashboard.web.protocol import Focused, Misunderstood, Ping, Resized, Typed, message_of
+from dashboard.web.protocol import Drawn, Focused, Misunderstood, Ping, Resized, Typed, message_of
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,7 @@ from dashboard.web.protocol import Focused, Misunderstood, Ping, Resized, Typed,
         (json.dumps(["ping", "x" * 1000]), Ping("x" * 40)),
         ('["focus"]', Focused(True)),
         ('["blur"]', Focused(False)),
+        ('["drawn",16384]', Drawn(16384)),
     ],
 )
 def test_what_the_page_says_is_understood(frame: str, message: object) -> None:
@@ -34,9 +35,10 @@ def test_what_the_page_says_is_understood(frame: str, message: object) -> None:
         '["resize",[1,2]]', '["resize",{"width":"9","height":9}]', '["resize",{"width":1e9,"height":9}]',
         '["resize",{"width":NaN,"height":1}]', '["resize",{"width":true,"height":1}]', '["exec","id"]', '["quit"]',
         '["uploaded","/etc/passwd"]', "[" * 100_000, '[["stdin"],"x"]', "\x00", '{"a":1}', '["focus","x"]',
+        '["drawn",-1]', '["drawn",1.5]', '["drawn"]',
         '["resize",{"width":' + "9" * 5_000 + ',"height":1}]',
     ],
-    ids=range(25),
+    ids=range(28),
 )  # fmt: skip
 def test_what_it_would_not_say_is_refused(frame: str) -> None:
     with pytest.raises(Misunderstood):
@@ -47,7 +49,7 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
-WORDS = st.sampled_from(["stdin", "resize", "ping", "focus", "blur", "quit"])
+WORDS = st.sampled_from(["stdin", "resize", "ping", "focus", "blur", "drawn", "quit"])
 
 
 @given(st.text() | JSON.map(json.dumps) | st.tuples(WORDS, JSON).map(json.dumps))

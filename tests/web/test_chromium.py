@@ -3,11 +3,14 @@
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
+from aiohttp import web
 
+from dashboard.web.transfers import LARGEST_UPLOAD_BYTES
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 from tests.web.chromium import Browser, Page, browsing, chromium, installed
@@ -62,6 +65,11 @@ async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_fro
 
         await page.click(*page.find("Runs"))
         await page.until(lambda: page.told[-1] == ["place", "runs"])
+
+        for key, place in (("1", "network"), ("6", "events"), ("5", "tasks")) * 5:  # more than may be on its way
+            page.told.clear()
+            await page.press(key)
+            await page.until(lambda place=place: any(said[1].startswith(place) for said in page.told))  # type: ignore[misc]
 
         page.terminal_is(88, 26)
         await page.resize(800, 480)
@@ -122,6 +130,82 @@ async def test_a_server_that_comes_back_asks_to_sign_in_again_and_shows_the_same
         await page.comes_to(f"{NOTICE} && document.getElementById('says').textContent == 'Coming back'")
 
 
+async def test_a_network_that_is_gone_is_told_and_the_same_place_is_come_back_to(db: Path, browser: Browser) -> None:
+    async with served(db) as at:
+        page = await browser.page(size=(133, 40))
+        await page.resize(1200, 720)
+        await page.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            source="const ticks = [], each = setInterval; setInterval = (f, ms) => (ticks.push(f), each(f, ms));",
+        )
+        await page.goes_to(at.link)
+        await page.comes_to(OPEN)
+        await page.press("5")
+        await page.until(lambda: ["place", "tasks"] in page.told)
+
+        at.process.send_signal(signal.SIGSTOP)  # nothing is answered, and nothing closed
+        await page.value("(() => { for (let n = 0; n < 6; n++) for (const tick of [...ticks]) tick(); })()")
+        await page.comes_to(f"{NOTICE} && document.getElementById('says').textContent == 'Coming back'")
+        page.told.clear()
+        at.process.send_signal(signal.SIGCONT)
+
+        await page.until(lambda: ["place", "tasks"] in page.told)
+        await page.comes_to(OPEN)
+
+
+async def test_a_page_whose_server_is_away_waits_for_it_whoever_answers_meanwhile(db: Path, browser: Browser) -> None:
+    says = "document.getElementById('says').textContent"
+    pages = []
+    async with served(db) as at:
+        for place in ("tasks", "runs"):
+            page = await browser.page(size=(133, 40))
+            await page.resize(1200, 720)
+            await page.goes_to(at.base if pages else at.link)
+            await page.comes_to(OPEN)
+            await page.value(f"location.hash = '#{place}'")
+            await page.comes_to(f"{OPEN} && location.hash == '#{place}'")
+            pages.append(page)
+    for page in pages:
+        await page.comes_to(f"{says} == 'Coming back'")
+        await page.value("document.getElementById('again').click()")
+
+    async with proxy_without_server(int(at.base.rpartition(":")[2])) as asked:
+        with anyio.fail_after(PATIENCE_S):
+            while len(asked) < 4:  # noqa: ASYNC110 - nothing tells how often it was asked
+                await anyio.sleep(0.02)
+        assert [await page.value(says) for page in pages] == ["Coming back"] * 2
+
+    async with served(db, "--bind", at.base.removeprefix("http://")) as at:
+        for page in pages:
+            await page.comes_to(f"{says} == 'Signed out'")
+            page.told.clear()
+        await pages[0].goes_to(at.link)
+        await pages[0].until(lambda: ["place", "tasks"] in pages[0].told)
+        await pages[0].comes_to(OPEN)
+        await pages[1].value("window.dispatchEvent(new Event('focus'))")
+        await pages[1].until(lambda: ["place", "runs"] in pages[1].told)
+
+
+@asynccontextmanager
+async def proxy_without_server(port: int) -> AsyncIterator[list[str]]:
+    """Answer what a proxy answers whose server is away, and have the paths that were asked for."""
+    asked: list[str] = []
+
+    async def bad_gateway(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(status=502)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", bad_gateway)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
+    try:
+        yield asked
+    finally:
+        await runner.cleanup()
+
+
 async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: Path, browser: Browser) -> None:
     async with inside(db) as at:
         page = await browser.page(size=(133, 40))
@@ -156,6 +240,63 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: 
         await page.press("v", control=True)
 
         await page.until(lambda: page.told[-1] == ["place", "tasks?glob.py"])
+
+
+async def test_what_is_selected_with_shift_and_the_mouse_is_copied_by_ctrl_c(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.sees("scout-thorough")
+        await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        await page.call(
+            "Browser.grantPermissions",
+            permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
+            browserContextId=browser.context,
+        )
+        column, row = page.find("scout-thorough")
+        y, shift, mouse = row * 18 + 9, {"modifiers": 8, "button": "left"}, "Input.dispatchMouseEvent"
+        await page.call(mouse, type="mousePressed", x=column * 9 + 1, y=y, clickCount=1, **shift)
+        await page.call(mouse, type="mouseMoved", x=(column + 14) * 9 - 1, y=y, buttons=1, **shift)
+        await page.call(mouse, type="mouseReleased", x=(column + 14) * 9 - 1, y=y, clickCount=1, **shift)
+
+        about = {"key": "c", "code": "KeyC", "windowsVirtualKeyCode": 67, "modifiers": 2}
+        await page.call("Input.dispatchKeyEvent", type="rawKeyDown", commands=["copy"], **about)
+        await page.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+        await page.comes_to("navigator.clipboard.readText().then(text => text == 'scout-thorough')")
+        assert "ctrl+c again" not in page.screen
+
+
+async def test_an_archive_that_is_too_large_is_not_sent_and_sending_can_be_left(
+    db: Path, tmp_path: Path, browser: Browser
+) -> None:
+    says = "document.getElementById('says').textContent"
+    large, small = tmp_path / "large.zip", tmp_path / "small.zip"
+    small.write_bytes(b"PK")
+    large.touch()
+    os.truncate(large, LARGEST_UPLOAD_BYTES + 1)
+    async with served(db, "--role", "operator") as at:
+        page = await browser.page(size=(133, 40))
+        await page.resize(1200, 720)
+        await page.goes_to(at.link)
+        await page.comes_to(OPEN)
+        await chosen(page, large)
+        await page.comes_to(f"{says} == 'Not sent'")
+        assert not any("/upload" in address for address in page.fetched)
+
+        at.process.send_signal(signal.SIGSTOP)
+        await chosen(page, small)
+        await page.comes_to(f"{says} == 'Sending small.zip'")
+        await page.value("document.getElementById('leave').click()")
+        await page.comes_to(SHOWN)
+        at.process.send_signal(signal.SIGCONT)
+
+
+async def chosen(page: Page, archive: Path | anyio.Path) -> None:
+    """Give the page a file as if it was chosen."""
+    document = (await page.call("DOM.getDocument"))["root"]["nodeId"]
+    chooser = (await page.call("DOM.querySelector", nodeId=document, selector="#file"))["nodeId"]
+    await page.call("DOM.setFileInputFiles", nodeId=chooser, files=[str(archive)])
 
 
 async def test_a_paste_that_is_longer_than_a_frame_is_told_and_leaves_the_tab_as_it_is(
@@ -254,9 +395,7 @@ async def test_an_export_is_saved_and_an_archive_is_chosen_in_the_browser(tmp_pa
 
             await page.press("i")
             await page.comes_to("!document.getElementById('choose').hidden")
-            document = (await page.call("DOM.getDocument"))["root"]["nodeId"]
-            chooser = (await page.call("DOM.querySelector", nodeId=document, selector="#file"))["nodeId"]
-            await page.call("DOM.setFileInputFiles", nodeId=chooser, files=[str(archive)])
+            await chosen(page, archive)
             await page.sees("1 supervisor, 1 agent")
             await page.comes_to(SHOWN)
             await page.press("Enter")

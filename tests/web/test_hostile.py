@@ -1,6 +1,7 @@
 """The web server against what a browser would not send, what does not read, and what hangs."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
@@ -12,8 +13,11 @@ from pathlib import Path
 import aiohttp
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
+from textual_serve.download_manager import DownloadManager
 
 from dashboard.web.running import Crowded
+from dashboard.web.session import PIECE_BYTES, WINDOW_BYTES, Launch, Session
 from tests.patience import PATIENCE_S
 from tests.web.visitor import Served, Tab, Visitor, inside, served, visitor
 
@@ -26,6 +30,9 @@ async def test_garbage_ends_the_tab_that_sent_it_and_no_other(db: Path) -> None:
         await good.sees("scout")
         async with ann.tab() as tab:
             await tab.socket.send_str('["exec","id"]')
+            assert (await tab.closed())[0] == UNKNOWN
+        async with ann.tab() as tab:
+            await tab.socket.send_str('["drawn",-1]')
             assert (await tab.closed())[0] == UNKNOWN
         async with ann.tab() as tab:
             await tab.socket.send_bytes(b"\xff" * 10)
@@ -224,6 +231,49 @@ async def test_a_browser_that_does_not_read_loses_its_tab_and_slows_nobody_down(
             slow.close()
         await good.type("5")
         await good.sees("lib/glob.py")
+
+
+async def test_no_more_is_sent_to_a_browser_than_it_says_that_it_has_drawn(db: Path) -> None:
+    sent = bytearray()
+
+    async def write(piece: bytes) -> None:
+        sent.extend(piece)
+
+    async def tell(_: str) -> None:
+        pass
+
+    async def stands_at(size: int) -> None:
+        with anyio.fail_after(PATIENCE_S):
+            while len(sent) < size:
+                await checkpoint()
+        await anyio.wait_all_tasks_blocked()
+        assert sent == screen[:size]
+
+    screen = os.urandom(3 * WINDOW_BYTES)
+    tab = Session(Launch(db, "viewer"), write_bytes=write, write_str=tell, download_manager=DownloadManager())
+    async with anyio.create_task_group() as group:
+        group.start_soon(tab.on_data, screen)
+        await stands_at(WINDOW_BYTES)
+        tab.drawn(1)
+        await stands_at(WINDOW_BYTES + PIECE_BYTES)
+        tab.drawn(10 * WINDOW_BYTES)
+        await stands_at(2 * WINDOW_BYTES + PIECE_BYTES)
+        tab.drawn(WINDOW_BYTES)
+        await stands_at(3 * WINDOW_BYTES)
+    await tab.stop()
+
+
+async def test_a_browser_that_reads_and_never_says_so_loses_its_tab(db: Path) -> None:
+    async with inside(db, stall_s=0.5) as at, visitor(at) as ann, ann.tab(columns=500, lines=200) as tab:
+        code = None
+        for key in itertools.cycle("15204"):
+            with contextlib.suppress(ConnectionError):
+                await tab.type(key)
+            with anyio.move_on_after(0.1):
+                code, _ = await tab.closed()
+            if code is not None:
+                break
+        assert code == aiohttp.WSCloseCode.GOING_AWAY
 
 
 async def deaf(ann: Visitor, at: Served) -> asyncio.StreamWriter:

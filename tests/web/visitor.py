@@ -143,6 +143,8 @@ class Tab:
         message = await self.socket.receive()
         if message.type is aiohttp.WSMsgType.BINARY:
             self._stream.feed(message.data)
+            with suppress(ConnectionError):
+                await self.socket.send_json(["drawn", len(message.data)])
         elif message.type is aiohttp.WSMsgType.TEXT:
             self.told.append(json.loads(message.data))
         else:

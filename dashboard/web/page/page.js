@@ -5,10 +5,16 @@ const at = (id) => document.getElementById(id);
 const STAYS_CLOSED = { 4001: "full", 4003: "gone", 4004: "ended", 4005: "unknown" };
 const NativeSocket = window.WebSocket;
 const LARGEST_FRAME = 1 << 20; // bytes; the server closes a tab that sends more
+const LARGEST_UPLOAD = 256 << 20; // bytes; the server takes no more
+const ASKED_MS = 5000; // between two questions whether the server is there
+const UNANSWERED = 5; // as many questions, and nothing heard: the connection is lost
 const WHEEL_PX = 36; // two lines, which is what one turn of the wheel scrolls
 let tab = "";
 let place = "";
 let drawn = false;
+let signedOut = false;
+let turns = 0; // of coming back: a later one replaces those before
+let sending = new AbortController();
 let used = false; // until a key or a click, places are stations on the way to the one that was asked for
 
 function notice(says, hint, ...buttons) {
@@ -54,13 +60,35 @@ function fragment() {
   return { token: "", place: text };
 }
 
-const signIn = (token) => fetch("/login", { method: "POST", body: token });
+async function signIn(token, signal) {
+  const answer = await fetch("/login", { method: "POST", body: token, signal });
+  if (answer.status >= 500) throw new Error("a proxy is there, and no server behind it");
+  return answer;
+}
 
 class PlacedSocket extends NativeSocket {
   constructor(url) {
     super(url + (place ? "&open=" + encodeURIComponent(place) : ""));
-    this.addEventListener("message", (event) => { if (typeof event.data === "string") hear(...JSON.parse(event.data)); });
-    this.addEventListener("close", (event) => closed(event.code, event.reason));
+    this.asked = 0;
+    this.asking = setInterval(() => this.ask(), ASKED_MS);
+    this.addEventListener("message", (event) => {
+      this.asked = 0;
+      if (typeof event.data === "string") hear(...JSON.parse(event.data));
+      else this.send(JSON.stringify(["drawn", event.data.byteLength]));
+    });
+    this.addEventListener("close", (event) => this.end(event.code, event.reason));
+  }
+  // A network that is gone closes nothing: the screen would stand still and look alive.
+  ask() {
+    if (this.asked++ < UNANSWERED) return this.send(JSON.stringify(["ping", String(Date.now())]));
+    this.end(0, "");
+    this.close();
+  }
+  end(code, reason) {
+    if (!this.asking) return;
+    clearInterval(this.asking);
+    this.asking = 0;
+    closed(code, reason);
   }
   send(data) {
     if (this.readyState !== NativeSocket.OPEN) return;
@@ -97,32 +125,50 @@ function askUpload() {
 
 async function upload(file) {
   if (!file) return;
-  notice("Sending " + file.name, "");
+  if (file.size > LARGEST_UPLOAD) {
+    return notice("Not sent", file.name + " is larger than any archive that would be read", "leave");
+  }
+  notice("Sending " + file.name, "", "leave");
+  sending = new AbortController();
+  const { signal } = sending;
   try {
     const address = "/upload?tab=" + encodeURIComponent(tab) + "&name=" + encodeURIComponent(file.name);
-    const answer = await fetch(address, { method: "POST", body: file });
+    const answer = await fetch(address, { method: "POST", body: file, signal });
     if (!answer.ok) return notice("Not sent", await answer.text(), "leave");
   } catch (error) {
-    return notice("Not sent", String(error), "leave");
+    return signal.aborted ? undefined : notice("Not sent", String(error), "leave");
   }
   toScreen();
 }
 
 function closed(code, reason) {
+  sending.abort();
   if (code in STAYS_CLOSED) return notice(reason || "Closed", "", "again");
-  notice("Coming back", reason || "the server does not answer; the team keeps running", "again");
+  away(reason);
   comeBack(250);
+}
+
+function away(reason) {
+  signedOut = false;
+  notice("Coming back", reason || "the server does not answer; the team keeps running", "again");
+}
+
+function leaveOut(hint) {
+  signedOut = true;
+  notice("Signed out", hint, "again");
 }
 
 // The process behind a tab ends with its socket: a new one opens at the same place.
 async function comeBack(wait_ms) {
+  const turn = ++turns;
   await new Promise((done) => setTimeout(done, wait_ms));
+  if (turn !== turns) return;
   try {
-    const answer = await signIn("");
+    const answer = await signIn("", AbortSignal.timeout(5000));
     if (answer.ok) return location.reload();
-    return notice("Signed out", "open the link that the server printed last; if another window did, open this one again",
-      "again");
+    if (!signedOut) leaveOut("open the link that the server printed last, in any window of this browser");
   } catch (error) {
+    away("");
     return comeBack(Math.min(wait_ms * 2, 5000));
   }
 }
@@ -139,10 +185,10 @@ async function begin() {
       answer = await signIn("");
     }
   } catch (error) {
-    notice("Coming back", "the server does not answer");
+    away("");
     return comeBack(250);
   }
-  if (!answer.ok) return notice("Signed out", hint, "again");
+  if (!answer.ok) return leaveOut(hint);
   // xterm.js measures the font once, when it starts.
   await Promise.all(["400 15px 'Roboto Mono'", "700 15px 'Roboto Mono'"].map((font) => document.fonts.load(font)));
   window.WebSocket = PlacedSocket;
@@ -153,11 +199,17 @@ async function begin() {
   document.head.append(script);
 }
 
+// Whether text was selected, with shift and the mouse: only then xterm.js answers a wish to copy.
+function isSelected() {
+  const wish = new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true });
+  return !document.querySelector(".xterm-helper-textarea")?.dispatchEvent(wish);
+}
+
 // xterm.js takes every key with ctrl or alt, and the function keys: these few stay with the browser, which pastes,
-// loads the page again, fills the screen, and goes back.
+// copies what is selected, loads the page again, fills the screen, and goes back.
 function isOfBrowser(event) {
   if (event.metaKey || event.shiftKey) return false;
-  if (event.ctrlKey) return !event.altKey && event.code === "KeyV";
+  if (event.ctrlKey) return !event.altKey && (event.code === "KeyV" || (event.code === "KeyC" && isSelected()));
   if (event.altKey) return event.key === "ArrowLeft" || event.key === "ArrowRight";
   return event.key === "F5" || event.key === "F11" || event.key === "F12";
 }
@@ -180,13 +232,16 @@ window.addEventListener("touchmove", (event) => {
   event.target.dispatchEvent(new WheelEvent("wheel", { deltaY, clientX, clientY, bubbles: true, cancelable: true }));
 }, { capture: true, passive: false });
 
-at("again").onclick = () => location.reload();
+// Not by loading the page, which a server that is away cannot give.
+at("again").onclick = () => comeBack(100);
 at("choose").onclick = () => at("file").click();
-at("leave").onclick = toScreen;
+at("leave").onclick = () => { sending.abort(); toScreen(); };
 at("file").onchange = (event) => { upload(event.target.files[0]); event.target.value = ""; };
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files[0]); });
 for (const kind of ["keydown", "pointerdown"]) window.addEventListener(kind, () => { used = true; }, true);
+// Another window of this browser may have signed in meanwhile.
+window.addEventListener("focus", () => { if (signedOut) comeBack(100); });
 // A step back, a link, or a place that is typed into the address of an open page.
 window.addEventListener("hashchange", () => location.reload());
 if (document.readyState === "complete") begin(); else window.addEventListener("load", begin);
