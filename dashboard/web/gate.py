@@ -53,12 +53,13 @@ class Gate:
         own = LOOPBACK if is_loopback(self.bind) else (self.bind,)
         object.__setattr__(self, "_known", frozenset(name.lower() for name in (*own, *self.names)))
 
-    def check(self, headers: Mapping[str, str], *, needs_origin: bool) -> None:
+    def check(self, headers: Mapping[str, str], *, needs_origin: bool, opens_page: bool = False) -> None:
         """Check where a request came from.
 
         Args:
             headers: Of the request.
             needs_origin: Whether it has to come from our own page, as everything has that changes something.
+            opens_page: Whether it is for the page itself, to which other sites may link.
 
         Raises:
             Forbidden: If it came under a foreign name, or from another site.
@@ -69,7 +70,9 @@ class Gate:
             raise Forbidden(f"this server does not answer to {host[:80]!r}; if that is its name: --host {name[:80]}")
         origin = headers.get("Origin")
         if origin is None:
-            if needs_origin or headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            own = headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+            linked = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
+            if needs_origin or not (own or (opens_page and linked)):
                 raise Forbidden("this request does not come from the page of this server")
             return
         found = urlsplit(origin)
@@ -91,4 +94,5 @@ def _name(host: str) -> str:
         _ = parts.port
     except ValueError:
         return ""
-    return "" if parts.username is not None or parts.path else (parts.hostname or "").rstrip(".")
+    is_more = parts.username is not None or parts.path or parts.query or parts.fragment
+    return "" if is_more else (parts.hostname or "").rstrip(".")

@@ -134,7 +134,7 @@ class WebServer(Server):
     ) -> web.StreamResponse:
         needs_origin = request.method not in ("GET", "HEAD") or request.path == "/ws"
         try:
-            self._terms.gate.check(request.headers, needs_origin=needs_origin)
+            self._terms.gate.check(request.headers, needs_origin=needs_origin, opens_page=request.path == "/")
         except Forbidden as error:
             return _line(403, str(error))
         try:

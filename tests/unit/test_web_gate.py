@@ -16,7 +16,16 @@ def test_a_server_on_loopback_answers_to_the_names_of_loopback_on_any_port(host:
 
 @pytest.mark.parametrize(
     "host",
-    ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "user@127.0.0.1", "127.0.0.1:x", "[::1"],
+    [
+        "",
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "user@127.0.0.1",
+        "127.0.0.1:x",
+        "127.0.0.1?x",
+        "[::1",
+    ],
 )
 def test_a_foreign_name_is_refused(host: str) -> None:
     with pytest.raises(Forbidden, match="does not answer to"):
@@ -43,6 +52,20 @@ def test_what_changes_something_needs_an_origin_and_a_page_of_ours_needs_none() 
     LOCAL.check({"Host": "127.0.0.1:8642"}, needs_origin=False)
     with pytest.raises(Forbidden, match="does not come from the page"):
         LOCAL.check({"Host": "127.0.0.1:8642"}, needs_origin=True)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_may_link_to_the_page_and_do_nothing_else(site: str) -> None:
+    click = {"Host": "localhost", "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    LOCAL.check(click, needs_origin=False, opens_page=True)
+    for headers, is_page in (
+        (click, False),
+        ({**click, "Sec-Fetch-Dest": "iframe"}, True),
+        ({**click, "Sec-Fetch-Mode": "no-cors"}, True),
+        ({**click, "Origin": "http://evil.example"}, True),
+    ):
+        with pytest.raises(Forbidden):
+            LOCAL.check(headers, needs_origin=False, opens_page=is_page)
 
 
 def test_with_a_certificate_only_an_encrypted_page_counts() -> None:

@@ -222,6 +222,15 @@ async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: P
         assert "%" not in await page.value("location.hash")
 
 
+async def test_a_link_on_a_page_of_somebody_else_opens_the_dashboard(db: Path, browser: Browser) -> None:
+    async with inside(db) as at, inside(db) as elsewhere:
+        page = await browser.page(size=(133, 40))
+        await page.goes_to(f"{elsewhere.base}/healthz")
+        await page.comes_to("document.body.innerText.startsWith('ok')")
+        await page.value(f"location.href = '{at.base}/#token={at.token}'")
+        await page.comes_to(OPEN)
+
+
 async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: Browser) -> None:
     async with inside(db) as at:
         page = await browser.page(size=(133, 40))
