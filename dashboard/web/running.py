@@ -1,6 +1,7 @@
 """The life of a web server: it listens, prints a link, and ends with its tabs at a signal."""
 
 import asyncio
+import contextlib
 import logging
 import resource
 import signal
@@ -9,7 +10,6 @@ from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
-from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from dashboard.web.folders import remove_left_behind
@@ -91,9 +91,15 @@ async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: st
     runner = await server.runner()
     await runner.setup()
     try:
-        with anyio.open_signal_receiver(*END_SIGNALS) as signals:
-            await web.TCPSite(runner, terms.gate.bind, port, ssl_context=context).start()
-            port = runner.addresses[0][1]
+        with contextlib.ExitStack() as ending, anyio.open_signal_receiver(*END_SIGNALS) as signals:
+            # Not by a site of aiohttp, which lets a client take a minute until it speaks TLS.
+            assert runner.server is not None
+            listening = await asyncio.get_running_loop().create_server(
+                runner.server, terms.gate.bind, port, ssl=context, backlog=128,
+                ssl_handshake_timeout=None if context is None else terms.silent_s,
+            )  # fmt: skip
+            ending.callback(listening.close)
+            port = listening.sockets[0].getsockname()[1]
             server.on_port(port)
             name = terms.gate.names[0] if terms.gate.names else terms.gate.bind
             shown = f"[{name}]" if ":" in name else name

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
-import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.server import Server
 
 from dashboard.clean import clean
 from dashboard.views.place import NoPlace, Place
+from dashboard.web.assets import PAGE, assets
 from dashboard.web.driver import clamped
 from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
@@ -30,22 +30,11 @@ from dashboard.web.transfers import NotStored, TooLarge, receive, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
 
-PAGE = Path(__file__).with_name("page")
-BUNDLE = Path(textual_serve.__file__).parent / "static"
-FILES: dict[str, tuple[Path, str]] = {
-    "page.js": (PAGE / "page.js", "text/javascript"),
-    "page.css": (PAGE / "page.css", "text/css"),
-    "icon.svg": (PAGE / "icon.svg", "image/svg+xml"),
-    "mono.woff2": (PAGE / "mono.woff2", "font/woff2"),
-    "mono-bold.woff2": (PAGE / "mono-bold.woff2", "font/woff2"),
-    "FONT-LICENSE.txt": (PAGE / "FONT-LICENSE.txt", "text/plain"),
-    "textual.js": (BUNDLE / "js" / "textual.js", "text/javascript"),
-    "xterm.css": (BUNDLE / "css" / "xterm.css", "text/css"),
-}
-"""All that is served from the disk."""
 HEARTBEAT_S, CLOSE_S = 15.0, 2.0
 SILENT_S = 10.0
 SHUTDOWN_S = 5.0
+LEAVE_S = 5.0
+"""So long a new tab waits for one that is ending, where all are open."""
 LARGEST_FRAME_BYTES = 1 << 20
 LARGEST_LOGIN_BYTES = 1_000
 FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
@@ -95,6 +84,8 @@ class WebServer(Server):
         self.logins = Logins(idle_s=terms.idle_s, clock=clock)
         self.sessions: dict[str, tuple[Session, Login]] = {}
         """Open tabs by their ids."""
+        self._left = asyncio.Event()
+        self._assets = assets()
         self._ending = False
         self.cookie_name = "quarterdeck"
 
@@ -138,14 +129,31 @@ class WebServer(Server):
         except Forbidden as error:
             return _line(403, str(error))
         try:
-            return await handler(request)
+            answer = await handler(request)
+            await self._sent(request, answer)
+            return answer
         except web.HTTPException as error:
             return _line(error.status, error.reason.lower())
         except ConnectionError:  # in the middle of a request; aiohttp would log a traceback
             return _line(400, "the connection was lost")
 
+    async def _sent(self, request: web.Request, answer: web.StreamResponse) -> None:
+        """Send what is whole; who does not take it is given up, signed in or not, as it would be kept for ever."""
+        if answer.prepared:
+            return
+        try:
+            async with asyncio.timeout(self._terms.stall_s):
+                await answer.prepare(request)
+                await answer.write_eof()
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+
     async def _seal(self, request: web.Request, response: web.StreamResponse) -> None:
+        kept = response.headers.get("Cache-Control")
         response.headers.update(self._terms.gate.headers(request.headers.get("Host", "")))
+        if kept is not None:
+            response.headers["Cache-Control"] = kept
 
     def _login_of(self, request: web.Request) -> Login | None:
         return self.logins.of(request.cookies.get(self.cookie_name))
@@ -156,11 +164,10 @@ class WebServer(Server):
     async def _file(self, request: web.Request) -> web.StreamResponse:
         return await self._served(request.match_info["name"], request)
 
-    async def _served(self, name: str, _request: web.Request) -> web.StreamResponse:
-        if name not in FILES:
+    async def _served(self, name: str, request: web.Request) -> web.StreamResponse:
+        if name not in self._assets:
             return _line(404, "there is no such file")
-        path, kind = FILES[name]
-        return web.Response(body=path.read_bytes(), content_type=kind, charset=None if "font" in kind else "utf-8")
+        return self._assets[name].answer(request)
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
         """Exchange a token for a cookie; without a token, say whether the cookie is still good."""
@@ -190,14 +197,18 @@ class WebServer(Server):
             return _line(401, "this browser is not signed in; open the link that the server printed")
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, timeout=CLOSE_S, max_msg_size=LARGEST_FRAME_BYTES)
         await socket.prepare(request)
-        if len(self.sessions) >= self._terms.sessions:
+        if not await self._has_room():
             await socket.close(code=FULL, message=f"all {self._terms.sessions} tabs of this server are open".encode())
             return socket
-        session = Session(
-            Launch(self._terms.db, self._terms.role, _place(request.query.get("open", ""))),
-            write_bytes=socket.send_bytes, write_str=socket.send_str, download_manager=self.download_manager,
-            hang_s=self._terms.hang_s, stall_s=self._terms.stall_s,
-        )  # fmt: skip
+        try:
+            session = Session(
+                Launch(self._terms.db, self._terms.role, _place(request.query.get("open", ""))),
+                write_bytes=socket.send_bytes, write_str=socket.send_str, download_manager=self.download_manager,
+                hang_s=self._terms.hang_s, stall_s=self._terms.stall_s,
+            )  # fmt: skip
+        except OSError as error:
+            await socket.close(code=GONE, message=_not_opened(error).encode())
+            return socket
         key = session.app_service_id
         self.sessions[key] = session, login
         self.logins.opened(login)
@@ -210,13 +221,25 @@ class WebServer(Server):
             code, why = await self._live(socket, session)
         except ConnectionError:  # left before it was open
             return socket
+        except OSError as error:
+            code, why = GONE, _not_opened(error)
         finally:
             self.logins.closed(login)
             await session.stop()
             del self.sessions[key]
+            self._left.set()
         with contextlib.suppress(ConnectionError):
             await socket.close(code=code, message=why.encode()[:120])
         return socket
+
+    async def _has_room(self) -> bool:
+        """Wait for a tab that is ending: a page that is loaded again comes before its old process has gone."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                while len(self.sessions) >= self._terms.sessions:
+                    self._left.clear()
+                    await self._left.wait()
+        return len(self.sessions) < self._terms.sessions
 
     async def _live(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
         """Return why a tab ended: its code and a line."""
@@ -334,6 +357,10 @@ async def _handed_over(socket: web.WebSocketResponse, session: Session, message:
             await (session.focus() if gained else session.blur())
         case Drawn(size):
             session.drawn(size)
+
+
+def _not_opened(error: OSError) -> str:
+    return f"a tab could not be opened: {(error.strerror or str(error)).lower()}"
 
 
 def _place(text: str) -> str:

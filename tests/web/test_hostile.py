@@ -8,7 +8,11 @@ import os
 import resource
 import signal
 import socket
+import ssl
+import sys
+import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 import anyio
@@ -16,7 +20,9 @@ import pytest
 from anyio.lowlevel import checkpoint
 from textual_serve.download_manager import DownloadManager
 
-from dashboard.web.running import Crowded
+from dashboard.web.gate import Gate
+from dashboard.web.running import Crowded, run
+from dashboard.web.server import Terms
 from dashboard.web.session import PIECE_BYTES, WINDOW_BYTES, Launch, Session
 from tests.patience import PATIENCE_S
 from tests.web.visitor import Served, Tab, Visitor, inside, served, visitor
@@ -92,6 +98,65 @@ async def test_a_connection_that_sends_no_whole_request_is_closed_and_a_tab_stay
         await tab.sees("scout")
         await tab.type("5")
         await tab.sees("lib/glob.py")
+
+
+async def test_who_does_not_take_an_answer_is_given_up(db: Path) -> None:
+    async with inside(db, stall_s=0.5) as at:
+        host, _, port = at.base.removeprefix("http://").partition(":")
+        line, loop = socket.socket(), asyncio.get_running_loop()
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        line.setblocking(False)
+        await loop.sock_connect(line, (host, int(port)))
+
+        async def ask_on() -> None:
+            while True:
+                await loop.sock_sendall(line, f"GET /static/textual.js HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                await anyio.sleep(0.02)
+
+        with anyio.fail_after(PATIENCE_S), pytest.raises(ConnectionError):
+            await ask_on()
+        line.close()
+
+
+@pytest.mark.parametrize("broken", ["executable", "tempdir"])
+async def test_a_tab_that_cannot_be_opened_says_why(
+    db: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    async with inside(db) as at, visitor(at) as ann:
+        monkeypatch.setattr(sys if broken == "executable" else tempfile, broken, "/nowhere/at-all")
+        async with ann.tab() as tab:
+            assert await tab.closed() == (4003, "a tab could not be opened: no such file or directory")
+        monkeypatch.undo()
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+    assert caplog.text == ""
+
+
+async def test_with_tls_a_connection_that_says_nothing_is_closed_too(db: Path, certificate: tuple[Path, Path]) -> None:
+    class Heard:
+        def __init__(self) -> None:
+            self.link = ""
+
+        def listening(self, link: str) -> None:
+            self.link = link
+            at_work.set()
+
+        def signed_in(self, where: str, link: str) -> None:
+            raise AssertionError((where, link))
+
+    at_work, told = anyio.Event(), Heard()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*certificate)
+    terms = Terms(db=db, gate=Gate("127.0.0.1", tls=True), silent_s=0.2)
+    async with anyio.create_task_group() as group:
+        group.start_soon(run, terms, 0, context, None, told)
+        await at_work.wait()
+        port = urlsplit(told.link).port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with anyio.fail_after(30):  # by itself asyncio waits for a minute
+            assert await reader.read() == b""
+        writer.close()
+        group.cancel_scope.cancel()
 
 
 async def test_a_token_that_never_comes_whole_is_not_waited_for(db: Path) -> None:

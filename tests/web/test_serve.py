@@ -2,17 +2,11 @@
 
 import os
 import signal
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
 import anyio
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from tests.patience import PATIENCE_S
 from tests.web.visitor import inside, served, visitor
@@ -65,6 +59,23 @@ async def test_without_a_cookie_there_is_the_page_and_nothing_else(db: Path) -> 
         assert at.pids() == []
 
 
+async def test_files_of_the_page_are_packed_and_sent_once(db: Path) -> None:
+    async with inside(db) as at, visitor(at, signed_in=False) as eve:
+        script = f"{at.base}/static/textual.js"
+        async with eve.http.get(script) as answer:
+            assert answer.headers["Content-Encoding"] == "gzip"
+            assert int(answer.headers["Content-Length"]) < 200_000
+            assert answer.headers["Cache-Control"] == "no-cache"
+            content, tag = await answer.read(), answer.headers["ETag"]
+        async with eve.http.get(script, headers={"If-None-Match": tag}) as again:
+            assert (again.status, await again.read()) == (304, b"")
+        async with eve.http.get(script, headers={"Accept-Encoding": "identity", "If-None-Match": 'W/"x"'}) as plain:
+            assert "Content-Encoding" not in plain.headers
+            assert await plain.read() == content
+        async with eve.http.get(f"{at.base}/") as page:
+            assert page.headers["Cache-Control"] == "no-store"
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -107,6 +118,15 @@ async def test_a_tab_that_goes_takes_its_process_along_and_one_too_many_is_told(
         await at.until_children(0)
         async with ann.tab() as third:
             await third.sees("scout")
+
+
+async def test_a_page_that_is_loaded_again_waits_for_its_old_process_to_end(db: Path) -> None:
+    async with inside(db, sessions=1) as at, visitor(at) as ann:
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+            os.kill(at.pids()[0], signal.SIGSTOP)  # it takes as long to end as it may
+        async with ann.tab() as again:
+            await again.sees("scout")
 
 
 async def test_quitting_ends_the_tab_and_says_so(db: Path) -> None:
@@ -170,19 +190,6 @@ async def test_a_tab_gets_no_key_of_the_server(db: Path, monkeypatch: pytest.Mon
 
         assert not has & secrets.keys()
         assert "/bin/sh" not in await about(pid, "cmdline")
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> tuple[Path, Path]:
-    """A certificate for this machine that nobody has signed, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
-    cert_file, key_file = tmp_path / "cert.pem", tmp_path / "key.pem"
-    cert_file.write_bytes(made.sign(key, SHA256()).public_bytes(Encoding.PEM))
-    key_file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    return cert_file, key_file
 
 
 async def test_with_a_certificate_everything_is_encrypted_and_other_machines_may_come(
