@@ -89,7 +89,7 @@ def at_a_terminal(folder: Path, answers: str, *words: str, **variables: str) -> 
     os.close(terminal)
     left, shown = list(answers), b""
     try:
-        while select.select([controller], [], [], 30)[0]:
+        while select.select([controller], [], [], PATIENCE_S)[0]:
             try:
                 more = os.read(controller, 4096)
             except OSError:  # the other end was closed
