@@ -276,17 +276,26 @@ class Watch:
         )
 
     def until(self, seq: int) -> None:
-        """Return once the journal has `seq`, or a team that is up has come to rest."""
+        """Return once the journal has `seq`, or a team that is up has come to rest, or works too slowly to tell."""
         while self.seq < seq:
-            assert self._voyage._left_s > 0
-            try:
-                events = self._batches.get(timeout=QUIET_S)
-            except queue.Empty:
-                if self._is_up:
-                    return
-                continue
-            self._voyage.journal += events
-            self.seq += len(events)
+            if not self._grows() and self._is_up:
+                return
+
+    def reached(self, seq: int) -> None:
+        """Return once the journal has `seq`, of a team that does not wait for its operator before."""
+        while self.seq < seq:
+            self._grows()
+
+    def _grows(self) -> bool:
+        """Take down what is journaled next; False where that is nothing for a while."""
+        assert self._voyage._left_s > 0
+        try:
+            events = self._batches.get(timeout=QUIET_S)
+        except queue.Empty:
+            return False
+        self._voyage.journal += events
+        self.seq += len(events)
+        return True
 
     @property
     def _is_up(self) -> bool:
