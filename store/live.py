@@ -56,7 +56,6 @@ class LiveOutput:
         self._texts: dict[str, str] = {}
         self._changed: set[str] = set()
         self._has_begun = False
-        self._left_open: sqlite3.Connection | None = None
         self._take: Callable[[], dict[str, str]] = dict
         self._stop = threading.Event()
         self._news = threading.Event()
@@ -116,8 +115,8 @@ class LiveOutput:
             last, beats = self._stop.is_set(), began >= due
             self._news.clear()
             if beats and self._has_lost():
-                # Not closed: closing could remove the WAL of the file that has replaced ours.
-                self._left_open = connection
+                if connection is not None:
+                    connection.close()  # SQLite leaves the log of a file alone that has replaced the one it opened
                 return
             try:
                 connection = connection or self._connected()

@@ -248,8 +248,8 @@ async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_leaves_no_ca
         await host.written()
 
 
-async def test_an_engine_that_is_torn_down_while_it_waits_for_room_leaves_no_caller_waiting() -> None:
-    disk, full = Disk(), mishaps()
+async def test_an_engine_that_is_torn_down_while_it_waits_for_room_leaves_no_caller_waiting(disk: Disk) -> None:
+    full = mishaps()
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as waiting, engine_on(disk, full) as host:
             full.full_until_ms = host.clock.now_ms() + 1_000

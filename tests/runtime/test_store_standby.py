@@ -1,6 +1,8 @@
 """Standing by on a store: whose turn it is, who sees it, and how an engine learns that the store is another's."""
 
+import gc
 import os
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
@@ -13,6 +15,7 @@ from store.lock import acquire
 from store.standby import Turn
 from store.standbys import standbys
 from tests.patience import PATIENCE_S
+from tests.runtime.engines import soon
 
 pytestmark = pytest.mark.anyio
 
@@ -175,3 +178,22 @@ async def test_an_engine_learns_that_its_file_is_gone_and_harms_none_that_stands
     assert isinstance(found, FileLost)
     assert kept == 5
     assert verify(path).checked == 5
+
+
+async def test_an_engine_that_lost_its_file_and_is_gone_leaves_the_log_of_the_next_one_alone(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+
+    async def replaced() -> None:
+        async with open_store(path) as old:
+            await written(old)
+            for file in beside(path, "team.db*"):
+                file.unlink()
+            assert isinstance(await lost(old), FileLost)
+            await stack.enter_async_context(open_store(path))
+            await soon(anyio.Path(f"{path}-live-wal").exists)
+
+    async with AsyncExitStack() as stack:
+        await replaced()
+        gc.collect()
+
+        assert await anyio.Path(f"{path}-live-wal").exists()
