@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.core.commands import Pause
 from engine.core.events import EngineStarted, EngineStopped, RunFinished
 from engine.core.state import RunStatus
 from engine.folding import folded
@@ -19,9 +20,10 @@ def test_a_run_that_is_stopped_by_sigterm_is_suspended_and_goes_on_with_the_next
 ) -> None:
     with Voyage(tmp_path) as voyage:
         voyage.launch()
+        voyage.send(Pause(target="drill-2"))  # so that the run cannot end before the signal comes
         voyage.submit()
         with voyage.watched() as watch:
-            watch.until(150)
+            watch.reached(150)
 
         assert voyage.end(signal.SIGTERM) == 0
 
