@@ -103,7 +103,7 @@ class SwapDialog(SpecDialog):
             return
         likely, others = sharing(state, agents)
         named = self._choice in others
-        self._unfolded = self._unfolded or not likely or named
+        self._unfolded = self._unfolded or named
         shown = likely + (others if self._unfolded else [])
         offered = [(name, name, candidate_line(state, agents, name)) for name in shown]
         if self._of_file is not None:

@@ -39,7 +39,7 @@ class TableScreen(Frame):
     SORTED: ClassVar[bool] = True
     """Whether rows move by themselves; their order is then held while the operator has the cursor on a row."""
 
-    MARKED: ClassVar[str] = "h swaps them as one change, z pauses or resumes them, ctrl+d removes them"
+    MARKED: ClassVar[str] = "h swaps them, z pauses or resumes, ctrl+d removes"
     """What can be done with rows that are marked."""
     OPENS: ClassVar[str] = ""
     """The kind of page that a row opens; its key is the id of what the page is about."""
@@ -281,7 +281,7 @@ class TableScreen(Frame):
 
     def _say_marked(self) -> None:
         if marked := len(self.marked()):
-            self.deck.say(f"{marked:,} marked · {self.MARKED} · esc clears the marks", "muted")
+            self.deck.say(f"{marked:,} marked · {self.MARKED} · esc unmarks", "muted")
         self.look(self.deck.view)
 
     def target(self) -> Target | None:

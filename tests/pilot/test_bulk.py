@@ -22,7 +22,7 @@ async def test_marked_tasks_are_cancelled_with_one_question(tmp_path: Path) -> N
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("5")
         await mark(hand, "t5", "t6")
-        assert hand.said == "2 marked · ctrl+d cancels, r retries, P and D set them · esc clears the marks"
+        assert hand.said == "2 marked · ctrl+d cancels, r retries, P and D set them · esc unmarks"
         await hand.press("ctrl+d")
         assert hand.dialog.title_line() == "Cancel 2 marked rows"
         assert "cancelled task t5: " in " ".join(hand.told("told").split())
