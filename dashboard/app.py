@@ -232,6 +232,7 @@ class QuarterdeckApp(Touring):
     def show(self) -> None:
         for screen in self._visible():
             screen.look(self.view)
+            screen.look_at_engine(self.view)
 
     def show_time(self) -> None:
         for screen in self._visible():

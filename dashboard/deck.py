@@ -339,6 +339,13 @@ class Looking:
     typed_ahead: list[events.Key]
     """Keys that came before that."""
 
+    def take_breakpoints(self) -> None:
+        """Take the classes of the window's size before the first frame; Textual gives them after it, and all jumps."""
+        assert isinstance(self, Screen)
+        breakpoints = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
+        for cells, steps in zip(self.app.size, breakpoints, strict=True):
+            self.add_class(*[name for least, name in sorted(steps or []) if cells >= least][-1:])
+
     def take_keys(self) -> None:
         """Let the keys come again that came before it had begun."""
         assert isinstance(self, Screen)
@@ -348,6 +355,9 @@ class Looking:
 
     def look(self, view: ViewState) -> None:
         """Bring up to date what it shows; called when the team has changed."""
+
+    def look_at_engine(self, view: ViewState) -> None:
+        """Say whether an engine is there, where the header is out of sight; called with `look`."""
 
     def look_at_time(self, view: ViewState) -> None:
         """Bring the time bar up to date, if there is one."""

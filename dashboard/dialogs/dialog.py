@@ -74,6 +74,8 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     DOES: ClassVar[str] = "Do it"
     """Text of the first button."""
+    SENDS: ClassVar[bool] = True
+    """Whether what it does needs an engine."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,6 +135,7 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
         return self.DOES
 
     def compose(self) -> ComposeResult:
+        self.take_breakpoints()
         with Vertical(id="dialog"):
             yield Bar(id="title")
             with VerticalScroll(id="inside", can_focus=False):
@@ -150,7 +153,8 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
         inside.scroll_relative(y=by * max(1, inside.size.height - 1), animate=False)
 
     def on_mount(self) -> None:
-        self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
+        self._title = [Cell(self.title_line(), "strong")]
+        self.look_at_engine(self.deck.view)
         self.begin()
         self.has_begun = True
         self.take_keys()
@@ -158,6 +162,11 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
     def begin(self) -> None:
         """Fill in what depends on the state."""
         self.query_one("#confirm", Button).focus()
+
+    def look_at_engine(self, view: ViewState) -> None:
+        """Say beside the title when there is no engine, which a dialog over the whole window hides."""
+        waits = [Cell("no engine: it waits for the next one", "error")] if self.SENDS and not view.working else []
+        self.query_one("#title", Bar).show(self._title, waits)
 
     def look(self, view: ViewState) -> None:
         """Update what depends on the team; called on each refresh, and when something is chosen or typed."""

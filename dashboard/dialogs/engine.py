@@ -25,6 +25,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
     """Show what an engine would continue with; enter starts it."""
 
     DOES = "Start"
+    SENDS = False
 
     def title_line(self) -> str:
         return "Start an engine"
@@ -95,6 +96,7 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
     """Ask whether the engine goes on."""
 
     DOES = "Quit"
+    SENDS = False
 
     def title_line(self) -> str:
         return "Quit. What about the engine?"

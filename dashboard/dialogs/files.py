@@ -28,6 +28,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     """Ask for the path of an export."""
 
     DOES = "Export"
+    SENDS = False
 
     def __init__(self, db: Path) -> None:
         super().__init__()
@@ -56,7 +57,9 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def confirm(self) -> None:
         """Export to the path, or to the browser."""
         path = str(self._suggested) if self.deck.in_browser else self.query_one(Input).value.strip()
-        if path and is_on_top(self):
+        if not path:
+            self.problem("write the path of the archive to make")
+        elif is_on_top(self):
             self.app.pop_screen()
             self.deck.export(Path(path).expanduser())
 
@@ -114,6 +117,8 @@ class ImportDialog(Dialog):
                 self._look_into(path)
             elif self.deck.in_browser:
                 self.deck.ask_upload()
+            else:
+                self.problem("write the path of an archive; State (9) lists those beside this team's file")
             return None
         archive = str(Path(path).expanduser().resolve())
         if not self.deck.allow(self._plan.references, Path(archive), self._plan.sha256):

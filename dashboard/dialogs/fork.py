@@ -22,6 +22,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
     """Show what a fork continues and where its file will be; enter creates it."""
 
     DOES = "Fork"
+    SENDS = False
 
     def __init__(self, db: Path, target: str | None) -> None:
         super().__init__()

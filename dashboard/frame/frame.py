@@ -94,6 +94,7 @@ class Frame(Sized):
         self._strip_ms = 0
 
     def compose(self) -> ComposeResult:
+        self.take_breakpoints()
         yield Bar(id="header")
         yield Lines(id="strip")
         yield Tabs(id="tabs", gap=0)
