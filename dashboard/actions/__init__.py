@@ -147,7 +147,7 @@ def help_lines(
     taken: Collection[str] = (),
     meanings: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Cell]:
-    """Return what the columns of a screen mean, its own keys, those of every screen, and the words of the line.
+    """Return the keys of a screen, what its columns mean, the keys of every screen, and the words of the line.
 
     Args:
         own: Keys of the screen, each with what it does.
@@ -174,9 +174,9 @@ def help_lines(
     ]
     words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}  ") for one in WORDS.values()]
     return [
+        *((Cell("HERE", "muted"), *here, *instead, Cell("")) if here or instead else ()),
         *((Cell("COLUMNS", "muted"), *columns, Cell("")) if columns else ()),
         *(Cell(NEEDS_YOU), Cell("")),
-        *((Cell("HERE", "muted"), *here, *instead, Cell("")) if here or instead else ()),
         *(Cell("EVERYWHERE", "muted"), *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys)),
         *(Cell(""), *(Cell(line, "muted") for line in STATES), Cell("")),
         *(Cell("COMMAND LINE", "muted"), *words),

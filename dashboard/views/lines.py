@@ -152,7 +152,8 @@ def hairline(title: str, width: int, *, right: str = "", tone: str = "muted") ->
     """
     head = (_RULE, Span(title, "muted bold"), Span(" ", "line")) if title else ()
     tail = (Span(f" {right} ", tone), Span("─", "line")) if right else ()
-    return spread(head, tail, width, fill=Span("─", "line"))
+    tight = cells((*head, *tail)) >= width  # no room for a line that does not touch the title
+    return spread(head, tail, width, fill=None if tight else Span("─", "line"))
 
 
 def is_hairline(line: Line) -> bool:

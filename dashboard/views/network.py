@@ -161,6 +161,7 @@ def _columns(
     lane = measures.lane
     last = Column(lane_heading(lane), lane, calm=True) if lane else Column("LAST 60 s", METER, drop=4, calm=True)
     least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the price of what each was at work
+    least -= not working  # STATE takes that one
     share, gives = max(NAME_LEAST, measures.width // 4), NAME_MORE if measures.width < METER_FROM else least - NOW_LEAST
     name = min(max(widest, NAME_LEAST), NAME_MOST, share + min(NAME_MORE, gives))
     now = Column("NOW", max(NOW_LEAST, least - max(0, name - share)), grow=1, most=84, calm=True)

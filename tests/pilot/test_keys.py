@@ -273,9 +273,13 @@ async def test_what_changed_is_bright_for_two_seconds_and_nothing_else_is_painte
         assert fresh() == []
 
 
-async def test_help_tells_the_keys_of_the_screen(tmp_path: Path) -> None:
+async def test_help_tells_the_keys_of_the_screen_first(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("5", "question_mark")
+        await hand.press("1", "question_mark")
+        told = hand.app.screen.query_one(Pane).text
+        assert told.startswith("HERE")
+        assert told.index("fold") < told.index("COLUMNS") < told.index("EVERYWHERE")
+        await hand.press("escape", "5", "question_mark")
         assert "sort" in hand.app.screen.query_one(Pane).text
         await hand.press("escape")
         assert hand.place == "tasks"

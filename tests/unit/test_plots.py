@@ -72,3 +72,9 @@ def test_a_line_with_two_ends_is_as_wide_as_its_room(left: str, right: str, widt
 def test_a_path_is_cut_in_front_and_at_a_slash() -> None:
     assert cut_path("library/encodings/utf_16.py", 15) == "…/utf_16.py"
     assert cut_path("no path at all here", 8) == "no path…"
+
+
+def test_the_line_of_a_title_that_has_hardly_room_does_not_touch_it() -> None:
+    tight = hairline("TIME A TASK", 39, right="p50 100 ms  p95 991 ms")
+
+    assert "".join(span.text for span in tight.spans) == "─ TIME A TASK  p50 100 ms  p95 991 ms ─"
