@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from dashboard.views.amounts import clock
 from dashboard.views.lines import cut
@@ -57,7 +57,7 @@ def _line(thing: Sequence[Difference]) -> Cell:
 
 
 def _field(one: Difference) -> str:
-    if isinstance(one.a, list) and isinstance(one.b, list):
+    if isinstance(one.a, list | tuple) and isinstance(one.b, list | tuple):
         came, went = [each for each in one.b if each not in one.a], [each for each in one.a if each not in one.b]
         if came or went:
             return _cut(
@@ -67,7 +67,21 @@ def _field(one: Difference) -> str:
         keys = [key for key in {**one.a, **one.b} if one.a.get(key) != one.b.get(key)]
         said = (f"{one.field}.{key} {_value(None, one.a.get(key))} → {_value(None, one.b.get(key))}" for key in keys)
         return ", ".join(said)
-    return f"{one.field} {_value(one.field, one.a)} → {_value(one.field, one.b)}"
+    was, now = _value(one.field, one.a), _value(one.field, one.b)
+    if was == now:  # cut before they differ
+        was, now = _apart(_whole(one.a), _whole(one.b))
+    return f"{one.field} {was} → {now}"
+
+
+def _apart(was: str, now: str) -> tuple[str, str]:
+    """Return two long texts from a little before where they differ."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
+    start = max(0, same - LONGEST // 4)
+    return _cut("…" + was[start:]), _cut("…" + now[start:])
+
+
+def _whole(value: object) -> str:
+    return " ".join(written(value).split())
 
 
 def _value(field: str | None, value: object) -> str:

@@ -155,3 +155,19 @@ def test_a_hash_is_as_short_as_tells_two_apart() -> None:
     )
 
     assert difference_lines([one])[1].text == "crew:scan  sha256 abababababab → cdcdcdcdcdcd"
+
+
+def test_two_long_values_are_shown_from_where_they_differ() -> None:
+    one = Difference(
+        subject="agent", id="a1", name="ann", change="changed", field="spec.instructions", a="word " * 40 + "one",
+        b="word " * 40 + "two",
+    )  # fmt: skip
+    policies = ({"type": "retry", "retries": 1, "base_s": 0.5, "cap_s": 30.0, "never": ["PermissionError"]},)
+    two = Difference(
+        subject="agent", id="a1", name="ann", change="changed", field="spec.on_failure", a=policies,
+        b=(*policies, {"type": "failover"}),
+    )  # fmt: skip
+
+    assert difference_lines([one, two])[1].text == (
+        "ann (a1)  spec.instructions …word word word one → …word word word two, spec.on_failure +type: failover"
+    )
