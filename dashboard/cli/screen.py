@@ -94,7 +94,7 @@ def reopen_commands(db: Path) -> list[str]:
     return [
         f"look:  quarterdeck --db {named}",
         f"stop:  quarterdeck stop --db {named}",
-        f"mean it without --db:  export {VARIABLE}={named}",
+        f"leave --db out after:  export {VARIABLE}={named}",
     ]
 
 

@@ -132,7 +132,7 @@ def network(
     def make(key: str) -> tuple[Cell, ...]:
         line = lines[key]
         if line.folded:
-            return _folded_cells(line)
+            return _folded_cells(rows, line)
         if (agent := state.agents.get(key)) is not None:
             return _agent_cells(rows, agent, line)
         if (supervisor := state.supervisors.get(key)) is not None:
@@ -262,14 +262,9 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
     return (members, 0) if folded == 1 else (shown, folded)
 
 
-def _folded_cells(line: _Line) -> tuple[Cell, ...]:
-    return (
-        Cell(f"+{line.folded:,} idle", "muted", line.lead),
-        EMPTY,
-        Cell("○ idle", "idle"),
-        EMPTY,
-        Cell(". shows them", "faint"),
-    )
+def _folded_cells(rows: _Rows, line: _Line) -> tuple[Cell, ...]:
+    name, now = Cell(f"+{line.folded:,} idle", "muted", line.lead), Cell(". shows them", "faint")
+    return (name, EMPTY, Cell("○ idle", "idle"), *((now,) if rows.measures.lane else (EMPTY, now)))
 
 
 def _agent_cells(rows: _Rows, agent: Agent, line: _Line) -> tuple[Cell, ...]:

@@ -127,6 +127,10 @@ def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
     return text
 
 
+_OF = 8
+"""Cells that a column has for how many are at work."""
+
+
 def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
     """How many below it are at work."""
     if supervisor.error is not None:
@@ -140,7 +144,10 @@ def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
         return Cell("✕ error", "error")
     if busy and not counts.working:
         return Cell(SUSPENDED.text, SUSPENDED.tone)
-    return Cell(f"● {busy} of {agents}", "busy") if busy else Cell("○ idle", "idle")
+    if not busy:
+        return Cell("○ idle", "idle")
+    said = (f"{busy} of {agents}", f"{busy}/{agents}", f"{busy}")  # one that is cut would be another number
+    return Cell(f"● {next(one for one in said if len(one) <= _OF or one is said[-1])}", "busy")
 
 
 def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> Cell:

@@ -1,5 +1,7 @@
 """What a screen says of agents that keep failing and of supervisors that have failed."""
 
+import pytest
+
 from dashboard.views.digest import digest
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_supervisor
 from engine.core.options import SupervisorOptions
@@ -17,6 +19,19 @@ def test_an_agent_with_an_open_circuit_says_what_it_suffers_from() -> None:
     now = now_of_agent(state, member(world, "ada"), digest(state), {}, world.now_ms)
 
     assert (now.text, now.tone) == ("circuit open after 1 failure, tried again in 5 s: no paper", "draining")
+
+
+@pytest.mark.parametrize(
+    ("busy", "agents", "told"),
+    [(4, 8, "● 4 of 8"), (12, 120, "● 12/120"), (60, 1_000, "● 60/1000"), (1_000, 1_000, "● 1000")],
+)
+def test_how_many_of_a_large_team_are_at_work_is_not_cut(busy: int, agents: int, told: str) -> None:
+    state = team_world(agent("ada")).state
+    (chief,) = state.roots
+    counts = digest(state)
+    counts.busy_of[chief.id], counts.agents_of[chief.id] = busy, agents
+
+    assert state_of_supervisor(chief, counts).text == told
 
 
 def test_a_supervisor_that_failed_is_in_error_and_says_why() -> None:

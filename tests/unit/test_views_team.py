@@ -8,7 +8,7 @@ from dashboard.actions import WORDS, Misspoken, completions, understand
 from dashboard.views.digest import digest, needs_person
 from dashboard.views.glyphs import AGENT, RUN, TASK
 from dashboard.views.header import Situation, banner, engine, engine_time_ms, gone_since_ms
-from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, network
+from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, Measures, network
 from dashboard.views.outcomes import spoken
 from dashboard.views.swaps import candidates, changes
 from dashboard.views.targets import named, receiver, supervisor_behind
@@ -105,6 +105,10 @@ def test_idle_agents_are_folded_only_where_the_tree_has_no_room() -> None:
     assert len(whole.keys) == 31
     assert len(folded.keys) == 1 + IDLE_SHOWN + 1
     assert folded.cells(IDLE_SHOWN + 1)[0].text == "+27 idle"
+    laned = network(state, counts, {}, now_ms=0, folding=Folding(20), measures=Measures(150, lane=24))
+    for listing in (folded, laned):
+        titles = [column.title for column in listing.columns]
+        assert listing.cells(IDLE_SHOWN + 1)[titles.index("NOW")].text == ". shows them"
     opened = Folding(20, frozenset({state.roots[0].id}))
     assert len(network(state, counts, {}, now_ms=0, folding=opened).keys) == 31
 
