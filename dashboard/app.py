@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.text import Text
 from textual import events
 from textual.binding import Binding
+from textual.css.query import NoMatches
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -320,6 +321,12 @@ class QuarterdeckApp(Touring):
     def on_key_passed(self, event: KeyPassed) -> None:
         """Let what was typed behind a key come; a line or dialog that it closed is gone now."""
         event.typed_in.passed(event)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Pass over what misses its widgets at the end: Textual removes them before what opens or searches."""
+        defect = error.error if isinstance(error, WorkerFailed) else error
+        if not (self._exit and isinstance(defect, NoMatches)):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """Report a bug of the dashboard in one line; the team keeps running."""

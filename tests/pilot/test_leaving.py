@@ -1,7 +1,9 @@
 """Pages and dialogs that are left before what they asked for has been read."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -13,6 +15,7 @@ from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
 from dashboard.frame.page_screen import PageScreen
 from dashboard.pages.task import TaskScreen
+from dashboard.palette import Palette
 from dashboard.views.header import ViewState
 from store import Reader, Record
 from tests.patience import PATIENCE_S
@@ -104,6 +107,17 @@ async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(
         await until(pilot, lambda: not app.is_running)
 
     assert app.return_value == 0
+
+
+@pytest.mark.parametrize("opened", [Palette, LeaveDialog])
+async def test_what_opens_as_the_program_ends_is_no_defect(
+    app: QuarterdeckApp, opened: Callable[[], Screen[Any]]
+) -> None:
+    async with app.run_test(size=SIZE):
+        app.push_screen(opened())
+        app.exit(3)
+
+    assert app.return_value == 3
 
 
 async def test_an_engine_that_cannot_be_asked_to_stop_is_one_line(
