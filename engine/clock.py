@@ -29,6 +29,10 @@ class Clock(ABC):
         """Return a count of milliseconds for time limits, without suspended time and jumps of the clock."""
         return self.now_ms()
 
+    def take_slept_ms(self) -> int:
+        """Return for how long the computer was suspended, or its clock jumped ahead, since the last call; 0 if not."""
+        return 0
+
     @abstractmethod
     async def sleep_until(self, due_ms: int) -> None:
         """Return when it is `due_ms` or later."""
@@ -79,11 +83,13 @@ class RealClock(Clock):
         self._awake_ns = awake_ns
         self._look_s = look_s
         self._start_ms, self._start_ns = wall_ns() // 1_000_000, steady_ns()
+        self._ahead_ms = self._start_ms - self.awake_ms()
 
     def begin(self, at_least_ms: int) -> None:
         """Restart at the wall clock, or at the last time returned or the journal's last time if that is later."""
         now_ms = max(self.now_ms(), self._wall_ns() // 1_000_000)
         self._start_ms, self._start_ns = max(now_ms, at_least_ms), self._steady_ns()
+        self._ahead_ms = self._start_ms - self.awake_ms()
 
     def now_ms(self) -> int:
         """Return the start time plus the time since then; the wall clock if that is far ahead."""
@@ -97,6 +103,15 @@ class RealClock(Clock):
     def awake_ms(self) -> int:
         """Return the time for which the computer ran."""
         return self._awake_ns() // 1_000_000
+
+    def take_slept_ms(self) -> int:
+        """Return by how much the time went ahead of the time for which the computer ran, if by more than `AHEAD_MS`."""
+        ahead_ms = self.now_ms() - self.awake_ms()
+        slept_ms = ahead_ms - self._ahead_ms
+        if slept_ms <= self.AHEAD_MS:
+            return 0
+        self._ahead_ms = ahead_ms
+        return slept_ms
 
     async def sleep_until(self, due_ms: int) -> None:
         """Sleep in short intervals until the time has come."""

@@ -170,6 +170,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.EngineStopped: ("the engine stopped: {reason}", ""),
+    on.EngineSlept: (lambda t, e: f"the computer slept for {duration(e.slept_ms)}, which is no time at work", ""),
     on.TeamLoaded: ("team file {path} was loaded", ""),
     on.ReferencesTrusted: (
         lambda t, e: f"{counted(len(e.references), 'reference')} trusted: {', '.join(e.references)}", ""

@@ -62,6 +62,13 @@ class EngineEnds:
 
 
 @fact
+class EngineWoke:
+    """The computer was suspended, or its clock was set ahead."""
+
+    slept_ms: int
+
+
+@fact
 class StepFinished(AttemptSignal):
     """A step of an attempt succeeded."""
 
@@ -345,6 +352,7 @@ class TextRead:
 Signal: TypeAlias = (
     EngineBegan
     | EngineEnds
+    | EngineWoke
     | StepFinished
     | ModelErred
     | BudgetShort

@@ -197,13 +197,13 @@ class Attempts:
             # A cancellation by the host sets this deadline; code that raises the exception by itself has failed.
             if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
                 raise
-            return _failed(work.effect, cancelled, duration_ms := work.duration_ms, usage=_spent(work, duration_ms))
+            return _failed(work.effect, cancelled, work.duration_ms, usage=_spent(work))
         except AttemptInterrupted:
             return _interrupted(work)
         except BaseException as error:  # also SystemExit: whatever the agent's code raises must not end the engine
             if not work.fails_by_itself:
                 return _interrupted(work)
-            return _failed(work.effect, error, duration_ms := work.duration_ms, usage=_spent(work, duration_ms))
+            return _failed(work.effect, error, work.duration_ms, usage=_spent(work))
         return _returned(work, output)
 
     def _patience(self, work: Work) -> Callable[[], bool]:
@@ -238,7 +238,7 @@ def _returned(work: Work, output: JsonValue) -> Ended:
     if work.timed_out:
         return _interrupted(work)
     effect, duration_ms = work.effect, work.duration_ms
-    usage = _spent(work, duration_ms)
+    usage = _spent(work)
     if work.saw_stopping:
         work.stuck = work.outside > 0
         return AttemptStopped(
@@ -268,21 +268,21 @@ def _interrupted(work: Work) -> Ended:
             error_type="TimeoutError",
             error_types=["TimeoutError", "OSError", "Exception"],
             duration_ms=duration_ms,
-            usage=_spent(work, duration_ms),
+            usage=_spent(work),
             stuck=work.stuck,
         )
     return AttemptStopped(
         **of_attempt(effect),
         partial=work.partial,
         duration_ms=duration_ms,
-        usage=_spent(work, duration_ms),
+        usage=_spent(work),
         stuck=work.stuck,
     )
 
 
-def _spent(work: Work, duration_ms: int) -> Usage:
+def _spent(work: Work) -> Usage:
     """Return the unreported usage of an ending attempt, with the time for which it held a slot."""
-    spent, whole = work.take_spent(), Usage(time_ms=duration_ms - work.parked_ms)
+    spent, whole = work.take_spent(), Usage(time_ms=work.at_work_ms)
     return whole if spent is NO_USAGE else spent.plus(whole)
 
 

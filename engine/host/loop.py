@@ -24,6 +24,7 @@ from engine.core.effects.table import effects_of
 from engine.core.events import Event
 from engine.core.fold import apply
 from engine.core.records import changed
+from engine.core.signals import EngineWoke
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect, HostStopped
@@ -245,6 +246,8 @@ class Loop:
         """Decide the queued messages, for at most `batch_ms`."""
         batch = self._open
         until_ns = time.perf_counter_ns() + self._batch_ns
+        if slept_ms := self._clock.take_slept_ms():
+            self._messages.appendleft((EngineWoke(slept_ms=slept_ms), None))  # ahead of timers that are due by now
         while self._messages and self._may_decide:
             message, then = self._messages.popleft()
             try:

@@ -218,7 +218,7 @@ class SlotHolder(Attempt):
 
     def _hold_slot(self, holds: bool) -> None:
         """Record whether it holds a slot, and the time without one."""
-        now_ms = self.now_ms()
+        now_ms = self._services.clock.awake_ms()
         if holds != self._has_slot:
             self._parked_ms += now_ms - self._parked_since_ms if holds else 0
             self._has_slot, self._parked_since_ms = holds, now_ms

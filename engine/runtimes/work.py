@@ -75,6 +75,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
         self.spec = spec
         self.folder = folder
         self._began_ms = services.clock.now_ms()
+        self._began_awake_ms = services.clock.awake_ms()
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()
@@ -267,9 +268,10 @@ class Work(ModelCaller, PeopleLine, Remembering):
         return self.now_ms() - self._began_ms
 
     @property
-    def parked_ms(self) -> int:
-        """Time for which it held no slot."""
-        return self._parked_ms + (0 if self._has_slot else self.now_ms() - self._parked_since_ms)
+    def at_work_ms(self) -> int:
+        """Time for which it held a slot, while the computer ran."""
+        until_ms = self._services.clock.awake_ms() if self._has_slot else self._parked_since_ms
+        return until_ms - self._began_awake_ms - self._parked_ms
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:

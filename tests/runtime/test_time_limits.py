@@ -9,6 +9,7 @@ import pytest
 from engine import AgentSpec
 from engine.clock import RealClock, VirtualClock
 from engine.core.commands import Answer
+from engine.core.limits import Limits
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.records import changed
@@ -72,14 +73,17 @@ async def test_no_limit_counts_the_time_for_which_the_computer_slept_or_that_its
 
         return str(await ctx.step("part", part))
 
-    ada = AgentSpec(name="ada", run=works, timeout_s=60, step_timeout_s=60)
+    minute = Limits(time_s=60)
+    ada = AgentSpec(name="ada", run=works, timeout_s=60, step_timeout_s=60, limits=minute, task_limits=minute)
     async with engine(ada, clock=clock) as running:
         run_id = await running.submit()
         await begun.wait()
         ahead_ms = round(2 * HOUR_S * 1_000)
-        _, output = await running.ended(run_id)
+        summary, output = await running.ended(run_id)
+        spent_ms = [summary.usage.time_ms, *(one.usage.time_ms for one in running.state.agents.values())]
 
     assert output == "done"
+    assert max(spent_ms) < 60_000
 
 
 async def test_work_beside_the_question_counts(engine: Engines) -> None:

@@ -42,14 +42,19 @@ class Computer:
     def __init__(self, *, counts_suspended: bool) -> None:
         self.wall_ms = 1_700_000_000_000
         self.steady_ms = 5_000
+        self.awake_ms = 5_000
         self._counts_suspended = counts_suspended
         self.clock = RealClock(
-            wall_ns=lambda: self.wall_ms * 1_000_000, steady_ns=lambda: self.steady_ms * 1_000_000, look_s=0.001
+            wall_ns=lambda: self.wall_ms * 1_000_000,
+            steady_ns=lambda: self.steady_ms * 1_000_000,
+            awake_ns=lambda: self.awake_ms * 1_000_000,
+            look_s=0.001,
         )
 
     def run(self, ms: int) -> None:
         self.wall_ms += ms
         self.steady_ms += ms
+        self.awake_ms += ms
 
     def suspend(self, ms: int) -> None:
         self.wall_ms += ms
@@ -109,6 +114,24 @@ async def test_what_came_due_while_the_computer_was_suspended_is_due_at_once(cou
             computer.suspend(8 * 3_600_000)
 
     assert computer.clock.now_ms() == computer.wall_ms
+
+
+@pytest.mark.parametrize("counts_suspended", [True, False])
+def test_a_real_clock_tells_once_for_how_long_the_computer_slept(counts_suspended: bool) -> None:
+    computer = Computer(counts_suspended=counts_suspended)
+    clock = computer.clock
+    computer.run(5_000)
+    assert clock.take_slept_ms() == 0
+
+    computer.suspend(3_600_000)
+    computer.run(100)
+
+    assert clock.take_slept_ms() == 3_600_000
+    computer.run(10_000)
+    assert clock.take_slept_ms() == 0
+    computer.suspend(60_000)
+    clock.begin(0)  # whoever began then was not at work before
+    assert clock.take_slept_ms() == 0
 
 
 def test_this_computer_has_a_clock_that_is_never_set() -> None:

@@ -1,12 +1,17 @@
-"""Decide: the engine's own end, and requests where there is no team."""
+"""Decide: the engine's own end, a computer that slept, and requests where there is no team."""
 
 from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, SwapAgent
 from engine.core.effects import StopAttempt
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
+from engine.core.limits import Limits
+from engine.core.limits.budget import budgets_of
 from engine.core.queries.waiting import Waits
-from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
+from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan, EngineWoke
 from engine.core.spec import AgentSpec
 from engine.core.state import AgentStatus, TaskStatus
+from engine.core.values import Usage
+from tests.legal import assert_legal
+from tests.story import attempt, kinds, submitted, task_of
 from tests.world import World, agent, team_world
 
 
@@ -112,3 +117,21 @@ def test_a_person_who_resumes_an_agent_has_its_code_looked_for_again() -> None:
     events = world.order(Resume(target="ada"))
 
     assert [event.type for event in events] == ["agent_check_asked", "command_applied"]
+
+
+def test_time_for_which_the_computer_slept_is_spent_by_nobody() -> None:
+    world = team_world(agent("ada", task_limits=Limits(time_s=60)), agent("bob"), mode="parallel")
+    run_id = submitted(world, limits=Limits(time_s=60))
+    task = task_of(world, "ada")
+    world.ask(attempt(world, "bob"), "ada", ["waits"])
+    world.now_ms += 10_000 + 3_600_000
+
+    assert kinds(world.say(EngineWoke(slept_ms=3_600_000))) == ["engine_slept"]
+
+    spent_s = {budget.name: budget.spent for budget in budgets_of(world.state, task.id, world.now_ms)}
+    assert spent_s == {"time_s": 10}
+    assert [each.spent for each in budgets_of(world.state, run_id, world.now_ms)] == [10]
+    assert "budget_exhausted" not in kinds(world.due(f"time:{run_id}"))
+    assert_legal(world.state)
+    world.succeed(attempt(world, "ada"), usage=Usage(time_ms=10_000))
+    assert task.status is TaskStatus.DONE

@@ -8,11 +8,11 @@ from engine.core.decide import escalations, failing, swapping, team
 from engine.core.decide.attempts import lost
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
-from engine.core.events import EngineStarted, EngineStopped, Event
+from engine.core.events import EngineSlept, EngineStarted, EngineStopped, Event
 from engine.core.limits import deadlines, enforcement
 from engine.core.outcomes import Decided, OnCommand, OnMessage
 from engine.core.queries.able import bound_elsewhere
-from engine.core.signals import EngineBegan, EngineEnds, TimerDue
+from engine.core.signals import EngineBegan, EngineEnds, EngineWoke, TimerDue
 from engine.core.state import State, Timer
 
 
@@ -39,6 +39,11 @@ def reconcile(state: State, ctx: DecisionContext) -> list[Event]:
 def engine_ends(state: State, signal: EngineEnds, ctx: DecisionContext) -> list[Event]:
     """Record that the engine ends on purpose."""
     return [EngineStopped(reason=signal.reason)]
+
+
+def engine_woke(state: State, signal: EngineWoke, ctx: DecisionContext) -> list[Event]:
+    """Record that time passed in which nothing could work."""
+    return [EngineSlept(slept_ms=signal.slept_ms)]
 
 
 def stop_engine(state: State, command: StopEngine, ctx: DecisionContext) -> Decided:
@@ -94,5 +99,6 @@ ON_COMMAND: OnCommand = {
 ON_MESSAGE: OnMessage = {
     EngineBegan: engine_began,
     EngineEnds: engine_ends,
+    EngineWoke: engine_woke,
     TimerDue: timer_due,
 }

@@ -19,6 +19,7 @@ from engine.core.events.team import *
 Event: TypeAlias = (
     EngineStarted
     | EngineStopped
+    | EngineSlept
     | TeamLoaded
     | ReferencesTrusted
     | CommandApplied

@@ -35,6 +35,14 @@ class EngineStopped(EventBase):
 
 
 @fact
+class EngineSlept(EventBase):
+    """The computer was suspended while the engine ran, or its clock was set ahead; that time is no time at work."""
+
+    type: Literal["engine_slept"] = "engine_slept"
+    slept_ms: int
+
+
+@fact
 class TeamLoaded(EventBase):
     """A team file was read; its text is stored, so that the database does not depend on the file."""
 

@@ -212,6 +212,12 @@ def start_clock(state: State, task: Task, attempt: Attempt) -> None:
     attempt.since_ms += state.at_ms
 
 
+def count_later(state: State, task: Task, attempt: Attempt, by_ms: int) -> None:
+    """Take back time of an attempt that was counted; time that is charged already stays."""
+    attempt.since_ms += by_ms
+    state.runs[task.run_id].since_ms += by_ms
+
+
 def forget_budget(state: State, subject_id: str) -> None:
     """Forget the ledger of a removed subject, and withdraw the questions about it."""
     state.ledgers.pop(subject_id, None)

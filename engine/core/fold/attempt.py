@@ -2,7 +2,7 @@
 
 from engine.core import events
 from engine.core.fold import slots
-from engine.core.fold.accounting import charge, charge_attempt, count_begun, start_clock, stop_clock
+from engine.core.fold.accounting import charge, charge_attempt, count_begun, count_later, start_clock, stop_clock
 from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
@@ -107,8 +107,7 @@ def _attempt_migrated(state: State, event: events.AttemptMigrated) -> None:
     attempt.in_process = slots.works_in_processes(state, agent)
     slots.tell(state, task)
     # The time reported here is charged below, so it must not count as uncharged any more.
-    attempt.since_ms += event.usage.time_ms
-    state.runs[event.run_id].since_ms += event.usage.time_ms
+    count_later(state, task, attempt, event.usage.time_ms)
     attempt.stopping = None
     attempt.owed, attempt.waits = [], {}
     charge(state, task, agent, event.usage)

@@ -1,6 +1,7 @@
 """Fold: start and stop of the engine, outcomes of commands, team files, trust, imports."""
 
 from engine.core import events
+from engine.core.fold.accounting import count_later
 from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.timers import Handlers
@@ -37,6 +38,15 @@ def _engine_stopped(state: State, event: events.EngineStopped) -> None:
         state.engine.stopped_ms = event.at_ms
     for run in state.runs.values():
         run.suspended = True
+
+
+def _engine_slept(state: State, event: events.EngineSlept) -> None:
+    """Let the attempts that hold a slot have begun so much later: their time at work is counted from there."""
+    for agent in state.agents.values():
+        for task_id in agent.running:
+            task = state.tasks[task_id]
+            assert task.attempt is not None
+            count_later(state, task, task.attempt, event.slept_ms)
 
 
 def _team_loaded(state: State, event: events.TeamLoaded) -> None:
@@ -82,6 +92,7 @@ def _signal_dropped(state: State, event: events.SignalDropped) -> None:
 HANDLERS: Handlers = {
     events.EngineStarted: _engine_started,
     events.EngineStopped: _engine_stopped,
+    events.EngineSlept: _engine_slept,
     events.TeamLoaded: _team_loaded,
     events.ReferencesTrusted: _references_trusted,
     events.CommandApplied: _command_applied,
