@@ -6,6 +6,7 @@ before it must not hold. What a row says of itself is a `Subject`. See docs/refe
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -13,6 +14,8 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from engine.patterns import BadPattern, Pattern
 
+LONGEST = 1_000
+"""Characters of a filter."""
 LONGEST_PATTERN = 200
 """Characters of an expression."""
 LONGEST_TEXT = 4_000
@@ -191,14 +194,13 @@ def filter_of(written: str) -> Filter:
 @lru_cache(64)
 def filter_typed(written: str) -> Filter:
     """Read a filter that is being typed: what is not finished holds for everything, what is wrong is its `fault`."""
-    terms = []
-    for token in _tokens(written):
-        try:
-            terms.append(_term(token))
-        except _Unfinished:
-            continue
-        except FilterError as error:
-            return Filter(terms, str(error))
+    terms: list[Term] = []
+    try:
+        for token in _tokens(written):
+            with suppress(_Unfinished):
+                terms.append(_term(token))
+    except FilterError as error:
+        return Filter(terms, str(error))
     return Filter(terms)
 
 
@@ -208,6 +210,8 @@ class _Unfinished(FilterError):
 
 def _tokens(written: str) -> list[str]:
     """Cut a filter at its blanks, those in quotes and in expressions aside."""
+    if len(written) > LONGEST:  # SQLite, too, has bounds for what it looks for
+        raise FilterError(f"a filter has at most {LONGEST:,} characters, and this has {len(written):,}")
     found, at = [], 0
     while at < len(written):
         if written[at].isspace():

@@ -80,6 +80,7 @@ def test_a_row_without_a_time_is_neither_longer_nor_shorter() -> None:
         ("<5x", "<5s"), (">s", ">5s"), ('"open', "closing quote"), ("/open", "closing /"), ("/usr/lib", '"/usr/lib"'),
         ("/[a/", "/[a/"), ("/(a/", "/(a/"), ("//", "nothing between"), ("-", "-status:done"), ('""', "nothing between"),
         ("/*a/", "nothing to repeat"), ("scout -", "-status:done"), ('agent:"sc', "closing quote"),
+        ("x" * 1_001, "at most 1,000 characters"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_one_line_that_says_what_to_write(written: str, says: str) -> None:
@@ -102,6 +103,7 @@ def test_what_is_not_finished_holds_for_everything() -> None:
 
 
 def test_what_is_wrong_lets_nothing_pass_and_says_why() -> None:
+    assert "at most 1,000 characters" in filter_typed("a " * 501).fault
     typed = filter_typed("scout /*a/")
 
     assert not typed.takes(SCOUT)
