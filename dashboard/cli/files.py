@@ -49,7 +49,10 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
         if os.path.lexists(folder / one):
             fail("exists", f"{folder / one} already exists, nothing was written", "name another folder")
     new = [above for above in (folder, *folder.parents) if not above.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail("unwritable", f"{folder} cannot be made: {error.strerror}", "name another folder")
     written: list[Path] = []
     try:
         for path, text in contents.items():

@@ -167,6 +167,7 @@ def test_init_writes_a_team_that_is_well_and_never_writes_over_anything(
 
     assert first[0] == 0
     assert said(capsys, "check", "mine/team.yaml", "--trust") == (0, "mine/team.yaml: all is well\n", "")
+    assert said(capsys, "init", "mine/crew.py")[2].startswith("quarterdeck: mine/crew.py cannot be made: ")
     assert second == (2, "", "quarterdeck: other/crew.py already exists, nothing was written; name another folder\n")
     assert not (tmp_path / "other" / "team.yaml").exists()
 
