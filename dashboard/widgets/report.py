@@ -28,10 +28,10 @@ class Report(VerticalScroll, can_focus=True):
         }
         MarkdownBlockQuote { background: $surface; border-left: outer $tone-line; margin: 0 0 1 0; }
         MarkdownFence { max-height: 40; background: $surface; color: $foreground; margin: 0 0 1 0; }
-        MarkdownTableContent { keyline: thin $tone-line; }
-        MarkdownTableContent > .header { color: $tone-muted; }
-        MarkdownBlock:dark > .code_inline { color: $tone-tool; background: $background; }
-        MarkdownBlock:light > .code_inline { color: $tone-tool; background: $background; }
+        MarkdownTableContent { keyline: none; grid-gutter: 0; }
+        MarkdownTableContent > .header { color: $tone-muted; border-bottom: solid $tone-line; }
+        Markdown MarkdownBlock:dark > .code_inline { color: $tone-tool; background: $background; }
+        Markdown MarkdownBlock:light > .code_inline { color: $tone-tool; background: $background; }
         MarkdownBullet { color: $tone-guide; }
     }
     """
