@@ -18,8 +18,8 @@ from dashboard.habits import Habits
 from dashboard.views.tour import ENDED, OFFER, Seen, Tour
 from dashboard.widgets.prompt import Prompt
 
-OFFERED_MS = 60_000
-"""How long the tour is offered, in milliseconds."""
+OFFERED_MS = 20_000
+"""How long the tour is offered, in milliseconds: in a small window it stands where the time bar would be."""
 
 
 class Touring(Deck):
