@@ -40,6 +40,8 @@ class Terminal:
         os.close(theirs)
         self.written = b""
         """What it has written since the last `press` or `forget`."""
+        self._came_s = 0.0
+        """When the last of it came."""
 
     def wait_for(self, text: str, timeout_s: float = 60.0) -> float:
         """Return the moment at which `text` stands in what was written.
@@ -52,7 +54,7 @@ class Terminal:
         while wanted not in plain(self.written):
             if not self._read(until_s - time.perf_counter()):
                 raise TimeoutError(f"no {text!r} on the screen; it showed {plain(self.written)[-2000:]!r}")
-        return time.perf_counter()
+        return self._came_s  # not now: looking for it takes long in a large frame
 
     def quiet(self, seconds: float) -> None:
         """Read on until nothing was written for a while, or for ten times as long."""
@@ -119,6 +121,7 @@ class Terminal:
             chunk = os.read(self._ours, 65_536)
         except OSError:  # it has ended
             return False
+        self._came_s = time.perf_counter()
         self.written += chunk
         return bool(chunk)
 
