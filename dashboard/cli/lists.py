@@ -22,7 +22,7 @@ from dashboard.views.digest import Digest, digest
 from dashboard.views.filters import Filter
 from dashboard.views.glyphs import RUN, of_task
 from dashboard.views.header import waiting_said
-from dashboard.views.subjects import OfAgent, OfRun, OfSupervisor, OfTask
+from dashboard.views.subjects import OfRun, OfSupervisor, OfTask, agents_passing
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from engine.core.errors import Refused
 from engine.core.fold import fold
@@ -132,7 +132,7 @@ def agents(ctx: click.Context, under: str | None, wanted: Filter, *, by_category
         fail(refused.code, refused.reason, "", WRONG_USAGE)
     counts = digest(state, working=look.working)
     found = [agent for agent in state.agents.values() if above is None or agent.supervisor_id == above.id]
-    found = wanted.of(found, lambda agent: OfAgent(state, agent))
+    found = agents_passing(state, found, wanted)
     checked(wanted)
     items = [agent_item(state, agent, counts) for agent in found]
 

@@ -1,11 +1,12 @@
 """The newest events of one agent for a pane: those that were folded lately, and before them what the journal has."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import islice
 
 from dashboard.deck import Deck
 from dashboard.feed import entries_of
-from dashboard.views.agent_pane import Seen, oldest_in_queue
+from dashboard.views.agent_pane import Seen, oldest_in_queue, oldest_of_queues
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.names import Names
@@ -20,6 +21,8 @@ RESTS_MS = 300
 """The journal is read once the cursor has rested for so long: it is walked from its end."""
 AT_ONCE, WALKED_AT_ONCE = 5, 10_000
 """Of an agent's events, and of the journal, so much is read before the cursor is looked at again."""
+WALKS_MS = 1_000
+"""Which tasks wait longest is looked up once in so long, for all queues."""
 LONG_BYTES = 500_000
 """Once so much has been decoded no more is: it would keep the keys waiting, such as a call with thousands of tasks."""
 
@@ -35,19 +38,20 @@ class Remembered:
         self._since_ms = 0
         self._entries: deque[Entry] = deque(maxlen=KEPT)
         self._read = self._reading = False
-        self._oldest: tuple[int, str, str] = (0, "", "")
+        self._oldest: Mapping[str, str] = {}
+        self._walked_ms = 0
 
     def of(self, agent_id: str, view: ViewState) -> list[Entry]:
         """Return its newest events, the newest first, as far as they are known now."""
         seq = view.state.seq
         if agent_id != self._agent_id or seq < self._seq:
             self._begin(agent_id, view)
-        since, fresh = self._seq, []
-        for one in reversed(view.recent):  # a loop: two thousand are asked when the cursor moves
-            if one.seq <= since:
-                break
-            if getattr(one.event, "agent_id", None) == agent_id and one.seq <= seq:
-                fresh.append(one)
+        recent, since = view.recent, self._seq
+        newer = recent[-1].seq - since if recent else 0  # they have no gaps; two thousand when the cursor moves
+        fresh = [
+            one for one in islice(reversed(recent), max(0, newer))
+            if getattr(one.event, "agent_id", None) == agent_id and since < one.seq <= seq
+        ]  # fmt: skip
         self._entries.extend(reversed(fresh))
         self._seq = seq
         if not self._read and not self._reading and view.has_passed(self._since_ms + RESTS_MS):
@@ -58,10 +62,10 @@ class Remembered:
 
     def seen(self, key: str, view: ViewState) -> Seen:
         """Return all that a pane about an agent or a supervisor is made from."""
-        second, of_whom, oldest = self._oldest
-        if (second, of_whom) != (view.now_ms // 1000, key):  # goes through every task
-            oldest = oldest_in_queue(view.state, key) if view.counts.waiting_of[key] else ""
-            self._oldest = (view.now_ms // 1000, key, oldest)
+        state, waiting = view.state, view.counts.waiting_of[key]
+        if waiting and abs(view.now_ms - self._walked_ms) >= WALKS_MS:  # goes through every task: not at each key
+            self._walked_ms, self._oldest = view.now_ms, oldest_of_queues(state)
+        oldest = oldest_in_queue(state, key, self._oldest) if waiting else ""
         return Seen(
             view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
             view.activity.queues.of(key), oldest, is_metered(view.state),

@@ -56,17 +56,32 @@ class Seen(NamedTuple):
     metered: bool = False
 
 
-def oldest_in_queue(state: State, member_id: str) -> str:
-    """Return the task that waits longest for an agent, or for any agent under a supervisor; empty where none does."""
-    agent = state.agents.get(member_id)
+def oldest_of_queues(state: State) -> dict[str, str]:
+    """Return of each queue in which tasks wait the one that waits longest."""
+    found: dict[str, Task] = {}
+    for task in state.tasks.values():
+        if task.ready and task.queue is not None:
+            oldest = found.get(task.queue)
+            if oldest is None or task.ready_ms < oldest.ready_ms:
+                found[task.queue] = task
+    return {key: task.id for key, task in found.items()}
+
+
+def oldest_in_queue(state: State, member_id: str, oldest: Mapping[str, str]) -> str:
+    """Return the task that waits longest for an agent, or for any agent under a supervisor; empty where none does.
+
+    Args:
+        state: The team.
+        member_id: The agent or supervisor.
+        oldest: What `oldest_of_queues` found; one that has begun since is left out.
+    """
+    is_agent = member_id in state.agents
     keys = (
-        {f"agent:{member_id}"}
-        if agent is not None
-        else {key for key, queue in state.queues.items() if queue.supervisor_id == member_id}
+        [f"agent:{member_id}"] if is_agent else [q.key for q in state.queues.values() if q.supervisor_id == member_id]
     )
-    waiting = (task for task in state.tasks.values() if task.ready and task.queue in keys)
-    found = min(waiting, key=lambda task: task.ready_ms, default=None)
-    return found.id if found is not None else ""
+    tasks = (state.tasks.get(oldest.get(key, "")) for key in keys)
+    waiting = [task for task in tasks if task is not None and task.ready]
+    return min(waiting, key=lambda task: task.ready_ms).id if waiting else ""
 
 
 def agent_pane(

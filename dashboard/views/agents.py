@@ -1,6 +1,8 @@
 """All agents in one list, to compare and to sort."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from operator import attrgetter
 
 from rich.cells import cell_len
 
@@ -8,7 +10,7 @@ from dashboard.views.amounts import count, duration, median, percent
 from dashboard.views.digest import Digest
 from dashboard.views.filters import filter_typed
 from dashboard.views.rows import Cell, Column, Listing, nothing
-from dashboard.views.subjects import OfAgent
+from dashboard.views.subjects import agents_passing
 from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.state import Agent, AgentStatus, State
@@ -31,8 +33,9 @@ COLUMNS = (
 _URGENT_FIRST = [
     AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
 ]  # fmt: skip
+DECLARED = "declared"
 ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
-    "declared": lambda agent, counts: 0,
+    DECLARED: lambda agent, counts: 0,
     "slowest": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
     "state": lambda agent, counts: _URGENT_FIRST.index(agent.status),
     "failures": lambda agent, counts: -agent.failed,
@@ -59,8 +62,10 @@ def agents(
     """Return every agent as a row; keys are their ids."""
     rank = ORDERS[order]
     wanted = filter_typed(needle)
-    found = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent))
-    found.sort(key=lambda agent: (rank(agent, counts), agent.created_seq))
+    found = agents_passing(state, state.agents.values(), wanted)
+    found.sort(key=attrgetter("created_seq"))
+    if order != DECLARED:
+        found.sort(key=lambda agent: rank(agent, counts))  # equal ones stay as they are
 
     metered = is_metered(state)
 
@@ -71,10 +76,15 @@ def agents(
         return _cells(state, agent, counts, live, now_ms) + (used(agent.usage) if metered else ())
 
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
-    widest = max((cell_len(agent.name) for agent in state.agents.values()), default=0)
+    widest = _widest(tuple([agent.name for agent in state.agents.values()]))
     name = Column("AGENT", max(NAME_LEAST, min(widest, NAME_MOST)))  # what names do not need is for NOW
     columns = (name, *COLUMNS[1:], *(USED if metered else ()))
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
+
+
+@lru_cache(4)  # of a thousand names at each key
+def _widest(names: tuple[str, ...]) -> int:
+    return max(map(cell_len, names), default=0)
 
 
 def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:

@@ -8,8 +8,11 @@ from typing import Any
 
 def published(live: Mapping[str, str], key: str) -> Any:
     """Return what stands under a key; None where nothing does, or what cannot be read."""
+    written = live.get(key)
+    if written is None:
+        return None
     try:
-        return json.loads(live.get(key, "null"), parse_constant=_number, parse_float=_number)
+        return _decoder.decode(written)
     except (ValueError, RecursionError):
         return None
 
@@ -18,3 +21,7 @@ def _number(text: str) -> float:
     if not isfinite(number := float(text)):
         raise ValueError(f"{text} is not a number that is drawn")
     return number
+
+
+_decoder = json.JSONDecoder(parse_constant=_number, parse_float=_number)
+"""Made once: every row that is drawn asks."""

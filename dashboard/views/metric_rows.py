@@ -9,7 +9,7 @@ from dashboard.views.filters import filter_typed
 from dashboard.views.lines import Span
 from dashboard.views.plots import meter, spark
 from dashboard.views.rows import Cell, Column, Listing, nothing
-from dashboard.views.subjects import OfAgent
+from dashboard.views.subjects import agents_passing
 from dashboard.views.usage import USED, is_metered, used
 from engine.core.state import Agent, State
 
@@ -81,7 +81,7 @@ def metric_rows(
 ) -> Listing:
     """Return every agent with its figures; keys are their ids."""
     wanted = filter_typed(needle)
-    agents = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent))
+    agents = agents_passing(state, state.agents.values(), wanted)
     rank, none = ORDERS[order], Figures()
     agents.sort(key=lambda agent: (rank(found.get(agent.id, none)), agent.created_seq))
     whole = sum(one.time_ms for one in found.values())

@@ -20,7 +20,7 @@ from dashboard.views.plots import meter
 from dashboard.views.progress import Progress
 from dashboard.views.rows import EMPTY, Cell, Column, Listing, fitted, nothing
 from dashboard.views.sorting import Sorting
-from dashboard.views.subjects import OfAgent, OfSupervisor
+from dashboard.views.subjects import OfSupervisor, agents_passing
 from dashboard.views.usage import is_metered
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
 from engine.core.queries.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
@@ -231,7 +231,7 @@ class _Passing:
 
     def __init__(self, state: State, wanted: Filter) -> None:
         self._all = not wanted
-        own = wanted.of(state.agents.values(), lambda agent: OfAgent(state, agent)) if wanted else []
+        own = agents_passing(state, state.agents.values(), wanted) if wanted else []
         supervisors = wanted.of(state.supervisors.values(), lambda one: OfSupervisor(state, one)) if wanted else []
         self.own = {agent.id for agent in own} | {supervisor.id for supervisor in supervisors}
         """Those that pass it themselves."""

@@ -3,12 +3,12 @@
 Lists ask for a thousand of them at a key: what is dear is made only where a term asks for it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 
 from dashboard.views.amounts import median
 from dashboard.views.ended import EndedTask
-from dashboard.views.filters import Value
+from dashboard.views.filters import Filter, Value
 from dashboard.views.glyphs import of_agent, of_run, of_task
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task
@@ -76,6 +76,32 @@ def _tools(spec: AgentSpec | None) -> Iterator[Value]:
 _STATES = "\0".join(AgentStatus)
 
 
+def agents_passing(state: State, agents: Iterable[Agent], wanted: Filter) -> list[Agent]:
+    """Return the agents that pass a filter, in their order."""
+    return wanted.of(agents, lambda agent: OfAgent(state, agent), having=partial(_agents_having, state))
+
+
+def _agents_having(state: State, word: str) -> Callable[[Agent], bool]:
+    """Return what tells whether a word stands in one of an agent's texts: as `OfAgent.has`, without making them.
+
+    What many agents share, their specs and supervisors, is looked at once for all of them.
+    """
+    specs = {key for key, spec in state.specs.items() for one in spec.specialties if word in one.casefold()}
+    above = {key for key in state.supervisors if any(word in one.name.casefold() for one in _above(state, key))}
+    in_states, tasks = word in _STATES, state.tasks
+
+    def has(agent: Agent) -> bool:
+        if word in agent.name.casefold() or agent.spec in specs or agent.supervisor_id in above:
+            return True
+        for at_work in (agent.running, agent.parked):
+            for task_id in at_work:
+                if (task := tasks.get(task_id)) is not None and word in task.title.casefold():
+                    return True
+        return in_states and word in agent.status.value
+
+    return has
+
+
 class OfAgent(_Texts):
     """An agent; what it takes is the median of its last attempts."""
 
@@ -85,26 +111,6 @@ class OfAgent(_Texts):
 
     def parts(self) -> tuple[str, ...]:
         return (*self._calm(), self._it.status.value, *(task.title for task in self._at_work()))
-
-    def has(self, word: str) -> bool:
-        # A thousand are asked at each key: one text after the other, the likeliest first, and no list of them is made.
-        agent, state = self._it, self._state
-        if word in agent.name.casefold() or (word in _STATES and word in agent.status.value):
-            return True
-        for one in (agent.running, agent.parked):
-            for task_id in one:
-                if (task := state.tasks.get(task_id)) is not None and word in task.title.casefold():
-                    return True
-        if (spec := state.specs.get(agent.spec)) is not None:
-            for specialty in spec.specialties:
-                if word in specialty.casefold():
-                    return True
-        above = state.supervisors.get(agent.supervisor_id)
-        while above is not None:
-            if word in above.name.casefold():
-                return True
-            above = state.supervisors.get(above.parent_id) if above.parent_id is not None else None
-        return False
 
     def _calm(self) -> tuple[str, ...]:
         agent, above = self._it, self._state.supervisors.get(self._it.supervisor_id)

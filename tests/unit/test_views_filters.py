@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.filter_words import suggestions
 from dashboard.views.filters import KEYS, Filter, FilterError, Value, filter_of, filter_typed
-from dashboard.views.subjects import OfAgent
+from dashboard.views.subjects import OfAgent, agents_passing
 from engine.core.commands import Submit
 from tests.world import agent, team_world
 
@@ -198,5 +198,8 @@ def test_a_word_is_in_an_agent_where_it_is_in_one_of_its_texts(word: str) -> Non
     (one,) = world.state.agents.values()
 
     subject = OfAgent(world.state, one)
+    is_in = any(word in text.casefold() for text in subject.texts())
 
-    assert subject.has(word) == any(word in text.casefold() for text in subject.texts())
+    assert subject.has(word) == is_in
+    assert agents_passing(world.state, [one], filter_typed(word)) == [one] * is_in
+    assert agents_passing(world.state, [one], filter_typed(f"status:busy -{word}")) == [one] * (not is_in)

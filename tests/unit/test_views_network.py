@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dashboard.views.activity import Activity
-from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue
+from dashboard.views.agent_pane import Seen, agent_pane, oldest_in_queue, oldest_of_queues
 from dashboard.views.arrangement import GRAPH_LEAST, GRAPH_MOST, TAIL_KEPT, TAIL_LEAST, arranged, tree_room
 from dashboard.views.digest import digest
 from dashboard.views.event_log import Entry
@@ -388,11 +388,14 @@ def test_the_task_that_waits_longest_is_found_for_an_agent_and_for_a_team() -> N
     state: State = world.state
     team = next(one for one in state.supervisors.values() if one.name == "survey")
 
-    oldest = state.tasks[oldest_in_queue(state, team.id)]
+    found = oldest_of_queues(state)
+    oldest = state.tasks[oldest_in_queue(state, team.id, found)]
 
     waiting = [task for task in state.tasks.values() if task.ready and task.supervisor_id == team.id]
     assert oldest.ready_ms == min(task.ready_ms for task in waiting)
-    assert oldest_in_queue(state, "a999") == ""
+    assert oldest_in_queue(state, "a999", found) == ""
+    oldest.ready = False  # it has begun since they were looked for
+    assert oldest_in_queue(state, team.id, found) != oldest.id
 
 
 @given(st.text(max_size=400), st.integers(1, 40), st.integers(0, 8))
