@@ -16,6 +16,7 @@ from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, key_of, understand
 from dashboard.actions.action import Spoken
 from dashboard.deck import is_on_top
+from dashboard.frame.front_first import FrontFirst
 from dashboard.frame.key_labels import key_at, sign_of
 from dashboard.frame.sizing import Sized
 from dashboard.places import SHORT, tabs
@@ -88,6 +89,7 @@ class Frame(Sized):
 
     def __init__(self) -> None:
         super().__init__()
+        self._compositor = FrontFirst()
         self.has_begun, self.typed_ahead = False, []
         self.needle = ""
         self._strip_of: tuple[object, ...] = ()

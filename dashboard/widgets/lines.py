@@ -6,8 +6,9 @@ from typing import Literal
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Offset, Region
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -48,6 +49,8 @@ class Lines(Toned, Widget):
             super().__init__()
             self.lines = lines
 
+    virtual_size = Reactive(Size(0, 0))
+    """Without a second layout of the screen where its size has changed: it never scrolls."""
     grip: Literal["", "left", "top"] = ""
     """The edge at which its hairline can be dragged."""
     _dragging = False

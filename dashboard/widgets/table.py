@@ -142,6 +142,7 @@ class Table(Toned, ScrollView, can_focus=True):
             return
         if (size.height > self.size.height) != self.show_vertical_scrollbar:
             self.virtual_size = size
+            self._scroll_update(size)  # now: found out by the layout that follows, it would make for a second one
             return
         self.set_reactive(Widget.virtual_size, size)
         if self.show_vertical_scrollbar:
@@ -423,7 +424,7 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Keep the cursor on the screen; what is in sight now is what the next look is compared with."""
-        self.virtual_size = Size(self.size.width, len(self.rows.keys) + HEADINGS)
+        self._take_room(len(self.rows.keys))
         self._notice()
         self.call_after_refresh(lambda: self.go_to(self.line))  # not where it stood: a key may come first
 

@@ -1,0 +1,39 @@
+"""Composes a screen from front to back, and draws no line that nobody sees.
+
+Textual draws all of each widget between the first and the last line that changed, and the grounds of containers behind
+what covers them whole: half of what a frame costs in which a few lines change.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from textual._compositor import Compositor
+from textual.geometry import Region
+from textual.strip import Strip
+
+
+class FrontFirst(Compositor):
+    """Asks widgets only for the lines that are painted, and none once everything is."""
+
+    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
+        cuts = self.cuts
+        chops: list[dict[int, Strip | None]] = [dict.fromkeys(ends[:-1]) for ends in cuts]
+        left = sum(len(chops[y]) for y in crop.line_range if is_rendered_line(y))
+        for widget, (region, clip) in self.visible_widgets.items():
+            if not left:
+                break
+            seen = region.intersection(clip)
+            lines = [y for y in seen.line_range if crop.y <= y < crop.bottom and is_rendered_line(y)]
+            if not lines or not seen.width:
+                continue
+            asked = Region(seen.x - region.x, lines[0] - region.y, seen.width, lines[-1] - lines[0] + 1)
+            strips = widget.render_lines(asked)
+            first, last = seen.column_span
+            for y in lines:
+                chop, ends = chops[y], [cut for cut in cuts[y] if first <= cut <= last]
+                parts = strips[y - lines[0]].divide([cut - first for cut in ends[1:]])
+                for cut, part in zip(ends, parts, strict=False):
+                    if chop.get(cut) is None:
+                        left -= cut in chop
+                        chop[cut] = part
+        return cast("Sequence[Mapping[int, Strip]]", chops)
