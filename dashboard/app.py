@@ -8,13 +8,15 @@ import asyncio
 import gc
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 from textual import events
 from textual.binding import Binding
 from textual.css.query import NoMatches
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -30,7 +32,7 @@ from dashboard.frame.table_screen import TableScreen
 from dashboard.guide import Guide
 from dashboard.habits import Habits
 from dashboard.navigation import visit
-from dashboard.pace import FLUSH_S, STEP_S, Pace
+from dashboard.pace import FLUSH_S, KEY_S, STEP_S, Pace
 from dashboard.palette import Everything, Palette
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
@@ -43,6 +45,7 @@ from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
 from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
+from engine.garbage import collect_young
 
 WARM_S = 1.0
 INTERRUPT_S = 3.0
@@ -145,7 +148,10 @@ class QuarterdeckApp(Touring):
 
     def collect(self) -> None:
         """Collect reference cycles, such as nodes of old styles: half a megabyte each time a screen is shown again."""
-        gc.collect()
+        if self._pace.key_is_first:
+            self.set_timer(KEY_S, self.collect)
+        else:
+            gc.collect()
 
     def on_unmount(self) -> None:
         self._terminal.leave()
@@ -157,19 +163,33 @@ class QuarterdeckApp(Touring):
             self._driver.write(text)
 
     async def _tick(self) -> None:
-        """Flush so that a key which comes in between is answered first."""
+        """Flush in steps, so that a key which comes in between is answered first."""
         if self._opening is not None:
             return
         changed = await self._pace.fold(self.feed)
         self._stale |= changed and not self.in_past
+        if self._is_free and self.keep_up(changed=False):
+            view = self._look()
+            await asyncio.sleep(0)
+            if self._is_free:
+                self._redraw(view)
+        await asyncio.sleep(0)
         if not self._pace.key_is_first:
-            self.flush()
+            collect_young()
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether the screens can look at the team now, and no key is to be answered first."""
+        # None is there while it closes; what opens is about the team as it was at its key: the object could be gone.
+        return bool(self.screen_stack) and self._opening is None and not self._pace.key_is_first
 
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
-        if not self.screen_stack or self._opening is not None:
-            return  # it closes; or what opens is about the team as it was at its key: the object could be gone
-        changed = self.feed.advance(STEP_S)
+        if self.screen_stack and self._opening is None and self.keep_up(changed=self.feed.advance(STEP_S)):
+            self._redraw(self._look())
+
+    def keep_up(self, *, changed: bool) -> bool:
+        """Bring up to date what is beside the state; return whether something is to be drawn."""
         now_ms = self._clock()
         moved, in_past = self.advance_past(now_ms), self.in_past
         self.sum_up(now_ms)
@@ -180,19 +200,24 @@ class QuarterdeckApp(Touring):
             news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)
             if news is not None and not in_past:
                 self.say(news.text, news.tone)
-        feed = self.feed
         if self._guide is not None:
             self.tip = self._guide.look(self, now_ms)
-        self._stale |= moved if in_past else changed or feed.live != self.view.live
-        drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at())
-        if drawn != self._drawn or (self._stale and self._may_look):
-            self._drawn, self._stale = drawn, False
-            self._pace.looked()
-            self.view = self._look()
-            if not in_past:
-                self._terminal.look(self._team_name(), len(self.view.counts.needs_person))
-            self.show()
-        if self._opens_at is not None and feed.looked and not feed.opening:
+        self._stale |= moved if in_past else changed or self.feed.live != self.view.live
+        return self._to_draw(now_ms) != self._drawn or (self._stale and self._may_look)
+
+    def _to_draw(self, now_ms: int) -> tuple[object, ...]:
+        """Return what is drawn at once when it changes."""
+        feed = self.feed
+        return now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at()
+
+    def _redraw(self, view: ViewState) -> None:
+        self._drawn, self._stale = self._to_draw(self._clock()), False
+        self._pace.looked()
+        self.view = view
+        if not self.in_past:
+            self._terminal.look(self._team_name(), len(view.counts.needs_person))
+        self.show()
+        if self._opens_at is not None and view.situation.looked and not view.situation.opening:
             place, self._opens_at = self._opens_at, None
             visit(self, place)
 
@@ -200,6 +225,9 @@ class QuarterdeckApp(Touring):
     def _may_look(self) -> bool:
         """Whether something may move between two seconds: where little moves, all of it does so with the second."""
         return self.animation_level != "none" and self._pace.may_look
+
+    def may_paint(self) -> bool:
+        return self._pace.may_paint()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Give these keys to the time bar only in the past, and not in an input field."""
@@ -216,6 +244,12 @@ class QuarterdeckApp(Touring):
     def action_dismiss_tip(self) -> None:
         if self._guide is not None:
             self._guide.dismiss(self._clock())
+
+    def _post_message(self, message: Message) -> Coroutine[Any, Any, bool]:
+        """Note that a key has come as soon as the thread that reads it passes it on, which is well before its turn."""
+        if isinstance(message, events.Key | events.MouseDown):
+            self._pace.pressed()
+        return super()._post_message(message)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.MouseDown):

@@ -5,6 +5,7 @@ its outcome.
 """
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PATIENCE_S = 10.0
 """How long to wait for an outcome before the command is reported as queued."""
+HAND_OVER_S = 0.0001
+"""How long the loop lets go of the interpreter once it has painted an answer, for the thread that writes it."""
 READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
 READ_ONLY_TAB = "refused: this tab is read-only; `quarterdeck serve --role operator` allows changes"
 
@@ -96,6 +99,10 @@ class Deck(TimeTravel):
     def action_leave(self) -> None:
         """Quit."""
         raise NotImplementedError
+
+    def may_paint(self) -> bool:
+        """Return whether a frame is painted now, as the answer to a key, and note it."""
+        return False
 
     def say(self, text: str, tone: str = "") -> None:
         self.message, self._said_ms = Cell(text, tone), self._clock()
@@ -345,6 +352,14 @@ class Looking:
         breakpoints = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
         for cells, steps in zip(self.app.size, breakpoints, strict=True):
             self.add_class(*[name for least, name in sorted(steps or []) if cells >= least][-1:])
+
+    def on_idle(self) -> None:
+        """Paint at once what a key has changed: Textual's timer comes up to two of its periods after a frame."""
+        assert isinstance(self, Screen)
+        is_due = self._dirty_widgets or self._layout_required or self._scroll_required or self._repaint_required
+        if is_due and self.is_current and isinstance(self.app, Deck) and self.app.may_paint():
+            self._on_timer_update()
+            time.sleep(HAND_OVER_S)
 
     def take_keys(self) -> None:
         """Let the keys come again that came before it had begun."""

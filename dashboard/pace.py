@@ -17,10 +17,12 @@ LOOK_S = 0.2
 SLICE_S, CATCHING_UP_S = 0.015, 0.05
 """Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
 FAR_BEHIND = 5_000
-STEP_S = 0.004
+STEP_S = 0.002
 """Longest time for which folding keeps the event loop, in seconds."""
 KEY_S, STARVED_S = 0.1, 1.5
 """How long a redraw waits after a key, and the longest time between two redraws however many keys come, in seconds."""
+PAINT_S = 1 / 120
+"""Shortest time between two frames that are painted at once, in seconds."""
 
 
 class Pace:
@@ -29,10 +31,10 @@ class Pace:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._looked_s = 0.0
-        self._pressed_s = -KEY_S
+        self._pressed_s = self._painted_s = -KEY_S
 
     def pressed(self) -> None:
-        """Note that a key or a button of the mouse was pressed."""
+        """Note that a key or a button of the mouse was pressed; any thread."""
         self._pressed_s = self._clock()
 
     def looked(self) -> None:
@@ -44,6 +46,14 @@ class Pace:
         """Whether a redraw would hold up the answer to a key."""
         now_s = self._clock()
         return now_s - self._pressed_s < KEY_S and now_s - self._looked_s < STARVED_S
+
+    def may_paint(self) -> bool:
+        """Return whether a frame is painted at once, because it answers a key, and note it."""
+        now_s = self._clock()
+        answers = now_s - self._pressed_s < KEY_S and now_s - self._painted_s >= PAINT_S
+        if answers:
+            self._painted_s = now_s
+        return answers
 
     @property
     def may_look(self) -> bool:

@@ -10,14 +10,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _NEW_OBJECTS, _YOUNG, _OLD = 20_000, 20, 100
+_SOME = 4_000
+"""New objects that are looked through in a millisecond or two."""
 _M_MMAP_THRESHOLD = -3
 """From `malloc.h` of glibc."""
 
 
-def collect_rarely() -> None:
-    """Freeze existing objects and raise the collection thresholds; for the whole process."""
+def collect_rarely(*, is_told: bool = False) -> None:
+    """Freeze existing objects and raise the collection thresholds; for the whole process.
+
+    Where the program tells when to collect (`is_told`), only a heap of new objects is ever looked through unasked.
+    """
     gc.freeze()
-    gc.set_threshold(_NEW_OBJECTS, _YOUNG, _OLD)
+    gc.set_threshold(_NEW_OBJECTS, _NEVER if is_told else _YOUNG, _OLD)
+
+
+def collect_young() -> None:
+    """Look through what is new where there is some of it: now, so that no collection falls into what is urgent."""
+    if gc.isenabled() and gc.get_count()[0] >= _SOME:
+        gc.collect(0)
 
 
 def return_large_blocks() -> None:

@@ -19,6 +19,11 @@ There is no team here yet.
   quarterdeck init          write a small team file of your own in this folder
   quarterdeck up team.yaml  start the team of a file"""
 
+SWITCH_S = 0.0005
+"""How long one thread has the interpreter while another waits, in seconds: the one that reads keys, or writes frames.
+
+The default is ten times as long, which is as long as the answer to a key takes.
+"""
 INVITATION = (
     "a team of your own:",
     "  quarterdeck init my-team                      a small team of functions to start from",
@@ -61,7 +66,8 @@ def open_dashboard(
     from dashboard.running import run_dashboard  # Textual, 0.3 s
     from dashboard.views.place import NoPlace
 
-    collect_rarely()
+    collect_rarely(is_told=True)
+    sys.setswitchinterval(SWITCH_S)
     return_large_blocks()
     shown = [db]
     try:

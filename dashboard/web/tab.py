@@ -42,12 +42,13 @@ class TabApp(QuarterdeckApp):
         """The driver; None in tests of screens."""
         return self._driver if isinstance(self._driver, TabDriver) else None
 
-    def flush(self) -> None:
-        super().flush()
+    def keep_up(self, *, changed: bool) -> bool:
+        to_draw = super().keep_up(changed=changed)
         place = str(place_of(self))
         if place != self._place and self.tab_driver is not None:
             self._place = place
             self.tab_driver.write_meta({"type": "place", "place": place})
+        return to_draw
 
     def export(self, target: Path) -> None:
         """Write an archive into the folder of this tab, and hand it to the browser."""
@@ -100,7 +101,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     os.umask(0o077)
     sys.dont_write_bytecode = True
     confine(Path(folder), viewer=role != "operator")
-    collect_rarely()
+    collect_rarely(is_told=True)
     return_large_blocks()
     try:
         with Reader(db):

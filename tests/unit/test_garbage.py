@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.garbage import importing
+from engine.garbage import collect_rarely, collect_young, importing
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +46,22 @@ def test_two_imports_at_once_leave_the_thresholds_as_they_were() -> None:
     second.__exit__(None, None, None)
 
     assert gc.get_threshold() == (700, 10, 7)
+
+
+def test_new_objects_are_looked_through_when_told_and_older_ones_never_by_themselves() -> None:
+    collect_rarely(is_told=True)
+    older, before = gc.get_stats()[1]["collections"], gc.get_stats()[0]["collections"]
+
+    kept = []
+    for _ in range(100):
+        kept.append([[number] for number in range(10_000)])
+        collect_young()
+    assert gc.get_stats()[0]["collections"] - before >= 100
+    assert gc.get_stats()[1]["collections"] == older
+    before = gc.get_stats()[0]["collections"]
+    collect_young()
+    assert gc.get_stats()[0]["collections"] == before
+    assert len(kept) == 100
 
 
 LARGE = """
