@@ -28,7 +28,7 @@ from engine.simulation.model_agents import with_models
 from engine.simulation.operators import acts
 from engine.simulation.plan import Past, Plan, drawn
 from engine.simulation.shrinking import shortest
-from engine.simulation.teams import drawn_team, load_command, simulated
+from engine.simulation.teams import drawn_team, load_command, simulated, with_budgets
 
 REMOVED = "was removed and no other agent"
 OVER_TIME = "took longer than its time limit"
@@ -101,6 +101,8 @@ def _kind(error: str, failed: AttemptFailed | None) -> str:
 HOURS = 6.0
 WITH_MODELS = 0.3
 """Share of the histories of drawn teams in which models play half of the agents."""
+WITH_BUDGETS = 0.15
+"""Share of drawn teams with budgets that are small for what they do."""
 STARVED_MS = 6 * 3_600_000
 """A task that could have begun and waited for longer than this counts as starved."""
 
@@ -215,6 +217,9 @@ def _sound_team(seed: int, *, has_models: bool) -> SupervisorSpec:
         team = drawn_team(draw)
         if has_models:
             team = with_models(team, Random(f"models of {seed}"))
+        budgets = Random(f"small budgets {seed}")
+        if budgets.random() < WITH_BUDGETS:
+            team = with_budgets(team, budgets)
         order = Order(id="team", command=load_command(team))
         if isinstance(decide(State(), order, DecisionContext(now_ms=0, jitter=0.0))[-1], CommandApplied):
             return team

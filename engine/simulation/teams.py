@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from engine.core.commands import LoadTeam, SupervisorSpec
+from engine.core.limits import Limits
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.policies.failure_policies import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.policies.records import Circuit, Restart
@@ -176,6 +177,13 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[
         options=drawn_options(draw, mode, [one.name for one in members], agents),
         members=members,
     )
+
+
+def with_budgets(team: SupervisorSpec, draw: Random) -> SupervisorSpec:
+    """Return a drawn team that uses up budgets: of attempts, and of what those that are let finish still spend."""
+    whose, attempts = draw.choice([("run_limits", 3), ("run_limits", 6), ("agent_limits", 12), ("limits", 60)])
+    limits = Limits(attempts=attempts, tokens=attempts * 700, then=draw.choice(["stop", "stop", "ask", "fail"]))
+    return changed(team, options=changed(team.options, **{whose: limits}))
 
 
 def load_command(team: SupervisorSpec) -> LoadTeam:
