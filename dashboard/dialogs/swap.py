@@ -11,7 +11,16 @@ from dashboard.views.amounts import counted
 from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.rows import Cell, Choice, labelled
-from dashboard.views.swaps import attempt_lines, candidate_line, changes, its_work, mode_lines, refusal_of, sharing
+from dashboard.views.swaps import (
+    attempt_lines,
+    candidate_line,
+    changes,
+    its_work,
+    mode_lines,
+    refusal_of,
+    sharing,
+    so_far,
+)
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.queries.targets import at, word_for, words
@@ -59,7 +68,8 @@ class SpecDialog(Dialog):
         self._wanted = None
         self.told("changes").show_any(changes(state.spec_of(agents[0]), new) if new is not None else [])
         work = its_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
-        self.told("work").show([labelled("its work", work)])
+        known = [labelled("so far", so_far(one)) for one in agents if len(agents) == 1 and one.done + one.failed]
+        self.told("work").show([labelled("its work", work), *known])
         self.told("each").show_any(attempt_lines(state, ids, self.mode))
         said = [labelled("in a shell", f"quarterdeck {shell} --mode {self.mode}", "muted")] if shell else []
         self.told("shell").show_any([*code, *said])

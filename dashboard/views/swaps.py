@@ -150,10 +150,20 @@ def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
     shared = dict.fromkeys(one for agent in agents for one in _fits(state, agent, name))
     told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
     record = _record_of(state, name)
-    if ended := record.done + record.failed:
+    if record.done + record.failed:
         times = [time for user in state.agents.values() if user.spec == content for time in user.durations_ms]
-        told.append(f"p50 {duration(median(times))}, {percent(record.done / ended)} of {ended:,} ok")
+        told.append(_done_well(times, record.done, record.failed))
     return ", ".join(told)
+
+
+def so_far(agent: Agent) -> str:
+    """Return how an agent has done that has ended something, in the words of `candidate_line`."""
+    return _done_well(agent.durations_ms, agent.done, agent.failed)
+
+
+def _done_well(took_ms: list[int], done: int, failed: int) -> str:
+    ended = done + failed
+    return f"p50 {duration(median(took_ms))}, {percent(done / ended)} of {ended:,} ok"
 
 
 def its_work(agent: Agent, state: State) -> str:

@@ -33,6 +33,8 @@ async def test_a_swap_says_of_each_mode_what_becomes_of_the_work(tmp_path: Path)
         await hand.press("tab", "down")
         assert "ledger 0  goes on with the new code after step 3" in hand.told("each")
         assert "--with reader-careful --mode migrate" in hand.told("shell")
+        reader = hand.work.state.agents["a4"]
+        assert f"of {reader.done + reader.failed} ok" in hand.told("work")  # as is said of each spec that is offered
         await hand.press("enter")
         assert hand.ordered == SwapAgent(agent="@a4", registered="reader-careful", mode="migrate", generation=1)
 
