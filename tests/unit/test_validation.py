@@ -438,8 +438,10 @@ def test_a_field_that_a_record_does_not_have_is_answered_with_the_nearest_one() 
         AgentSpec(name="ada", **spelled)
 
 
-def test_a_value_without_the_name_of_its_field_is_answered_with_the_class() -> None:
+def test_a_value_without_the_name_of_its_field_is_answered_with_the_names() -> None:
     unnamed: Any = Pool
 
-    with pytest.raises(TypeError, match="Pool: "):
+    with pytest.raises(TypeError, match="Pool takes its values by name: min, max, grow_at, idle_s"):
         unnamed(1, 2)
+    with pytest.raises(TypeError, match="Pool: Missing required argument 'max'"):
+        unnamed()

@@ -34,6 +34,8 @@ class _NamesFields(StructMeta):
             except TypeError as error:
                 known = names(cls)
                 unknown = next((name for name in named if name not in known), None)
+                if "positional" in str(error):
+                    raise TypeError(f"{cls.__name__} takes its values by name: {', '.join(known)}") from None
                 if unknown is None:
                     raise TypeError(f"{cls.__name__}: {error}") from error
                 near = get_close_matches(unknown, known, n=2)
