@@ -233,10 +233,10 @@ class Activity:
         self._counts: dict[type[Event], Callable[[Any], None]] = {
             on.EngineStarted: self._cut_off,
             on.AttemptStarted: self._started,
-            on.AttemptParked: lambda event: self._park(event.task_id, event.at_ms),
+            on.AttemptParked: self._parked,
             on.Delegated: self._called,
             on.CallRejoined: self._called,
-            on.AttemptResumed: lambda event: self._resume(event.task_id, event.at_ms),
+            on.AttemptResumed: self._resume,
             on.StepRecorded: self._spend,
             on.AgentRemoved: lambda event: self._forget(event.agent_id),
             on.SupervisorRemoved: lambda event: self._forget(event.supervisor_id),
@@ -321,12 +321,23 @@ class Activity:
 
     def _called(self, event: on.Delegated | on.CallRejoined) -> None:
         if event.parks:
-            self._park(event.task_id, event.at_ms)
+            self._parked(event)
 
-    def _resume(self, task_id: str, at_ms: int) -> None:
-        agent_id, parked = self._open.get(task_id, ("", False))
+    def _parked(self, event: on.AttemptParked | on.Delegated | on.CallRejoined) -> None:
+        if event.task_id not in self._open:  # its start is not among the events
+            self._begin(event.task_id, event.agent_id, event.at_ms)
+        self._park(event.task_id, event.at_ms)
+
+    def _resume(self, event: on.AttemptResumed) -> None:
+        agent_id, at_ms = event.agent_id, event.at_ms
+        if event.task_id not in self._open:  # nor is its start: it has waited until now
+            self._begin(event.task_id, agent_id, at_ms)
+            self._waited.add(event.task_id)
+            for track in (self._of(agent_id), self.team):
+                track.span(at_ms - KEPT_MS, at_ms, 0, parked=1)
+        agent_id, parked = self._open[event.task_id]
         if parked:
-            self._open[task_id] = (agent_id, False)
+            self._open[event.task_id] = (agent_id, False)
             for track in (self._of(agent_id), self.team):
                 track.change(at_ms, 1, -1)
 

@@ -100,6 +100,17 @@ def test_an_attempt_that_was_parked_ends_as_one_that_waited_and_only_that_one() 
     assert [end.waited for end in activity.ends] == [end.waited for end in ends_of(journal)] == [True, False, False]
 
 
+def test_an_attempt_that_began_before_what_is_known_has_waited_until_it_went_on() -> None:
+    resumed = AttemptResumed(at_ms=START_MS + 5_000, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])
+    activity = Activity()
+    activity.learn([resumed, done(5_100)])
+    busy, waited = activity.track(AGENT).work(START_MS + 6_000, SLOTS, 1)
+
+    assert sum(busy) == 100
+    assert sum(waited[-SLOTS // 2 :]) > 50 * SLOT_MS
+    assert [end.waited for end in activity.ends] == [True]
+
+
 def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:
     activity = Activity()
     activity.learn([started(0), AttemptLost(at_ms=START_MS + 900, task_id="t1", attempt=1, agent_id=AGENT)])
