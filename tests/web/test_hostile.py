@@ -214,7 +214,7 @@ async def test_a_frame_that_is_too_large_ends_the_tab_and_one_of_a_megabyte_is_t
         async with ann.tab() as tab:
             await tab.sees("scout")
             await tab.type("x" * 2_000_000)
-            assert (await tab.closed())[0] == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+            assert (await tab.closed(draws=False))[0] == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
         async with ann.tab() as tab:
             await tab.sees("scout")
             await tab.type("/", "\x1b[200~" + "y" * 1_000_000 + "\x1b[201~")
@@ -256,11 +256,12 @@ async def test_an_address_full_of_nonsense_opens_the_first_screen(db: Path, quer
 
 
 async def test_a_process_that_hangs_is_killed_and_its_browser_told(db: Path) -> None:
-    async with inside(db, hang_s=4.0) as at, visitor(at) as ann, ann.tab() as tab, ann.tab() as other:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab, ann.tab() as other:
         await tab.sees("scout")
         await other.sees("scout")
         pids = at.pids()
         os.kill(pids[0], signal.SIGSTOP)
+        at.sessions()[0][0]._hang_s = 1.0  # its own alone: on a busy machine the other may be silent for as long
 
         assert await tab.closed() == (4002, "the screen did not answer and was ended")
         assert at.pids() == pids[1:]

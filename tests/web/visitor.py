@@ -142,14 +142,17 @@ class Tab:
         """Take one message; False once it is closed."""
         message = await self.socket.receive()
         if message.type is aiohttp.WSMsgType.BINARY:
-            self._stream.feed(message.data)
-            with suppress(ConnectionError):
-                await self.socket.send_json(["drawn", len(message.data)])
+            await self._draw(message.data)
         elif message.type is aiohttp.WSMsgType.TEXT:
             self.told.append(json.loads(message.data))
         else:
             return False
         return True
+
+    async def _draw(self, data: bytes) -> None:
+        self._stream.feed(data)
+        with suppress(ConnectionError):
+            await self.socket.send_json(["drawn", len(data)])
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Read until something holds.
@@ -182,12 +185,19 @@ class Tab:
         for key in keys:
             await self.socket.send_json(["stdin", key])
 
-    async def closed(self) -> tuple[int | None, str]:
-        """Read until the server closes it, and return code and reason."""
+    async def closed(self, *, draws: bool = True) -> tuple[int | None, str]:
+        """Read until the server closes it, and return code and reason.
+
+        Args:
+            draws: Whether it says what it has drawn, for which the server waits. Where that closes the socket in the
+                middle of what comes, more of it can cost the reason.
+        """
         reason = ""
         while True:
             with anyio.fail_after(PATIENCE_S):
                 message = await self.socket.receive()
+            if draws and message.type is aiohttp.WSMsgType.BINARY:
+                await self._draw(message.data)
             if message.type is aiohttp.WSMsgType.CLOSE:
                 reason = str(message.extra or "")
             if message.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR):
