@@ -146,11 +146,11 @@ class Playback:
     def _play_on(self, past: "Past", wall_ms: int) -> None:
         passed_ms = max(0, wall_ms - self._wall_ms) if self._wall_ms else 0
         self._wall_ms = wall_ms
-        self._at_ms = (self._at_ms or past.state.at_ms) + passed_ms * self._speed
+        self._at_ms = max(self._at_ms or 0, past.state.at_ms) + passed_ms * self._speed
         if 0 <= wall_ms - self._still_ms < GAP_MS:
             past.to_time(self._at_ms)
         else:
-            self._at_ms, self._still_ms = None, wall_ms  # the next event says what time it is
+            self._still_ms = wall_ms  # the next event says what time it is
             past.by_events(1)
 
     def _stand(self, at_ms: int | None = None) -> None:

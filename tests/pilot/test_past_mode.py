@@ -1,5 +1,6 @@
 """Every screen at a moment of the past: what is shown, what cannot be done, how one comes back."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from dashboard.actions import ACTIONS
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
+from dashboard.playback import Playback
 from dashboard.screens.audit import AuditScreen
 from dashboard.views.past import ALREADY_LIVE, REFUSED
 from dashboard.widgets.picks import Picks
@@ -20,6 +22,7 @@ from engine.folding import folded
 from store import Reader
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
+from tests.pilot.scene import audit, written
 from tests.story import applied
 from tests.world import agent, team_world
 
@@ -355,3 +358,30 @@ async def test_the_page_of_a_supervisor_tells_of_its_switches_up_to_the_moment(
         hand.app.flush()
         await hand.press()
         assert is_told() is from_before
+
+
+def test_the_time_that_it_plays_at_never_goes_back_before_the_next_event(tmp_path: Path) -> None:
+    news = threading.Event()
+    playback = Playback(written(tmp_path / "team.db", audit()), ready=news.set)
+    wall_ms = 1_000_000
+
+    def at_ms(wall_ms: int) -> tuple[int, int]:
+        """Return the time and the event that are shown at a time of this computer, once all that was asked for came."""
+        playback.advance(wall_ms, 1_000)
+        shown = playback.moment(1_000, 0)
+        while playback.busy:
+            news.wait(0.01)
+            playback.advance(wall_ms, 1_000)
+        assert shown is not None
+        return shown.at_ms, shown.seq
+
+    playback.to_seq(AT)
+    while playback.past is None:
+        playback.advance(wall_ms, 1_000)
+    playback.play()
+    before = [at_ms(wall_ms + passed) for passed in (0, 300, 600)][-1]
+    after = at_ms(wall_ms - 3_600_000)
+    playback.leave()
+
+    assert before[1] == after[1] == AT
+    assert after[0] >= before[0]
