@@ -98,7 +98,7 @@ async def test_a_run_that_has_ended_is_replayed_on_a_page_and_an_open_one_is_not
     async with opened(tmp_path, work=finished()) as hand:
         await hand.press("7", "w")
         page = hand.app.screen
-        await until(hand.pilot, lambda: "r1 comes to the same" in page.query_one(Pane).text)
+        await until(hand.pilot, lambda: "r1 gives the same result" in page.query_one(Pane).text)
         assert "quarterdeck replay r1 --db" in page.query_one(Pane).text
         assert "--with-model" in page.query_one(Pane).text
     (tmp_path / "other").mkdir()

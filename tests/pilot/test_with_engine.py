@@ -193,7 +193,7 @@ async def test_no_engine_is_started_for_code_that_only_the_program_has_that_made
     await DynamicSupervisor("crew", agent_specs=[AgentSpec(name="reader", run=answer)], store=path).arun("x")
     app = QuarterdeckApp(path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: bar_says(app, "go on: run its program again"))
+        await until(pilot, lambda: bar_says(app, "continue: run its program again"))
 
         await pilot.press("E")
 
