@@ -26,7 +26,7 @@ from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
 from dashboard.web.protocol import Drawn, Focused, Message, Misunderstood, Ping, Resized, Typed, message_of
 from dashboard.web.session import HANG_S, STALL_S, Hung, Launch, Session
-from dashboard.web.transfers import NotStored, TooLarge, receive, safe_name
+from dashboard.web.transfers import Downloads, NotStored, TooLarge, receive, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
 
@@ -78,6 +78,7 @@ class WebServer(Server):
             clock: Seconds that only go forward.
         """
         super().__init__("", title=terms.title)
+        self.download_manager = Downloads()
         self._terms = terms
         self._metrics = metrics
         self._signed_in = signed_in

@@ -117,6 +117,9 @@ class Session(AppService):
         """Whether the browser is waited for."""
         self._undrawn_bytes = 0
         """What the browser was sent and has not said that it has."""
+        self._listens = True
+        """Whether the browser is heard: not while its process is behind with what was typed. A process that waited for
+        the browser then would never catch up."""
         self._room = asyncio.Event()
         self._answered = asyncio.Event()
         self._unanswered_bytes = 0
@@ -217,8 +220,11 @@ class Session(AppService):
         data = text.encode(errors="replace")
         if self._unanswered_bytes > LARGEST_INPUT_BYTES:
             self._answered.clear()
+            self._listens = False
+            self._room.set()
             await self.send_meta({"type": "beat"})
             await self._answered.wait()
+            self._listens = True
         self._unanswered_bytes += len(data)
         await self.send_bytes(data)
 
@@ -226,7 +232,7 @@ class Session(AppService):
         """Draw in the browser, no faster than it takes it."""
         for begin in range(0, len(payload), PIECE_BYTES):
             piece = payload[begin : begin + PIECE_BYTES]
-            while self._undrawn_bytes >= WINDOW_BYTES:
+            while self._undrawn_bytes >= WINDOW_BYTES and self._listens:
                 self._room.clear()
                 await asyncio.wait_for(self._room.wait(), self._stall_s)
             self._undrawn_bytes += len(piece)

@@ -1,11 +1,17 @@
 """Files between a tab and the browser: uploads into the folder of the tab, downloads by a key that is good once."""
 
+import asyncio
 import re
 import secrets
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from textual_serve.download_manager import DOWNLOAD_CHUNK_SIZE, DownloadManager
+
+PIECE_S = 60.0
+"""How long a piece of a download may take to come out of its tab, in seconds: what is drawn comes before it, and a
+browser on a slow line is waited for."""
 LARGEST_UPLOAD_BYTES = 256 << 20
 """The largest archive that is read at all, in bytes."""
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
@@ -46,3 +52,27 @@ async def receive(chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path
             raise NotStored(error.strerror or str(error)) from error
         raise
     return own / name
+
+
+class Downloads(DownloadManager):
+    """Textual's, which gives a tab only four seconds for a piece."""
+
+    async def download(self, delivery_key: str) -> AsyncIterator[bytes]:  # type: ignore[override]
+        """Yield the pieces of a file until its end, or until its tab is gone."""
+        found = self._active_downloads[delivery_key]
+        wish: dict[str, str | int | bool | None] = {
+            "type": "deliver_chunk_request",
+            "key": delivery_key,
+            "size": DOWNLOAD_CHUNK_SIZE,
+            "name": found.name,
+        }
+        try:
+            while await found.app_service.send_meta(wish):
+                piece = await asyncio.wait_for(found.incoming_chunks.get(), PIECE_S)
+                if not piece:
+                    return
+                yield piece
+        except TimeoutError:
+            return
+        finally:
+            del self._active_downloads[delivery_key]

@@ -155,7 +155,7 @@ async def test_a_network_that_is_gone_is_told_and_the_same_place_is_come_back_to
 
 async def test_a_page_whose_server_is_away_waits_for_it_whoever_answers_meanwhile(db: Path, browser: Browser) -> None:
     says = "document.getElementById('says').textContent"
-    pages = []
+    pages: list[Page] = []
     async with served(db) as at:
         for place in ("tasks", "runs"):
             page = await browser.page(size=(133, 40))

@@ -1,7 +1,6 @@
 """The web server against what a browser would not send, what does not read, and what hangs."""
 
 import asyncio
-import contextlib
 import itertools
 import json
 import os
@@ -25,7 +24,7 @@ from dashboard.web.running import Crowded, run
 from dashboard.web.server import Terms
 from dashboard.web.session import PIECE_BYTES, WINDOW_BYTES, Launch, Session
 from tests.patience import PATIENCE_S
-from tests.web.visitor import Served, Tab, Visitor, inside, served, visitor
+from tests.web.visitor import Served, Visitor, inside, listening, served, visitor
 
 pytestmark = pytest.mark.anyio
 UNKNOWN = 4005
@@ -214,7 +213,9 @@ async def test_a_frame_that_is_too_large_ends_the_tab_and_one_of_a_megabyte_is_t
         async with ann.tab() as tab:
             await tab.sees("scout")
             await tab.type("x" * 2_000_000)
-            assert (await tab.closed(draws=False))[0] == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+            # The reason may be lost: what the server did not read any more resets the connection.
+            codes = aiohttp.WSCloseCode.MESSAGE_TOO_BIG, aiohttp.WSCloseCode.ABNORMAL_CLOSURE
+            assert (await tab.closed())[0] in codes
         async with ann.tab() as tab:
             await tab.sees("scout")
             await tab.type("/", "\x1b[200~" + "y" * 1_000_000 + "\x1b[201~")
@@ -251,8 +252,9 @@ async def test_an_address_full_of_nonsense_opens_the_first_screen(db: Path, quer
         inside(db) as at,
         visitor(at) as ann,
         ann.http.ws_connect(f"{at.base}/ws?{query}", headers=ann.origin, max_msg_size=0) as socket,
+        listening(socket) as tab,
     ):
-        await Tab(socket, 120, 40).comes_to("network")
+        await tab.comes_to("network")
 
 
 async def test_a_process_that_hangs_is_killed_and_its_browser_told(db: Path) -> None:
@@ -279,7 +281,7 @@ async def test_a_process_that_is_killed_is_told_as_such(db: Path) -> None:
 
 
 async def test_a_browser_that_does_not_read_loses_its_tab_and_slows_nobody_down(db: Path) -> None:
-    async with inside(db, stall_s=1.0) as at, visitor(at) as ann, ann.tab() as good:
+    async with inside(db, stall_s=5.0) as at, visitor(at) as ann, ann.tab() as good:
         await good.sees("scout")
         slow = await deaf(ann, at)
         try:
@@ -330,16 +332,16 @@ async def test_no_more_is_sent_to_a_browser_than_it_says_that_it_has_drawn(db: P
 
 
 async def test_a_browser_that_reads_and_never_says_so_loses_its_tab(db: Path) -> None:
-    async with inside(db, stall_s=0.5) as at, visitor(at) as ann, ann.tab(columns=500, lines=200) as tab:
-        code = None
-        for key in itertools.cycle("15204"):
-            with contextlib.suppress(ConnectionError):
-                await tab.type(key)
-            with anyio.move_on_after(0.1):
-                code, _ = await tab.closed()
-            if code is not None:
-                break
-        assert code == aiohttp.WSCloseCode.GOING_AWAY
+    async with (
+        inside(db, stall_s=0.5) as at,
+        visitor(at) as ann,
+        ann.http.ws_connect(f"{at.base}/ws?width=500&height=200", headers=ann.origin, max_msg_size=0) as socket,
+    ):
+        keys = itertools.cycle("15204")
+        with anyio.fail_after(PATIENCE_S):
+            while (await socket.receive()).type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT):
+                await socket.send_json(["stdin", next(keys)])
+        assert socket.close_code == aiohttp.WSCloseCode.GOING_AWAY
 
 
 async def deaf(ann: Visitor, at: Served) -> asyncio.StreamWriter:

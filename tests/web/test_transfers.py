@@ -88,6 +88,23 @@ async def test_a_download_whose_tab_is_closed_does_not_look_whole(db: Path) -> N
             await taking
 
 
+async def test_a_download_waits_for_a_tab_that_is_busy_with_what_it_draws(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textual_serve.download_manager.DOWNLOAD_TIMEOUT", 0.1)
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        await tab.type("x", "\r")
+        key = await tab.hears("download")
+        os.kill(at.pids()[0], signal.SIGSTOP)
+        taking = asyncio.create_task(download(ann, key))
+        await asyncio.wait({taking}, timeout=1)
+        os.kill(at.pids()[0], signal.SIGCONT)
+
+        _, _, content = await taking
+        assert zipfile.ZipFile(BytesIO(content)).testzip() is None
+
+
 async def test_a_download_that_nobody_takes_is_forgotten_with_its_tab(db: Path) -> None:
     async with inside(db) as at, visitor(at) as ann:
         async with ann.tab() as tab:

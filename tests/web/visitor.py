@@ -126,6 +126,8 @@ class Tab:
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self._lines = [""] * lines
+        self._news = anyio.Event()
+        self._end: tuple[int | None, str] | None = None
         self.told: list[list[Any]] = []
         """Text frames: what the page is told."""
 
@@ -138,46 +140,47 @@ class Tab:
         self._screen.dirty.clear()
         return "\n".join(self._lines)
 
-    async def read(self) -> bool:
-        """Take one message; False once it is closed."""
-        message = await self.socket.receive()
-        if message.type is aiohttp.WSMsgType.BINARY:
-            await self._draw(message.data)
-        elif message.type is aiohttp.WSMsgType.TEXT:
-            self.told.append(json.loads(message.data))
-        else:
-            return False
-        return True
-
-    async def _draw(self, data: bytes) -> None:
-        self._stream.feed(data)
-        with suppress(ConnectionError):
-            await self.socket.send_json(["drawn", len(data)])
+    async def listen(self) -> None:
+        """Take what comes until the server closes the socket, and tell it what was drawn, as the page does."""
+        while self._end is None:
+            message = await self.socket.receive()
+            if message.type is aiohttp.WSMsgType.BINARY:
+                self._stream.feed(message.data)
+                with suppress(ConnectionError):
+                    await self.socket.send_json(["drawn", len(message.data)])
+            elif message.type is aiohttp.WSMsgType.TEXT:
+                self.told.append(json.loads(message.data))
+            else:
+                reason = str(message.extra or "") if message.type is aiohttp.WSMsgType.CLOSE else ""
+                self._end = self.socket.close_code, reason
+            self._news.set()
+            self._news = anyio.Event()
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Read until something holds.
+        """Wait until something holds.
 
         Raises:
             AssertionError: If the tab is closed before.
         """
         with anyio.fail_after(PATIENCE_S):
             while not holds():
-                assert await self.read(), f"closed with {self.socket.close_code}\n{self.told}\n{self.text}"
+                assert self._end is None, f"closed with {self._end}\n{self.told}\n{self.text}"
+                await self._news.wait()
 
     async def sees(self, text: str) -> None:
-        """Read until a text stands on the screen."""
+        """Wait until a text stands on the screen."""
         try:
             await self.until(lambda: text in self.text)
         except TimeoutError:
             raise AssertionError(f"no {text!r} on\n{self.text}\n{self.told}") from None
 
     async def hears(self, kind: str) -> Any:
-        """Read until the page is told something of a kind, and return that; the oldest first."""
+        """Wait until the page is told something of a kind, and return that; the oldest first."""
         await self.until(lambda: any(one[0] == kind for one in self.told))
         return self.told.pop(next(place for place, one in enumerate(self.told) if one[0] == kind))[1]
 
     async def comes_to(self, place: str) -> None:
-        """Read until the page is told that it shows a place."""
+        """Wait until the page is told that it shows a place."""
         await self.until(lambda: ["place", place] in self.told)
 
     async def type(self, *keys: str) -> None:
@@ -185,23 +188,26 @@ class Tab:
         for key in keys:
             await self.socket.send_json(["stdin", key])
 
-    async def closed(self, *, draws: bool = True) -> tuple[int | None, str]:
-        """Read until the server closes it, and return code and reason.
+    async def closed(self) -> tuple[int | None, str]:
+        """Wait until the server closes it, and return code and reason."""
+        with anyio.fail_after(PATIENCE_S):
+            while self._end is None:
+                await self._news.wait()
+        return self._end
 
-        Args:
-            draws: Whether it says what it has drawn, for which the server waits. Where that closes the socket in the
-                middle of what comes, more of it can cost the reason.
-        """
-        reason = ""
-        while True:
-            with anyio.fail_after(PATIENCE_S):
-                message = await self.socket.receive()
-            if draws and message.type is aiohttp.WSMsgType.BINARY:
-                await self._draw(message.data)
-            if message.type is aiohttp.WSMsgType.CLOSE:
-                reason = str(message.extra or "")
-            if message.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR):
-                return self.socket.close_code, reason
+
+@asynccontextmanager
+async def listening(
+    socket: aiohttp.ClientWebSocketResponse, *, columns: int = 120, lines: int = 40
+) -> AsyncIterator[Tab]:
+    """Have a tab on a socket that is read while the block runs."""
+    tab = Tab(socket, columns, lines)
+    task = asyncio.create_task(tab.listen())
+    try:
+        yield tab
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 class Visitor:
@@ -231,8 +237,11 @@ class Visitor:
     async def tab(self, *, columns: int = 120, lines: int = 40, place: str = "") -> AsyncIterator[Tab]:
         """Have a tab while the block runs."""
         address = f"{self.at.base}/ws?width={columns}&height={lines}&open={place}"
-        async with self.http.ws_connect(address, headers=self.origin, max_msg_size=0) as socket:
-            yield Tab(socket, columns, lines)
+        async with (
+            self.http.ws_connect(address, headers=self.origin, max_msg_size=0) as socket,
+            listening(socket, columns=columns, lines=lines) as tab,
+        ):
+            yield tab
 
 
 @asynccontextmanager
