@@ -202,6 +202,7 @@ def filter_of(written: str) -> Filter:
     Raises:
         FilterError: If it cannot be used, or a part of it is not finished.
     """
+    _check_length(written)
     return Filter([_term(token) for token in _tokens(written)])
 
 
@@ -210,6 +211,7 @@ def filter_typed(written: str) -> Filter:
     """Read a filter that is being typed: what is not finished holds for everything, what is wrong is its `fault`."""
     terms: list[Term] = []
     try:
+        _check_length(written)
         for token in _tokens(written):
             with suppress(_Unfinished):
                 terms.append(_term(token))
@@ -222,10 +224,13 @@ class _Unfinished(FilterError):
     """Incomplete but valid so far."""
 
 
-def _tokens(written: str) -> list[str]:
-    """Cut a filter at its blanks, those in quotes and in expressions aside."""
+def _check_length(written: str) -> None:
     if len(written) > LONGEST:  # SQLite, too, has bounds for what it looks for
         raise FilterError(f"a filter has at most {LONGEST:,} characters, and this has {len(written):,}")
+
+
+def _tokens(written: str) -> list[str]:
+    """Cut a filter at its blanks, those in quotes and in expressions aside."""
     found, at = [], 0
     while at < len(written):
         if written[at].isspace():

@@ -174,6 +174,7 @@ def test_a_filter_that_is_typed_is_completed_by_keys_and_by_what_the_team_has() 
     assert suggestions("busy -s", team) == ["busy -supervisor:", "busy -status:"]
     assert suggestions("agent:", team) == ["agent:scout", "agent:reader"]
     assert suggestions("x -agent:s", team) == ["x -agent:scout"]
+    assert suggestions("x" * 1_001, team) == []  # a filter that is too long is said to be, and no more
     assert suggestions('model:"m', team) == ['model:"my model"']
     assert suggestions("status:ru", team) == ["status:running"]
     assert suggestions("kind:agent_sw", team) == ["kind:agent_swapped"]
