@@ -162,10 +162,10 @@ def test_two_long_values_are_shown_from_where_they_differ() -> None:
         subject="agent", id="a1", name="ann", change="changed", field="spec.instructions", a="word " * 40 + "one",
         b="word " * 40 + "two",
     )  # fmt: skip
-    policies = ({"type": "retry", "retries": 1, "base_s": 0.5, "cap_s": 30.0, "never": ["PermissionError"]},)
+    policies: Any = ({"type": "retry", "retries": 1, "base_s": 0.5, "cap_s": 30.0, "never": ["PermissionError"]},)
+    more: Any = (*policies, {"type": "failover"})
     two = Difference(
-        subject="agent", id="a1", name="ann", change="changed", field="spec.on_failure", a=policies,
-        b=(*policies, {"type": "failover"}),
+        subject="agent", id="a1", name="ann", change="changed", field="spec.on_failure", a=policies, b=more,
     )  # fmt: skip
 
     assert difference_lines([one, two])[1].text == (

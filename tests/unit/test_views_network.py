@@ -1,6 +1,7 @@
 """What stands on the Network screen: how it is divided, meters, progress, the calm tail, the panes."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 from hypothesis import example, given
@@ -394,7 +395,7 @@ def test_the_task_that_waits_longest_is_found_for_an_agent_and_for_a_team() -> N
     waiting = [task for task in state.tasks.values() if task.ready and task.supervisor_id == team.id]
     assert oldest.ready_ms == min(task.ready_ms for task in waiting)
     assert oldest_in_queue(state, "a999", found) == ""
-    oldest.ready = False  # it has begun since they were looked for
+    cast("Any", oldest).ready = False  # it has begun since they were looked for
     assert oldest_in_queue(state, team.id, found) != oldest.id
 
 

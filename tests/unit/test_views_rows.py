@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -156,7 +157,8 @@ def test_all_open_work_has_its_title_however_much_there_is() -> None:
     world = team_world(agent("ada", "parse"))
     world.order(Submit(request="first"))
     first = next(iter(world.state.tasks))
-    more = {f"x{at}": replace(world.state.tasks[first], id=f"x{at}", title=f"item {at}") for at in range(REMEMBERED)}
+    task: Any = world.state.tasks[first]
+    more = {f"x{at}": replace(task, id=f"x{at}", title=f"item {at}") for at in range(REMEMBERED)}
     world.state.tasks.update(more)
     names = Names()
     names.learn_state(world.state)
@@ -173,7 +175,7 @@ def test_what_the_last_event_names_is_known_whole_however_much_that_is() -> None
     world = team_world(agent("ada", "parse"))
     world.order(Submit(request="first"))
     world.settle()
-    end = next(event for event in world.journal if isinstance(event, RunFinished))
+    end: Any = next(event for event in world.journal if isinstance(event, RunFinished))
     names.learn([replace(end, titles=titles)])
 
     assert names.of("t0") == "item 0"
