@@ -59,7 +59,7 @@ class PanelsScreen(PageScreen):
         self.focus_body()
 
     def on_lines_resized(self) -> None:
-        sizes = [panel.size for panel in self.query(Panel)]
+        sizes = [pane.size for pane in self.query(Lines)]
         if sizes != self._sizes and self.is_there:  # each of them tells, and one look fills them all
             self._sizes = sizes
             self.look(self.deck.view)

@@ -204,7 +204,6 @@ class RunScreen(PanelsScreen):
     def _draw_again(self) -> None:
         if self.is_there:
             self.look(self.deck.view)
-            self.call_after_refresh(lambda: self.look(self.deck.view))
 
     def _asked(self, run: Run) -> str:
         """Return the placeholder of a report: the request."""
