@@ -5,8 +5,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 
 # -P keeps the current folder off sys.path, as in production.
 RUN := .venv/bin/python -P -m
-# Two workers more than there are processors: tests of screens and of real engines wait for much of their time.
-WORKERS = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 2))')
+# Four workers more than there are processors: tests of screens and of real engines wait for much of their time.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 4))')
 PROCESSORS = $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() or 1))')
 PARALLEL = -n $(WORKERS) --dist loadfile
 # Tests of unit and contract hardly wait: one worker more would only collect them once more. None takes a picture.
