@@ -162,6 +162,8 @@ class Attempts:
                     signal = await self._outcome(work)
             except RuntimeError:
                 pass  # the agent's code left a cancel scope open, as an async generator does that is never closed
+            except anyio.get_cancelled_exc_class():
+                pass  # the agent's code raised it just when it was cancelled: a scope takes only what it has sent
             finally:
                 ended_before, work.has_returned = work.over, True
                 work.close()
