@@ -50,7 +50,8 @@ def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupP
 def _discovered(books: ShadowLedger, group: Job, wanted: list[str], *, default: list[str]) -> list[str] | None:
     """Return who is found when everybody's words are read once more; None where it is not known what was looked for.
 
-    Those who can work now are asked first; the default agent need not take part.
+    Those who can work now are asked first; the default agent need not take part. Where nobody is found, the
+    request goes to those who worked on the one before it in its conversation; the ledger does not know them.
     """
     team, request = books.team, books.work.runs[group.run_id].request
     below = [team.supervisors[each] for one in wanted if one in team.supervisors for each in team.below(one)]
@@ -64,7 +65,7 @@ def _discovered(books: ShadowLedger, group: Job, wanted: list[str], *, default: 
     first = CapabilityIndex(everybody[one] for one in able if has_something_left(books, team.agents[one]))
     limit = books.state.supervisors[group.worker_id or ""].max_matches
     choice = choose(request, everybody.values(), limit=limit, first=first)
-    return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default
+    return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default or None
 
 
 def _candidate(books: ShadowLedger, agent_id: str) -> Candidate:
