@@ -30,8 +30,14 @@ class Ordering(QuarterdeckApp):
 
     def __init__(self, db: Path, **said: object) -> None:
         self.orders: list[Command] = []
+        self.says: list[str] = []
+        """All messages so far: the one that is shown may be that of a read in the background."""
         self._then: Callable[[CommandReply], None] | None = None
         super().__init__(db, **said)  # type: ignore[arg-type]
+
+    def say(self, text: str, tone: str = "") -> None:
+        self.says.append(text)
+        super().say(text, tone)
 
     def order(self, command: Command | None, then: Callable[[CommandReply], None] | None = None, **said: Any) -> None:
         if command is not None:
