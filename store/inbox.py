@@ -71,7 +71,7 @@ def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
         connection = connect(path, mode="ro")
         try:
             while not stop.is_set():
-                if (gone := lost(path, opened)) is not None:  # clients make a new file, which nobody would read
+                if (gone := lost(path, opened)) is not None:  # clients make a new file, which is never read here
                     raise gone
                 version = _asked(connection, "PRAGMA data_version")
                 if version is not None and version != seen:

@@ -1,4 +1,4 @@
-"""Composes a screen from front to back, and draws no line that nobody sees.
+"""Composes a screen from front to back, and draws no line that is covered.
 
 Textual draws all of each widget between the first and the last line that changed, and the grounds of containers behind
 what covers them whole: half of what a frame costs in which a few lines change.

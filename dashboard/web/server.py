@@ -139,7 +139,7 @@ class WebServer(Server):
             return _line(400, "the connection was lost")
 
     async def _sent(self, request: web.Request, answer: web.StreamResponse) -> None:
-        """Send what is whole; who does not take it is given up, signed in or not, as it would be kept for ever."""
+        """Send a whole answer; the connection of a client that does not read it is closed, signed in or not."""
         if answer.prepared:
             return
         try:

@@ -25,6 +25,12 @@ from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.world import World
 
 
+def shown(tmp_path: Path) -> QuarterdeckApp:
+    """Return the dashboard of a team at work."""
+    db = tmp_path / "team.db"
+    return QuarterdeckApp(db, feed=StillFeed(db, audit(idle=40)), clock=lambda: NOW_MS)
+
+
 class Ordering(QuarterdeckApp):
     """Keeps what it was asked to send; nobody is there to take it."""
 

@@ -6,16 +6,9 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from dashboard.app import QuarterdeckApp
 from dashboard.pace import KEY_S, Pace
 from dashboard.widgets.table import Table
-from tests.pilot.scene import NOW_MS, StillFeed, audit
-
-
-def shown(tmp_path: Path) -> QuarterdeckApp:
-    """Return the dashboard of a team at work."""
-    db = tmp_path / "team.db"
-    return QuarterdeckApp(db, feed=StillFeed(db, audit(idle=40)), clock=lambda: NOW_MS)
+from tests.pilot.hand import shown
 
 
 @pytest.mark.anyio

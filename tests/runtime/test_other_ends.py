@@ -1,4 +1,4 @@
-"""Both protocols against the ends that their packages ship, which nobody wrote to fit this engine.
+"""Both protocols against the ends that their packages ship, which were not written for this engine.
 
 The other tests talk to programs that write the messages by hand: these packages take 0.7 seconds to import.
 """

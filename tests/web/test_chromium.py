@@ -46,6 +46,13 @@ async def opened(page: Page, at: Inside, *, width: int = 1200, height: int = 720
     await page.comes_to(OPEN)
 
 
+async def may_use_the_clipboard(page: Page, browser: Browser) -> None:
+    """Let a page read and write it, as if a person had allowed that and looked at its window."""
+    await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+    permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    await page.call("Browser.grantPermissions", permissions=permissions, browserContextId=browser.context)
+
+
 async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_from_elsewhere(
     db: Path, browser: Browser
 ) -> None:
@@ -237,12 +244,7 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: 
         await opened(page, at)
         await page.press("5")
         await page.sees("lib/glob.py")
-        await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-        await page.call(
-            "Browser.grantPermissions",
-            permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
-            browserContextId=browser.context,
-        )
+        await may_use_the_clipboard(page, browser)
         await page.value("navigator.clipboard.writeText('glob.py')")
 
         await page.press("/")
@@ -256,12 +258,7 @@ async def test_what_is_selected_with_shift_and_the_mouse_is_copied_by_ctrl_c(db:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
         await page.sees("scout-thorough")
-        await page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-        await page.call(
-            "Browser.grantPermissions",
-            permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
-            browserContextId=browser.context,
-        )
+        await may_use_the_clipboard(page, browser)
         column, row = page.find("scout-thorough")
         y, shift, mouse = row * 18 + 9, {"modifiers": 8, "button": "left"}, "Input.dispatchMouseEvent"
         await page.call(mouse, type="mousePressed", x=column * 9 + 1, y=y, clickCount=1, **shift)
