@@ -118,7 +118,7 @@ def _could_take_over(books: ShadowLedger, job: Job) -> list[AgentEntry]:
 
 def _home_of(books: ShadowLedger, job: Job) -> str:
     """Return the supervisor of the agent that delegated a task, or the one that planned it, wherever it is now."""
-    asker = books.work.jobs.get(job.parent_id or "")
+    asker = books.work.jobs.get(job.asked_by or job.parent_id or "")
     if asker is not None and asker.kind != "agent":
         return asker.worker_id or ""
     by = None if asker is None else books.team.agents.get(asker.agent_id or "")
@@ -136,7 +136,7 @@ def _surely_takes_over(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool
     """Tell whether a sibling shares a specialty with the agent of a task, and so must be able to take over."""
     given = books.failures.of(job.id)
     first = books.team.agents.get(given.failed_on[0]) if given.failed_on else None
-    asker = books.work.jobs.get(job.parent_id or "")
+    asker = books.work.jobs.get(job.asked_by or job.parent_id or "")
     is_asker = asker is not None and asker.kind == "agent" and asker.agent_id == agent.id
     if (
         first is None
