@@ -198,8 +198,9 @@ class _Applied:
     def _load_team(self, command: commands.LoadTeam) -> str | None:
         if (missing := _missing(command.team)) is not None:
             return missing
-        roots = (one for one in self.team.supervisors.values() if one.parent_id is None)
-        return None if any(one.name == command.team.name for one in roots) else "it is not there"
+        stays = command.on_conflict == "current"  # also under another supervisor, if an operator moved it there
+        named = (one for one in self.team.supervisors.values() if one.name == command.team.name)
+        return None if any(stays or one.parent_id is None for one in named) else "it is not there"
 
     def _replace_team(self, command: commands.ReplaceTeam) -> str | None:
         return self._unlike(self.supervisor, command.team)
