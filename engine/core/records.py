@@ -2,11 +2,13 @@
 
 `@fact` is for what is said once and never changes (events, commands, signals, effects); `@entity` is for what
 `core/fold/` alone changes. Both look frozen to mypy, so that a stray assignment elsewhere is an error before it runs.
-A record whose field `type` has one literal is tagged with it, which tells the members of a union apart in JSON. What
-people write (specs, options, policies) subclasses `Struct` itself: it checks its fields when it is built.
+A record that declares a `type` is tagged with the name of its class, in lower case with underscores, which tells the
+members of a union apart in JSON; to rename such a class is to change the format of journals. What people write (specs,
+options, policies) subclasses `Struct` itself: it checks its fields when it is built.
 See docs/reference/journal.md.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform, get_origin
@@ -75,9 +77,9 @@ def _record(cls: type[T], base: type) -> type[T]:
     for part in reversed(cls.__mro__[:-1]):
         annotations.update(part.__annotations__)
         own.update((name, value) for name, value in vars(part).items() if name not in _NOT_TAKEN)
-    tag = own.get("type") if "type" in annotations else None
-    if tag is not None:
-        del annotations["type"]
+    tag = None
+    if annotations.pop("type", None) is not None:
+        own["type"] = tag = re.sub(r"(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
     own["__annotations__"] = annotations
     beside = any(get_origin(hint) is ClassVar for hint in annotations.values())
     make: Any = type(Struct)

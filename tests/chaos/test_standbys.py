@@ -21,6 +21,7 @@ from engine.core.events import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    CommandApplied,
     EngineStarted,
     Event,
     RunFinished,
@@ -174,7 +175,7 @@ def submitted(journal: Iterable[Event]) -> list[dict[str, str]]:
     return [
         {"command_id": event.command_id}
         for event in journal
-        if event.type == "command_applied" and event.command == "submit"
+        if isinstance(event, CommandApplied) and event.command == "submit"
     ]
 
 

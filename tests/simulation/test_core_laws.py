@@ -12,7 +12,18 @@ from engine.core.decide import ON_COMMAND, decide
 from engine.core.decide.scratch import scratch_of
 from engine.core.decision_context import DecisionContext
 from engine.core.effects.table import effects_of
-from engine.core.events import EVENTS, CommandApplied, CommandRefused
+from engine.core.events import (
+    EVENTS,
+    AttemptCancelled,
+    AttemptDone,
+    AttemptMigrated,
+    AttemptStarted,
+    CommandApplied,
+    CommandRefused,
+    EscalationAnswered,
+    PoolResized,
+    StepRecorded,
+)
 from engine.core.fold import FOLD, fold
 from engine.core.queries.tree import above_of
 from engine.core.records import fields
@@ -146,10 +157,10 @@ def test_a_finished_task_is_never_started_again(world: World) -> None:
 
     done_at: dict[str, int] = {}
     for place, event in enumerate(world.journal):
-        if event.type == "attempt_done":
+        if isinstance(event, AttemptDone):
             assert event.task_id not in done_at
             done_at[event.task_id] = place
-        if event.type == "attempt_started":
+        if isinstance(event, AttemptStarted):
             assert event.task_id not in done_at
 
 
@@ -170,13 +181,13 @@ def test_a_finished_step_is_kept_for_later_attempts_and_never_runs_again_unless_
 ) -> None:
     kept: dict[str, set[str]] = {}
     for event in world.journal:
-        if event.type == "step_recorded":
+        if isinstance(event, StepRecorded):
             steps = kept.setdefault(event.task_id, set())
             assert event.key not in steps
             steps.add(event.key)
-        if event.type == "escalation_answered" and event.kind == "doubt" and event.answer == "ran":
+        if isinstance(event, EscalationAnswered) and event.kind == "doubt" and event.answer == "ran":
             kept.setdefault(event.subject, set()).add(str(event.detail["key"]))  # a person says that it was done
-        if event.type == "attempt_cancelled" and event.restarted:
+        if isinstance(event, AttemptCancelled) and event.restarted:
             kept.pop(event.task_id, None)
 
     for task in world.state.tasks.values():
@@ -188,9 +199,9 @@ def test_a_finished_step_is_kept_for_later_attempts_and_never_runs_again_unless_
 def test_an_attempt_is_only_ever_at_work_on_one_generation_and_later_ones_follow_earlier_ones(world: World) -> None:
     on: dict[tuple[str, int], int] = {}
     for event in world.journal:
-        if event.type == "attempt_started":
+        if isinstance(event, AttemptStarted):
             on[event.task_id, event.attempt] = event.generation
-        if event.type == "attempt_migrated":
+        if isinstance(event, AttemptMigrated):
             assert on[event.task_id, event.attempt] == event.before < event.generation
             on[event.task_id, event.attempt] = event.generation
 
@@ -200,10 +211,10 @@ def test_an_attempt_is_only_ever_at_work_on_one_generation_and_later_ones_follow
 def test_nothing_begins_under_a_paused_supervisor_and_pools_keep_their_bounds_and_their_pace(world: World) -> None:
     state, grown_ms = State(), {}
     for event in world.journal:
-        if event.type == "attempt_started" and event.agent_id is not None:
+        if isinstance(event, AttemptStarted) and event.agent_id is not None:
             above = above_of(state, state.supervisors[state.agents[event.agent_id].supervisor_id])
             assert not any(supervisor.paused for supervisor in above), event
-        if event.type == "pool_resized":
+        if isinstance(event, PoolResized):
             pool = state.spec_of(state.agents[event.agent_id]).pool
             assert pool is not None
             assert pool.min <= event.size <= pool.max

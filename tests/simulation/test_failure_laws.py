@@ -8,7 +8,21 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from engine.core.commands import Answer, Command, Submit
-from engine.core.events import Event
+from engine.core.events import (
+    AgentsRestarted,
+    AttemptFailed,
+    AttemptMigrated,
+    AttemptStarted,
+    DoubtSettled,
+    Event,
+    RunSubmitted,
+    StepRecorded,
+    TaskFailedOver,
+    TaskReopened,
+    TaskTriedAnew,
+    ToolFailed,
+    ToolStarted,
+)
 from engine.core.fold import fold
 from engine.core.queries.tree import inherited
 from engine.core.signals import AgentUnusable
@@ -33,7 +47,7 @@ def test_every_task_gets_one_outcome_unless_it_is_tried_again_by_hand(world: Wor
     for event in journal:
         if event.type in ENDS:
             outcomes[event.task_id] += 1
-        elif event.type == "task_reopened":
+        elif isinstance(event, TaskReopened):
             outcomes.subtract(event.reopened)
     assert not [task_id for task_id, count in outcomes.items() if count > 1]
 
@@ -44,14 +58,14 @@ def test_a_task_is_never_given_to_an_agent_that_failed_on_it_in_this_round(world
     failed: defaultdict[str, set[str | None]] = defaultdict(set)
     journal: list[Any] = world.journal
     for event in journal:
-        if event.type == "attempt_failed":
+        if isinstance(event, AttemptFailed):
             failed[event.task_id].add(event.agent_id)
-        elif event.type == "task_tried_anew":
+        elif isinstance(event, TaskTriedAnew):
             failed[event.task_id].clear()
-        elif event.type == "task_reopened":
+        elif isinstance(event, TaskReopened):
             for task_id in event.reopened:
                 failed[task_id].clear()
-        elif event.type == "task_failed_over":
+        elif isinstance(event, TaskFailedOver):
             assert event.to_id not in failed[event.task_id]
 
 
@@ -60,14 +74,14 @@ def test_a_task_is_never_given_to_an_agent_that_failed_on_it_in_this_round(world
 def test_restarts_are_never_more_than_allowed_and_nothing_starts_through_an_open_circuit(world: World) -> None:
     state = State()
     for event in world.journal:
-        if event.type == "agents_restarted" and event.period_s is not None:
+        if isinstance(event, AgentsRestarted) and event.period_s is not None:
             supervisor = state.supervisors[event.supervisor_id]
             allowed = inherited(state, supervisor, "restart", None).intensity
             since = event.at_ms - event.period_s * 1000
             assert sum(at_ms > since for at_ms in supervisor.restarts_ms) < allowed
-        elif event.type == "attempt_started" and event.agent_id is not None:
+        elif isinstance(event, AttemptStarted) and event.agent_id is not None:
             assert not state.agents[event.agent_id].is_shut
-        elif event.type == "run_submitted":
+        elif isinstance(event, RunSubmitted):
             assert state.supervisors[event.supervisor_id].error is None
         fold(state, [event])
 
@@ -81,11 +95,11 @@ def test_no_attempt_begins_while_a_tool_call_of_its_task_is_in_doubt(world: Worl
     begun: defaultdict[str, set[str]] = defaultdict(set)
     journal: list[Any] = world.journal
     for event in journal:
-        if event.type == "tool_started":
+        if isinstance(event, ToolStarted):
             begun[event.task_id].add(event.key)
-        elif event.type in {"step_recorded", "tool_failed", "doubt_settled"}:
+        elif isinstance(event, StepRecorded | ToolFailed | DoubtSettled):
             begun[event.task_id].discard(event.key)
-        elif event.type in {"attempt_started", "attempt_migrated"}:
+        elif isinstance(event, AttemptStarted | AttemptMigrated):
             assert not begun[event.task_id]
 
 
@@ -134,5 +148,5 @@ def test_an_agent_in_error_or_leaving_never_takes_over(world: World) -> None:
 
     state = world.state
     for event in events:
-        if event.type == "task_failed_over" and event.to_id in state.agents:
+        if isinstance(event, TaskFailedOver) and event.to_id in state.agents:
             assert state.agents[event.to_id].error is None

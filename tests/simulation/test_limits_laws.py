@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.core.commands import Submit
-from engine.core.events import AttemptStarted
+from engine.core.events import AttemptStarted, BudgetExhausted, BudgetExtended, RunFinished, TaskReopened
 from engine.core.fold import fold
 from engine.core.limits import Limits
 from engine.core.limits.budget import Subject, budgets_of
@@ -53,7 +53,7 @@ def test_a_run_never_outlives_its_deadline_and_grace_when_agents_obey(world: Wor
 
     obey(world)
 
-    ended = {event.run_id: event.at_ms for event in world.journal if event.type == "run_finished"}
+    ended = {event.run_id: event.at_ms for event in world.journal if isinstance(event, RunFinished)}
     for run_id, due_ms in due.items():
         assert ended[run_id] <= max(began_ms, due_ms) + round(GRACE_S * 1000)
 
@@ -86,7 +86,7 @@ def test_what_agents_report_adds_up_at_every_level(world: World) -> None:
         for payer in payers(before, event):
             if getattr(event, "usage", None) is not None:
                 spent[payer] = spent.get(payer, Usage()).plus(event.usage)  # type: ignore[union-attr]
-            if event.type == "attempt_started":
+            if isinstance(event, AttemptStarted):
                 begun[payer] = begun.get(payer, 0) + 1
         fold(before, (event,))
 
@@ -111,7 +111,7 @@ def payers(state: State, event: Any) -> Iterator[str]:
     if task is None or not event.type.startswith(("attempt_", "step_")):
         return
     agent = state.agents.get(event.agent_id or "")
-    if event.type == "attempt_started" and agent is None:
+    if isinstance(event, AttemptStarted) and agent is None:
         return
     yield "all"
     yield task.run_id
@@ -132,11 +132,11 @@ def test_nothing_starts_after_its_budget_is_spent_until_there_is_more(world: Wor
     out: set[str] = set()
     before = State()
     for event in world.journal:
-        if event.type == "budget_exhausted":
+        if isinstance(event, BudgetExhausted):
             out.add(event.subject)
-        elif event.type in ("budget_extended", "task_reopened"):
-            out -= {event.subject} if event.type == "budget_extended" else set(event.reopened)
-        elif event.type == "attempt_started" and event.agent_id is not None:
+        elif isinstance(event, BudgetExtended | TaskReopened):
+            out -= {event.subject} if isinstance(event, BudgetExtended) else set(event.reopened)
+        elif isinstance(event, AttemptStarted) and event.agent_id is not None:
             assert out.isdisjoint(payers(before, event)), (event, out)
         fold(before, (event,))
 

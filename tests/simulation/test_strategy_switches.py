@@ -10,7 +10,7 @@ from engine.core.codec import encode_state
 from engine.core.commands import SwitchStrategy
 from engine.core.decide.strategy import switched
 from engine.core.errors import Refused
-from engine.core.events import StrategySwitched
+from engine.core.events import AttemptDone, StrategySwitched
 from engine.core.fold import fold
 from engine.core.options import SupervisorOptions
 from engine.core.records import changed
@@ -140,7 +140,7 @@ pairs = pytest.mark.parametrize(("old", "new"), PAIRS, ids=lambda mode: str(mode
 
 def assert_ended_well(world: World, *, failing: bool = False) -> None:
     """Every node has one outcome, none ran twice, the run has ended, and the journal alone tells it all."""
-    done = Counter(event.task_id for event in world.journal if event.type == "attempt_done")
+    done = Counter(event.task_id for event in world.journal if isinstance(event, AttemptDone))
     assert max(done.values(), default=0) <= 1
     assert not world.state.runs
     assert failing or ended(world).status is RunStatus.DONE, ended(world).error

@@ -65,7 +65,7 @@ def test_nothing_is_at_work_while_there_is_no_engine(worked: int, gone: int, aft
 
     assert busy_ms(lives, worked + gone) == worked
 
-    again = [
+    again: list[Event] = [
         EngineStarted(at_ms=START_MS + worked + gone, pid=2, token=2, version="0"),
         AttemptLost(at_ms=START_MS + worked + gone, task_id="t1", attempt=1, agent_id=AGENT),
         started(worked + gone),

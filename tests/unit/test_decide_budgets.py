@@ -7,6 +7,7 @@ import pytest
 
 from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import StopAttempt
+from engine.core.events import BudgetExhausted
 from engine.core.limits import Limits
 from engine.core.limits.budget import budgets_of, deadline_of
 from engine.core.options import SupervisorOptions
@@ -125,7 +126,7 @@ def test_what_a_thread_spent_that_comes_back_late_is_noticed_at_once(*, is_over:
 
     late = world.say(ThreadCameBack(agent_id=member(world, "ada").id, task_id=key[0], usage=spent(1000)))
 
-    out = [event.subject for event in late if event.type == "budget_exhausted"]
+    out = [event.subject for event in late if isinstance(event, BudgetExhausted)]
     assert out == [*([] if is_over else [run_id]), member(world, "ada").id]
     assert_legal(world.state)
 

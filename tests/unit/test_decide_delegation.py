@@ -13,6 +13,7 @@ from engine.core.commands import (
 )
 from engine.core.decide.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
+from engine.core.events import GroupEnded, GroupPlanned
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.scheduler import Schedule
@@ -294,8 +295,8 @@ def test_teams_within_teams_that_nobody_waits_for_end_before_their_run_does() ->
 
     events = world.succeed(lead)
 
-    ended = [event.task_id for event in events if event.type == "group_ended"]
-    groups = [event.task_id for event in world.journal if event.type == "group_planned"]
+    ended = [event.task_id for event in events if isinstance(event, GroupEnded)]
+    groups = [event.task_id for event in world.journal if isinstance(event, GroupPlanned)]
     assert sorted(ended) == sorted(groups)
     assert kinds(events)[-1] == "run_finished"
 

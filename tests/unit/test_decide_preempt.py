@@ -12,7 +12,7 @@ from engine.core.commands import (
     SwapAgent,
 )
 from engine.core.effects import StopAttempt
-from engine.core.events import AttemptPreempted
+from engine.core.events import AttemptPreempted, PreemptionAsked
 from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.scheduler import Schedule
@@ -137,7 +137,7 @@ def test_the_least_urgent_makes_way_and_of_equals_the_one_that_began_last() -> N
 
     world.ask(lead, "sum", ["x", "y"])
 
-    assert [event.task_id for event in world.journal if event.type == "preemption_asked"] == [second, third]
+    assert [event.task_id for event in world.journal if isinstance(event, PreemptionAsked)] == [second, third]
     assert first not in {stop.task_id for stop in stops(world)}
 
 
@@ -311,7 +311,7 @@ def test_where_the_one_that_made_way_leaves_no_slot_the_urgent_task_asks_the_nex
 
     world.stop(last, stuck=True)
 
-    assert [event.task_id for event in world.journal if event.type == "preemption_asked"] == [last[0], first[0]]
+    assert [event.task_id for event in world.journal if isinstance(event, PreemptionAsked)] == [last[0], first[0]]
     world.stop(first)
     assert (world.starts[-1].run_id, world.starts[-1].agent) == (urgent, "ada")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from engine.core.commands import AddAgent, Answer, Cancel, Pause, RemoveMember, Submit, SupervisorSpec
+from engine.core.events import CancelRequested
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Escalate, Fail, Failover, Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
@@ -234,7 +235,7 @@ def test_a_task_that_takes_the_whole_with_it_stops_what_is_beside_it_at_once() -
 
     events = world.fail(attempt(world, "ada"), "no paper")
 
-    stops = [event for event in events if event.type == "cancel_requested"]
+    stops = [event for event in events if isinstance(event, CancelRequested)]
     assert {event.reason for event in stops} == {"ada failed, and with it the work that it is part of"}
     assert sum(len(event.stopping) for event in stops) == 1
     world.stop(attempt(world, "bob"))

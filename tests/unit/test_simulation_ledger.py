@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Reassign, Resume, SupervisorSpec, SwitchStrategy
-from engine.core.events import Event
+from engine.core.events import Event, GroupPlanned
 from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Failover
 from engine.core.records import changed
@@ -200,7 +200,7 @@ def test_a_plan_for_those_who_can_work_is_right_although_another_would_answer_be
 
     submitted(world, "parse")
 
-    (plan,) = [event for event in world.journal if event.type == "group_planned" and event.run_id == "r2"]
+    (plan,) = [event for event in world.journal if isinstance(event, GroupPlanned) and event.run_id == "r2"]
     assert [node.title for node in plan.nodes] == ["bob"]
     assert judged(world, plan) is None
     world.journal[world.journal.index(plan)] = other = plan_for(plan, ada.id)

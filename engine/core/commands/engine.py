@@ -1,25 +1,24 @@
 """Commands about the engine itself."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
+from engine.core.commands.base import CommandBase
 from engine.core.records import fact
 from engine.core.validation.rules import Within
 
 
 @fact
-class StopEngine:
+class StopEngine(CommandBase):
     """Stop the engine cleanly; open runs are suspended until the next one starts."""
 
-    type: Literal["stop_engine"] = "stop_engine"
     token: int | None = None
     """Lease token of the engine to stop, so that a delayed command does not stop a later one; None is any engine."""
 
 
 @fact
-class HandOver:
+class HandOver(CommandBase):
     """Stop the engine and pass the team to a standby engine; refused if there is none."""
 
-    type: Literal["hand_over"] = "hand_over"
     token: int | None = None
     """As in `StopEngine`."""
     grace_s: Annotated[float, Within(ge=0, le=600)] = 2.0
@@ -27,26 +26,22 @@ class HandOver:
 
 
 @fact
-class Undo:
+class Undo(CommandBase):
     """Undo a command, if nothing that it changed has changed since."""
 
-    type: Literal["undo"] = "undo"
     command_id: str | None = None
     """None is the last command that can be undone."""
 
 
 @fact
-class Ping:
+class Ping(CommandBase):
     """Check that the engine answers."""
-
-    type: Literal["ping"] = "ping"
 
 
 @fact
-class ImportState:
+class ImportState(CommandBase):
     """Import a whole state from an archive on this machine."""
 
-    type: Literal["import_state"] = "import_state"
     path: str
     sha256: str
     """Hash of the archive file, so that exactly the file shown by a dry run is imported."""

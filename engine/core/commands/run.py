@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import field
 
+from engine.core.commands.base import CommandBase
 from engine.core.commands.team import Target
 from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Chain
@@ -13,10 +14,9 @@ from engine.core.validation.bounds import Label, Message, Name, Priority, Second
 
 
 @fact
-class Submit:
+class Submit(CommandBase):
     """Submit a request to a supervisor."""
 
-    type: Literal["submit"] = "submit"
     request: JsonValue
     supervisor: Target | None = None
     """None is the first root supervisor."""
@@ -37,19 +37,17 @@ class Submit:
 
 
 @fact
-class SetPriority:
+class SetPriority(CommandBase):
     """Change the priority of a run or a task, also while it waits or runs."""
 
-    type: Literal["set_priority"] = "set_priority"
     target: Target
     priority: Priority
 
 
 @fact
-class SetDeadline:
+class SetDeadline(CommandBase):
     """Set or remove the deadline of a run or a task."""
 
-    type: Literal["set_deadline"] = "set_deadline"
     target: Target
     deadline_s: Seconds | None = None
     """Seconds from now; None removes the deadline."""
@@ -58,10 +56,9 @@ class SetDeadline:
 
 
 @fact
-class Reassign:
+class Reassign(CommandBase):
     """Assign a task to another agent, also while it is at work."""
 
-    type: Literal["reassign"] = "reassign"
     task: Target
     agent: Target
     now: bool = False
@@ -69,10 +66,9 @@ class Reassign:
 
 
 @fact
-class Answer:
+class Answer(CommandBase):
     """Answer an open question."""
 
-    type: Literal["answer"] = "answer"
     escalation: Target
     """Id of the question, or of the task that waits for its answer."""
     answer: str
@@ -86,19 +82,17 @@ class Answer:
 
 
 @fact
-class RevokeGrant:
+class RevokeGrant(CommandBase):
     """Revoke a standing permission: a person is asked again about calls of the tool."""
 
-    type: Literal["revoke_grant"] = "revoke_grant"
     grant: Target
     """Id of the permission."""
 
 
 @fact
-class Cancel:
+class Cancel(CommandBase):
     """Stop a run, a task or an agent's work at the next steps; results so far are kept."""
 
-    type: Literal["cancel"] = "cancel"
     target: Target
     reason: str = "cancelled by the operator"
     grace_s: Seconds | None = None
@@ -107,20 +101,18 @@ class Cancel:
 
 
 @fact
-class Abort:
+class Abort(CommandBase):
     """Stop an agent's work, a task or a run at once, with everything below it; results so far are kept."""
 
-    type: Literal["abort"] = "abort"
     target: Target
     """An agent means the tasks that it works on."""
     reason: str = "aborted by the operator"
 
 
 @fact
-class Steer:
+class Steer(CommandBase):
     """Send a message to running work; each attempt reads it at its next turn."""
 
-    type: Literal["steer"] = "steer"
     target: Target
     """An agent, a task or a run; everything below it gets the message too."""
     text: Message
@@ -129,18 +121,16 @@ class Steer:
 
 
 @fact
-class RetryWork:
+class RetryWork(CommandBase):
     """Retry a failed or backing-off task now, or submit the request of a finished run again."""
 
-    type: Literal["retry_work"] = "retry_work"
     target: Target
 
 
 @fact
-class SwitchStrategy:
+class SwitchStrategy(CommandBase):
     """Change the strategy of a supervisor, also while it has open runs."""
 
-    type: Literal["switch_strategy"] = "switch_strategy"
     supervisor: Target | None = None
     mode: Label | None = None
     """Name of the strategy; None keeps it and changes the aggregation only."""

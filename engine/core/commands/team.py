@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypeAlias, Union
 
 from msgspec import field
 
+from engine.core.commands.base import CommandBase
 from engine.core.options import SupervisorOptions
 from engine.core.records import fact
 from engine.core.spec import AgentSpec, Aggregation
@@ -44,10 +45,9 @@ Winner: TypeAlias = Literal["declared", "current"]
 
 
 @fact
-class LoadTeam:
+class LoadTeam(CommandBase):
     """Load the team of a file: all of it into an empty database, else what is new or changed."""
 
-    type: Literal["load_team"] = "load_team"
     path: str
     folder: str
     text: str
@@ -61,10 +61,9 @@ class LoadTeam:
 
 
 @fact
-class Declare:
+class Declare(CommandBase):
     """Adapt a member to its declaration by a restarted program, or add it if it is missing."""
 
-    type: Literal["declare"] = "declare"
     parent: Target | None
     """Its supervisor; None makes a root."""
     member: AgentSpec | SupervisorSpec
@@ -74,10 +73,9 @@ class Declare:
 
 
 @fact
-class AddSupervisor:
+class AddSupervisor(CommandBase):
     """Add a supervisor with all its members."""
 
-    type: Literal["add_supervisor"] = "add_supervisor"
     parent: Target | None
     """None makes a root."""
     team: SupervisorSpec
@@ -88,10 +86,9 @@ class AddSupervisor:
 
 
 @fact
-class AddAgent:
+class AddAgent(CommandBase):
     """Add an agent to a supervisor, or several as one change: all or none."""
 
-    type: Literal["add_agent"] = "add_agent"
     supervisor: Target | None = None
     """None is the first root supervisor."""
     spec: AgentSpec | None = None
@@ -108,36 +105,32 @@ class AddAgent:
 
 
 @fact
-class RegisterSpec:
+class RegisterSpec(CommandBase):
     """Put a spec into the registry."""
 
-    type: Literal["register_spec"] = "register_spec"
     spec: AgentSpec
 
 
 @fact
-class UnregisterSpec:
+class UnregisterSpec(CommandBase):
     """Remove a spec from the registry."""
 
-    type: Literal["unregister_spec"] = "unregister_spec"
     name: str
 
 
 @fact
-class RemoveMember:
+class RemoveMember(CommandBase):
     """Remove an agent or a supervisor."""
 
-    type: Literal["remove_member"] = "remove_member"
     target: Target
     mode: Literal["drain", "requeue", "abort"] | None = None
     """What happens to its open work; None refuses the command while there is any."""
 
 
 @fact
-class SwapAgent:
+class SwapAgent(CommandBase):
     """Give an agent another spec, also while it works."""
 
-    type: Literal["swap_agent"] = "swap_agent"
     agent: Target
     spec: AgentSpec | None = None
     registered: Name | None = None
@@ -155,18 +148,16 @@ class SwapAgent:
 
 
 @fact
-class SwapAgents:
+class SwapAgents(CommandBase):
     """Swap several agents as one change: all or none."""
 
-    type: Literal["swap_agents"] = "swap_agents"
     swaps: list[SwapAgent]
 
 
 @fact
-class Rollback:
+class Rollback(CommandBase):
     """Give an agent the spec of its previous generation."""
 
-    type: Literal["rollback"] = "rollback"
     agent: Target
     mode: str = "drain"
     generation: int | None = None
@@ -174,28 +165,25 @@ class Rollback:
 
 
 @fact
-class RollbackAgents:
+class RollbackAgents(CommandBase):
     """Roll several agents back as one change: all or none."""
 
-    type: Literal["rollback_agents"] = "rollback_agents"
     rollbacks: list[Rollback]
 
 
 @fact
-class ChangeCapabilities:
+class ChangeCapabilities(CommandBase):
     """Add or remove specialties of a live agent; its code stays."""
 
-    type: Literal["change_capabilities"] = "change_capabilities"
     agent: Target
     add: list[Label] = field(default_factory=list)
     remove: list[Label] = field(default_factory=list)
 
 
 @fact
-class Move:
+class Move(CommandBase):
     """Move an agent, or a supervisor with everything under it, to another supervisor."""
 
-    type: Literal["move"] = "move"
     target: Target
     parent: Target
     place: Annotated[int, Within(ge=0)] | None = None
@@ -203,10 +191,9 @@ class Move:
 
 
 @fact
-class ReplaceTeam:
+class ReplaceTeam(CommandBase):
     """Make a supervisor equal a description: swap members that differ, add new ones, remove the rest."""
 
-    type: Literal["replace_team"] = "replace_team"
     supervisor: Target
     team: SupervisorSpec
     mode: str = "drain"
@@ -214,10 +201,9 @@ class ReplaceTeam:
 
 
 @fact
-class ChangeSupervisor:
+class ChangeSupervisor(CommandBase):
     """Change settings of a supervisor; None leaves a setting as it is."""
 
-    type: Literal["change_supervisor"] = "change_supervisor"
     supervisor: Target
     options: SupervisorOptions | None = None
     max_parallel: Slots | None = None
@@ -227,16 +213,14 @@ class ChangeSupervisor:
 
 
 @fact
-class Pause:
+class Pause(CommandBase):
     """Pause an agent, a supervisor or a run: it starts nothing new."""
 
-    type: Literal["pause"] = "pause"
     target: Target
 
 
 @fact
-class Resume:
+class Resume(CommandBase):
     """Resume a paused agent, supervisor or run."""
 
-    type: Literal["resume"] = "resume"
     target: Target

@@ -1,6 +1,6 @@
 """The closed union of events, one file per subject.
 
-Names are in the past tense, and each event has one `type`. A released event never changes.
+Names are in the past tense, and the name of an event is its `type`. A released event never changes.
 """
 
 from typing import TypeAlias, get_args

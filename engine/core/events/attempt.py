@@ -17,7 +17,6 @@ StepKind: TypeAlias = Literal["code", "model", "tool", "compact"]
 class AttemptStarted(AttemptEvent):
     """An attempt at a task starts, on an agent or, for a join or check, in the engine itself."""
 
-    type: Literal["attempt_started"] = "attempt_started"
     agent_id: str | None
     generation: int
 
@@ -26,7 +25,6 @@ class AttemptStarted(AttemptEvent):
 class AttemptParked(AttemptEvent):
     """An attempt waits with no step running, and gives its slot back."""
 
-    type: Literal["attempt_parked"] = "attempt_parked"
     agent_id: str
     why: ParkedFor = "call"
     until_ms: int | None = None
@@ -37,7 +35,6 @@ class AttemptParked(AttemptEvent):
 class SlotWanted(AttemptEvent):
     """A parked attempt is about to begin a step, and queues for a slot."""
 
-    type: Literal["slot_wanted"] = "slot_wanted"
     agent_id: str
 
 
@@ -45,7 +42,6 @@ class SlotWanted(AttemptEvent):
 class AttemptResumed(AttemptEvent):
     """A parked attempt got a slot: it continues with the outcomes of its calls, or with a step of its own."""
 
-    type: Literal["attempt_resumed"] = "attempt_resumed"
     agent_id: str
     call_keys: list[str]
     """The calls whose outcomes it gets; empty on a new generation of the agent, whose code makes its calls again."""
@@ -55,7 +51,6 @@ class AttemptResumed(AttemptEvent):
 class StepRecorded(AttemptEvent):
     """A step succeeded; its output is recorded and never computed again."""
 
-    type: Literal["step_recorded"] = "step_recorded"
     agent_id: str | None
     what: StepKind = "code"
     name: str
@@ -77,7 +72,6 @@ class StepRecorded(AttemptEvent):
 class ModelFailed(AttemptEvent):
     """A model call failed; the attempt continues with the next model of its list, or fails with this error."""
 
-    type: Literal["model_failed"] = "model_failed"
     agent_id: str | None
     model: str
     """Its name in the spec."""
@@ -107,7 +101,6 @@ class Said:
 class AttemptDone(AttemptEvent):
     """An attempt succeeded, and its task is done."""
 
-    type: Literal["attempt_done"] = "attempt_done"
     agent_id: str | None
     output: JsonValue
     duration_ms: int
@@ -120,7 +113,6 @@ class AttemptDone(AttemptEvent):
 class AttemptFailed(AttemptEvent):
     """An attempt failed; the failure policies decide what follows."""
 
-    type: Literal["attempt_failed"] = "attempt_failed"
     agent_id: str | None
     error: str
     error_type: str
@@ -142,7 +134,6 @@ class AttemptFailed(AttemptEvent):
 class AttemptCancelled(AttemptEvent):
     """An attempt was stopped; its partial output is kept."""
 
-    type: Literal["attempt_cancelled"] = "attempt_cancelled"
     agent_id: str | None
     partial: JsonValue
     duration_ms: int
@@ -160,7 +151,6 @@ class AttemptCancelled(AttemptEvent):
 class AttemptSetAside(AttemptEvent):
     """An attempt was stopped for a budget; its task waits again and keeps its recorded steps."""
 
-    type: Literal["attempt_set_aside"] = "attempt_set_aside"
     agent_id: str | None
     partial: JsonValue
     duration_ms: int
@@ -172,7 +162,6 @@ class AttemptSetAside(AttemptEvent):
 class AttemptLost(AttemptEvent):
     """An attempt ended with the engine that ran it; its recorded steps are kept."""
 
-    type: Literal["attempt_lost"] = "attempt_lost"
     agent_id: str | None
 
 
@@ -180,7 +169,6 @@ class AttemptLost(AttemptEvent):
 class PrioritySet(RunEvent):
     """The priority of a run or a task, with everything below it, changed."""
 
-    type: Literal["priority_set"] = "priority_set"
     task_id: str | None = None
     """None is the whole run, with tasks that it creates later."""
     priority: int
@@ -191,7 +179,6 @@ class PrioritySet(RunEvent):
 class PreemptionAsked(AttemptEvent):
     """An attempt is asked to stop to free its slot for a more urgent task."""
 
-    type: Literal["preemption_asked"] = "preemption_asked"
     agent_id: str
     for_task_id: str
     """The urgent task; only one attempt at a time is stopped for it."""
@@ -203,7 +190,6 @@ class PreemptionAsked(AttemptEvent):
 class AttemptPreempted(AttemptEvent):
     """An attempt stopped for a more urgent task; its task waits again and keeps its recorded steps."""
 
-    type: Literal["attempt_preempted"] = "attempt_preempted"
     agent_id: str
     for_task_id: str | None
     duration_ms: int

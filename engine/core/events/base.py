@@ -1,5 +1,7 @@
 """Fields that many events begin with: when it happened, and what it is about."""
 
+from typing import ClassVar
+
 from engine.core.records import shared_fields
 
 
@@ -8,6 +10,8 @@ class EventBase:
     """What every event has."""
 
     __slots__ = ()
+    type: ClassVar[str]
+    """Its kind in the journal: the name of its class, as in `task_failed`."""
     at_ms: int = 0
     """When it was decided, in UTC milliseconds; filled in by `decide`."""
 

@@ -1,7 +1,5 @@
 """Events of the engine, of commands, and of loaded and imported teams."""
 
-from typing import Literal
-
 from msgspec import Raw, field
 
 from engine.core.events.base import EventBase
@@ -12,7 +10,6 @@ from engine.core.records import JsonValue, fact
 class EngineStarted(EventBase):
     """A process acquired the lease and starts to decide."""
 
-    type: Literal["engine_started"] = "engine_started"
     pid: int
     token: int
     version: str
@@ -28,7 +25,6 @@ class EngineStarted(EventBase):
 class EngineStopped(EventBase):
     """The engine stopped cleanly; open runs are suspended until the next one starts."""
 
-    type: Literal["engine_stopped"] = "engine_stopped"
     reason: str
     final: bool = False
     """The whole team stops, not only this process: standby engines do not take over."""
@@ -38,7 +34,6 @@ class EngineStopped(EventBase):
 class EngineSlept(EventBase):
     """The computer was suspended while the engine ran, or its clock was set ahead; that time is no time at work."""
 
-    type: Literal["engine_slept"] = "engine_slept"
     slept_ms: int
 
 
@@ -46,7 +41,6 @@ class EngineSlept(EventBase):
 class TeamLoaded(EventBase):
     """A team file was read; its text is stored, so that the database does not depend on the file."""
 
-    type: Literal["team_loaded"] = "team_loaded"
     path: str
     folder: str
     sha256: str
@@ -57,7 +51,6 @@ class TeamLoaded(EventBase):
 class ReferencesTrusted(EventBase):
     """The user who runs the engine allowed these references to be imported and called."""
 
-    type: Literal["references_trusted"] = "references_trusted"
     references: dict[str, str]
     """Each with the hash of the files that it imports from the team's folder; empty for installed code."""
 
@@ -66,7 +59,6 @@ class ReferencesTrusted(EventBase):
 class CommandApplied(EventBase):
     """A command was applied; what it did are the events around this one, which follow each other in the journal."""
 
-    type: Literal["command_applied"] = "command_applied"
     command_id: str
     command: str
     """Type of the command."""
@@ -90,7 +82,6 @@ class CommandApplied(EventBase):
 class CommandUndone(EventBase):
     """A command was undone."""
 
-    type: Literal["command_undone"] = "command_undone"
     command_id: str
     command: str
     """Type of the command."""
@@ -100,7 +91,6 @@ class CommandUndone(EventBase):
 class CommandRefused(EventBase):
     """A command was refused, and nothing changed."""
 
-    type: Literal["command_refused"] = "command_refused"
     command_id: str
     command: str
     sender: str
@@ -115,7 +105,6 @@ class CommandRefused(EventBase):
 class SignalDropped(EventBase):
     """A signal could not be decided because of a defect in the engine; everything else continues."""
 
-    type: Literal["signal_dropped"] = "signal_dropped"
     signal: str
     error: str
     task_id: str | None = None
@@ -125,7 +114,6 @@ class SignalDropped(EventBase):
 class ImportBegan(EventBase):
     """The import of a checked archive begins; nothing of it is part of the team before its last part."""
 
-    type: Literal["import_began"] = "import_began"
     command_id: str
     path: str
     sha256: str
@@ -139,7 +127,6 @@ class ImportBegan(EventBase):
 class PartImported(EventBase):
     """Entities or texts of the archive that is being imported."""
 
-    type: Literal["part_imported"] = "part_imported"
     state: Raw
     """Part of the state document, with the offset already added to its ids; references count the texts of all parts."""
     texts: list[JsonValue]
@@ -149,7 +136,6 @@ class PartImported(EventBase):
 class SummariesImported(EventBase):
     """Finished runs of the archive that is being imported."""
 
-    type: Literal["summaries_imported"] = "summaries_imported"
     state: Raw
     """Part of the state document that contains only finished runs."""
     texts: list[JsonValue]
@@ -160,7 +146,6 @@ class SummariesImported(EventBase):
 class StateImported(EventBase):
     """An import is complete: the state is this event's part and all parts before it."""
 
-    type: Literal["state_imported"] = "state_imported"
     path: str
     sha256: str
     paused: bool

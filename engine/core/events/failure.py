@@ -12,7 +12,6 @@ from engine.core.records import JsonValue, fact
 class TaskFailedOver(TaskEvent):
     """A task that failed on one agent was given to another; its recorded steps are kept."""
 
-    type: Literal["task_failed_over"] = "task_failed_over"
     from_id: str | None
     """The last agent that failed at it."""
     to_id: str
@@ -25,7 +24,6 @@ class TaskFailedOver(TaskEvent):
 class TaskTriedAnew(TaskEvent):
     """A failed task is retried by the answer to its question; its chain of failure policies starts over."""
 
-    type: Literal["task_tried_anew"] = "task_tried_anew"
     queue: str
     by: str
     """Whose answer: `person` or `default`."""
@@ -35,14 +33,11 @@ class TaskTriedAnew(TaskEvent):
 class TaskAnswered(TaskEvent):
     """A person supplied the output of a task in place of its agent."""
 
-    type: Literal["task_answered"] = "task_answered"
-
 
 @fact
 class CircuitOpened(AgentEvent):
     """The circuit of an agent opened after repeated failures: it gets no work until `due_ms`."""
 
-    type: Literal["circuit_opened"] = "circuit_opened"
     failures: int
     """Failed attempts in a row."""
     cool_s: float
@@ -54,14 +49,11 @@ class CircuitOpened(AgentEvent):
 class CircuitHalfOpened(AgentEvent):
     """The cooling time of an agent's circuit is over: one trial attempt may start."""
 
-    type: Literal["circuit_half_opened"] = "circuit_half_opened"
-
 
 @fact
 class CircuitClosed(AgentEvent):
     """The circuit of an agent closed: it takes tasks as before."""
 
-    type: Literal["circuit_closed"] = "circuit_closed"
     reason: str
 
 
@@ -69,7 +61,6 @@ class CircuitClosed(AgentEvent):
 class AgentsRestarted(SupervisorEvent):
     """An agent crashed, and is restarted with the agents that its supervisor's restart strategy selects."""
 
-    type: Literal["agents_restarted"] = "agents_restarted"
     agent_ids: list[str]
     """Agents of the supervisor and of supervisors below it, in declared order."""
     strategy: Literal["one_for_one", "one_for_all", "rest_for_one"]
@@ -83,7 +74,6 @@ class AgentsRestarted(SupervisorEvent):
 class SupervisorFailed(SupervisorEvent):
     """A supervisor exceeded its restart limit: its requests fail, and its parent treats this as a crash."""
 
-    type: Literal["supervisor_failed"] = "supervisor_failed"
     error: str
     """Such as `supervisor chief failed: 4 restarts in 60 s`."""
     because: str
@@ -96,21 +86,16 @@ class SupervisorFailed(SupervisorEvent):
 class SupervisorMended(SupervisorEvent):
     """An operator resumed a failed supervisor."""
 
-    type: Literal["supervisor_mended"] = "supervisor_mended"
-
 
 @fact
 class AgentCheckAsked(AgentEvent):
     """An operator asked to check again whether the code of a broken agent can be loaded."""
-
-    type: Literal["agent_check_asked"] = "agent_check_asked"
 
 
 @fact
 class Escalated(EventBase):
     """A question was put to a person; its subject waits for the answer."""
 
-    type: Literal["escalated"] = "escalated"
     escalation_id: str
     kind: str
     """Kind of question, such as `failure`, `budget` or `drain`."""
@@ -131,7 +116,6 @@ class Escalated(EventBase):
 class EscalationAnswered(EventBase):
     """A question was answered; the events that follow carry the answer out."""
 
-    type: Literal["escalation_answered"] = "escalation_answered"
     escalation_id: str
     kind: str
     subject: str
@@ -149,7 +133,6 @@ class EscalationAnswered(EventBase):
 class QuestionWithdrawn(AttemptEvent):
     """An attempt no longer waits for the answer of a person, and its question is closed."""
 
-    type: Literal["question_withdrawn"] = "question_withdrawn"
     agent_id: str | None
     escalation_id: str
     key: str
@@ -159,7 +142,6 @@ class QuestionWithdrawn(AttemptEvent):
 class ToolStarted(AttemptEvent):
     """An attempt is about to call a tool that must not be called twice; a `StepRecorded` follows if it succeeds."""
 
-    type: Literal["tool_started"] = "tool_started"
     agent_id: str | None
     name: str
     key: str
@@ -169,7 +151,6 @@ class ToolStarted(AttemptEvent):
 class ToolFailed(AttemptEvent):
     """A tool call raised an error, which the agent's code handles."""
 
-    type: Literal["tool_failed"] = "tool_failed"
     agent_id: str | None
     name: str
     key: str
@@ -180,7 +161,6 @@ class ToolFailed(AttemptEvent):
 class DoubtSettled(TaskEvent):
     """A person decided whether a tool call without a recorded end took place."""
 
-    type: Literal["doubt_settled"] = "doubt_settled"
     name: str
     key: str
     ran: bool

@@ -15,7 +15,6 @@ from engine.core.spec import AgentSpec
 class MemberMoved(EventBase):
     """An agent, or a supervisor with everything under it, moved to another supervisor."""
 
-    type: Literal["member_moved"] = "member_moved"
     member_id: str
     parent_id: str
     previous_id: str | None
@@ -28,7 +27,6 @@ class MemberMoved(EventBase):
 class MemberRenamed(EventBase):
     """An agent or a supervisor was renamed; its id, generation and work stay."""
 
-    type: Literal["member_renamed"] = "member_renamed"
     member_id: str
     name: str
     previous: str
@@ -42,7 +40,6 @@ class MemberRenamed(EventBase):
 class MembersOrdered(SupervisorEvent):
     """The order of the members of a supervisor changed."""
 
-    type: Literal["members_ordered"] = "members_ordered"
     members: list[str]
     """Ids of all members, in the new order."""
 
@@ -61,7 +58,6 @@ class Declared:
 class MembersDeclared(EventBase):
     """A program or a team file declared members; later differences from this are changes by others."""
 
-    type: Literal["members_declared"] = "members_declared"
     same: list[str]
     """Ids of members that equal their declaration."""
     different: dict[str, Declared] = field(default_factory=dict)
@@ -74,7 +70,6 @@ class MembersDeclared(EventBase):
 class SupervisorChanged(SupervisorSettings, SupervisorEvent):
     """Settings of a supervisor changed, except its strategy (`StrategySwitched`)."""
 
-    type: Literal["supervisor_changed"] = "supervisor_changed"
     fields: list[str]
     """Names of the settings that changed."""
 
@@ -83,7 +78,6 @@ class SupervisorChanged(SupervisorSettings, SupervisorEvent):
 class CoordinationTuned(SupervisorEvent):
     """A supervisor with `optimize` changes its coordination, or reverts such a change; later events carry it out."""
 
-    type: Literal["coordination_tuned"] = "coordination_tuned"
     kind: Literal["parallel", "selection", "back"]
     mode: str
     """Its strategy before."""
@@ -105,7 +99,6 @@ class CoordinationTuned(SupervisorEvent):
 class SupervisorLeaving(SupervisorEvent):
     """A supervisor is being removed: it takes no new work, and leaves with its agents once it has no open work."""
 
-    type: Literal["supervisor_leaving"] = "supervisor_leaving"
     mode: Literal["drain", "abort"]
     """Whether its open work is finished or stopped."""
 
@@ -114,7 +107,6 @@ class SupervisorLeaving(SupervisorEvent):
 class PoolResized(AgentEvent):
     """The number of instances of a pool changed."""
 
-    type: Literal["pool_resized"] = "pool_resized"
     size: int
     previous: int
     reason: str
@@ -125,6 +117,5 @@ class PoolResized(AgentEvent):
 class PoolWatched(AgentEvent):
     """An instance of a pool is idle, and is removed if it still is at `due_ms`."""
 
-    type: Literal["pool_watched"] = "pool_watched"
     due_ms: int | None
     """None cancels the removal, because all instances are at work again."""

@@ -31,7 +31,6 @@ class BudgetEvent(EventBase):
 class DeadlineSet(DeadlineEvent):
     """The deadline of a run or a task was set or removed."""
 
-    type: Literal["deadline_set"] = "deadline_set"
     deadline_ms: int | None
     """UTC milliseconds; None removes its own deadline, but not the inherited one."""
     after_ms: int | None
@@ -44,7 +43,6 @@ class DeadlineSet(DeadlineEvent):
 class DeadlineWarned(DeadlineEvent):
     """The warning time of a deadline was reached."""
 
-    type: Literal["deadline_warned"] = "deadline_warned"
     deadline_ms: int
 
 
@@ -52,7 +50,6 @@ class DeadlineWarned(DeadlineEvent):
 class DeadlinePassed(DeadlineEvent):
     """A deadline passed: tasks not started end, attempts at work stop at their next step, results are kept."""
 
-    type: Literal["deadline_passed"] = "deadline_passed"
     ended: list[str]
     """Tasks that ended at once, because no attempt of them was at work."""
     stopping: list[str]
@@ -67,7 +64,6 @@ class DeadlinePassed(DeadlineEvent):
 class GraceEnded(DeadlineEvent):
     """Attempts that were asked to stop did not reach a step within the grace period, and are aborted."""
 
-    type: Literal["grace_ended"] = "grace_ended"
     stopping: list[str]
     """Tasks whose attempts are aborted."""
 
@@ -76,7 +72,6 @@ class GraceEnded(DeadlineEvent):
 class BudgetWarned(BudgetEvent):
     """Spending reached the warning share of a budget."""
 
-    type: Literal["budget_warned"] = "budget_warned"
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"]
     spent: Decimal
@@ -87,7 +82,6 @@ class BudgetWarned(BudgetEvent):
 class BudgetExhausted(BudgetEvent):
     """A budget is exhausted: work that spends it stops, and no more of it starts."""
 
-    type: Literal["budget_exhausted"] = "budget_exhausted"
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"]
     spent: Decimal
@@ -110,7 +104,6 @@ class BudgetExhausted(BudgetEvent):
 class BudgetExtended(BudgetEvent):
     """A budget has something left again, because a person extended it or it was set anew."""
 
-    type: Literal["budget_extended"] = "budget_extended"
     agent_id: str | None
     amount: Literal["attempts", "time_s", "tokens", "cost_usd"] | None
     """The amount that was extended; None if the budget was set anew."""
@@ -124,6 +117,5 @@ class BudgetExtended(BudgetEvent):
 class BudgetTimed(BudgetEvent):
     """A time budget will be exhausted at `due_ms` if its current attempts continue."""
 
-    type: Literal["budget_timed"] = "budget_timed"
     due_ms: int | None
     """None if no attempt is at work."""

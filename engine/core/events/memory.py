@@ -1,7 +1,5 @@
 """Events of memory: insights of agents, and prompt parts, each stored once."""
 
-from typing import Literal
-
 from msgspec import field
 
 from engine.core.events.base import EventBase, TaskEvent
@@ -12,7 +10,6 @@ from engine.core.records import JsonValue, fact
 class Remembered(TaskEvent):
     """An agent stored an insight for later attempts."""
 
-    type: Literal["remembered"] = "remembered"
     agent_id: str
     insight_id: str
     text: str
@@ -25,6 +22,5 @@ class Remembered(TaskEvent):
 class PartRecorded(EventBase):
     """A system prompt or tool schemas were sent to a model for the first time; steps refer to them by hash."""
 
-    type: Literal["part_recorded"] = "part_recorded"
     hash: str
     value: JsonValue

@@ -1,7 +1,5 @@
 """Events of people besides answers: messages to running work, and standing permissions for tools."""
 
-from typing import Literal
-
 from engine.core.events.base import EventBase
 from engine.core.records import fact
 
@@ -10,7 +8,6 @@ from engine.core.records import fact
 class Steered(EventBase):
     """A person sent a message to running work; each attempt reads it at its next turn, recorded as a step."""
 
-    type: Literal["steered"] = "steered"
     steer_id: str
     text: str
     sender: str
@@ -24,7 +21,6 @@ class Steered(EventBase):
 class GrantGiven(EventBase):
     """A person decided all future calls of a tool by an agent, so that no more questions are asked about them."""
 
-    type: Literal["grant_given"] = "grant_given"
     grant_id: str
     agent_id: str
     generation: int
@@ -38,7 +34,6 @@ class GrantGiven(EventBase):
 class GrantRevoked(EventBase):
     """A standing permission was revoked: a person is asked again about calls of the tool."""
 
-    type: Literal["grant_revoked"] = "grant_revoked"
     grant_id: str
     agent_id: str
     tool: str

@@ -20,7 +20,6 @@ from engine.core.values import StoredValue
 class RunSubmitted(RunEvent):
     """A request was submitted to a supervisor."""
 
-    type: Literal["run_submitted"] = "run_submitted"
     supervisor_id: str
     root_id: str
     """The group task of the whole run."""
@@ -43,21 +42,16 @@ class RunSubmitted(RunEvent):
 class RunPaused(RunEvent):
     """A run was paused: none of its tasks starts, attempts at work continue."""
 
-    type: Literal["run_paused"] = "run_paused"
-
 
 @fact
 class RunResumed(RunEvent):
     """A paused run was resumed."""
-
-    type: Literal["run_resumed"] = "run_resumed"
 
 
 @fact
 class CancelRequested(RunEvent):
     """Work is cancelled: tasks not started end, attempts at work stop at their next step."""
 
-    type: Literal["cancel_requested"] = "cancel_requested"
     task_id: str | None = None
     """The task that is cancelled, with everything below it; None cancels the whole run."""
     cancelled: list[str]
@@ -105,7 +99,6 @@ class GroupChange:
 class StrategySwitched(SupervisorEvent):
     """The strategy of a supervisor or of one run changed; open graphs were rewired, done nodes stay done."""
 
-    type: Literal["strategy_switched"] = "strategy_switched"
     mode: str
     previous: str
     aggregation: Aggregation
@@ -127,7 +120,6 @@ class RunFigures(Figures):
 class RunFinished(RunEvent):
     """A run finished; its tasks are removed from the state."""
 
-    type: Literal["run_finished"] = "run_finished"
     status: RunStatus
     output: StoredValue
     figures: RunFigures

@@ -41,7 +41,6 @@ class NodePlan:
 class GroupPlanned(TaskEvent):
     """A supervisor planned a request as a graph of tasks."""
 
-    type: Literal["group_planned"] = "group_planned"
     mode: str
     nodes: list[NodePlan]
     outcome_id: str | None
@@ -58,7 +57,6 @@ class GroupPlanned(TaskEvent):
 class GroupGrown(TaskEvent):
     """A check inspected outputs, and the graph continues according to its verdict."""
 
-    type: Literal["group_grown"] = "group_grown"
     check_id: str
     """The check whose verdict decided."""
     added: list[NodePlan] = field(default_factory=list)
@@ -79,7 +77,6 @@ class GroupGrown(TaskEvent):
 class GroupEnded(TaskEvent):
     """Every node of a graph has ended."""
 
-    type: Literal["group_ended"] = "group_ended"
     status: TaskStatus
     output: StoredValue
     error: str | None = None
@@ -106,7 +103,6 @@ class ChildPlan:
 class Delegated(AttemptEvent):
     """An attempt delegated work and waits for the outcomes."""
 
-    type: Literal["delegated"] = "delegated"
     agent_id: str
     call_key: str
     call_kind: CallKind
@@ -119,7 +115,6 @@ class Delegated(AttemptEvent):
 class CallRejoined(AttemptEvent):
     """An attempt repeated a call of an earlier attempt, and gets the outcomes of the same tasks."""
 
-    type: Literal["call_rejoined"] = "call_rejoined"
     agent_id: str
     call_key: str
     parks: bool = True
@@ -130,7 +125,6 @@ class CallRejoined(AttemptEvent):
 class CallAnswered(AttemptEvent):
     """The outcomes of a call were delivered to its attempt."""
 
-    type: Literal["call_answered"] = "call_answered"
     call_key: str
 
 
@@ -138,7 +132,6 @@ class CallAnswered(AttemptEvent):
 class CallRefused(AttemptEvent):
     """A call was refused, because no agent is able to do the work."""
 
-    type: Literal["call_refused"] = "call_refused"
     call_key: str
     reason: str
 
@@ -147,7 +140,6 @@ class CallRefused(AttemptEvent):
 class RetryScheduled(TaskEvent):
     """A task will be retried after a back-off, and holds no slot until then."""
 
-    type: Literal["retry_scheduled"] = "retry_scheduled"
     retry: int
     """1 for the first retry."""
     delay_ms: int
@@ -162,14 +154,11 @@ class RetryScheduled(TaskEvent):
 class RetryDue(TaskEvent):
     """The back-off of a task ended, or an operator cut it short."""
 
-    type: Literal["retry_due"] = "retry_due"
-
 
 @fact
 class TaskFailed(TaskEvent):
     """A task has failed for good."""
 
-    type: Literal["task_failed"] = "task_failed"
     error: str
     optional: bool | None = None
     """Whether dependents continue without its output; None keeps what was planned."""
@@ -179,7 +168,6 @@ class TaskFailed(TaskEvent):
 class TaskSkipped(TaskEvent):
     """A task was skipped: a predecessor failed, or it failed itself and its dependents continue without it."""
 
-    type: Literal["task_skipped"] = "task_skipped"
     reason: str
     optional: bool = False
     """Dependents continue without its output, by its failure policies or a person's answer."""
@@ -189,7 +177,6 @@ class TaskSkipped(TaskEvent):
 class NeedMet(TaskEvent):
     """A node has as many answers as it needs, and continues without waiting for the others."""
 
-    type: Literal["need_met"] = "need_met"
     answers: list[str]
     """The first tasks that answered, in the order of the plan; the node gets their outputs."""
     after: list[str]
@@ -200,20 +187,15 @@ class NeedMet(TaskEvent):
 class ItemTaken(TaskEvent):
     """A team took a task from a queue that several members share, and does it by its own strategy."""
 
-    type: Literal["item_taken"] = "item_taken"
     supervisor_id: str
     agent_id: str
     """The free agent of the team."""
 
 
 @fact
-class ItemReturned:
+class ItemReturned(TaskEvent):
     """A team that was paused, or whose budget is exhausted, returned a task that it had taken but not begun."""
 
-    type: Literal["item_returned"] = "item_returned"
-    at_ms: int
-    run_id: str
-    task_id: str
     supervisor_id: str
     queue: str
     dropped: list[str]
@@ -224,7 +206,6 @@ class ItemReturned:
 class TaskRequeued(TaskEvent):
     """A task was put into a queue again, or into another one."""
 
-    type: Literal["task_requeued"] = "task_requeued"
     queue: str
     reason: str
 
@@ -233,7 +214,6 @@ class TaskRequeued(TaskEvent):
 class TaskReopened(TaskEvent):
     """An operator retried a failed task; tasks that were skipped because of it wait for it again."""
 
-    type: Literal["task_reopened"] = "task_reopened"
     reopened: list[str]
     """The task and every skipped task that depends on it."""
 
@@ -241,5 +221,3 @@ class TaskReopened(TaskEvent):
 @fact
 class PlanAsked(TaskEvent):
     """A graph can be planned once the full text of its request has been read from the journal."""
-
-    type: Literal["plan_asked"] = "plan_asked"

@@ -16,7 +16,6 @@ from engine.core.values import Usage
 class SupervisorAdded(Coordination, SupervisorEvent):
     """A supervisor was added."""
 
-    type: Literal["supervisor_added"] = "supervisor_added"
     name: str
     parent_id: str | None
     declared: bool = False
@@ -27,28 +26,21 @@ class SupervisorAdded(Coordination, SupervisorEvent):
 class SupervisorRemoved(SupervisorEvent):
     """A supervisor without members and open work was removed."""
 
-    type: Literal["supervisor_removed"] = "supervisor_removed"
-
 
 @fact
 class SupervisorPaused(SupervisorEvent):
     """A supervisor was paused: its agents start nothing new, attempts at work continue."""
-
-    type: Literal["supervisor_paused"] = "supervisor_paused"
 
 
 @fact
 class SupervisorResumed(SupervisorEvent):
     """A paused supervisor was resumed."""
 
-    type: Literal["supervisor_resumed"] = "supervisor_resumed"
-
 
 @fact
 class SpecRegistered(EventBase):
     """A spec was put into the registry, for new agents and swaps."""
 
-    type: Literal["spec_registered"] = "spec_registered"
     spec: AgentSpec
 
 
@@ -56,7 +48,6 @@ class SpecRegistered(EventBase):
 class SpecUnregistered(EventBase):
     """A name was removed from the registry; agents made from it stay."""
 
-    type: Literal["spec_unregistered"] = "spec_unregistered"
     name: str
 
 
@@ -64,7 +55,6 @@ class SpecUnregistered(EventBase):
 class AgentAdded(AgentEvent):
     """An agent was added to a supervisor."""
 
-    type: Literal["agent_added"] = "agent_added"
     name: str
     supervisor_id: str
     spec: AgentSpec
@@ -78,7 +68,6 @@ class AgentAdded(AgentEvent):
 class AgentRemoving(AgentEvent):
     """An agent is being removed: it takes no new work, and leaves once it has no attempt at work."""
 
-    type: Literal["agent_removing"] = "agent_removing"
     mode: Literal["drain", "requeue", "abort"]
 
 
@@ -86,7 +75,6 @@ class AgentRemoving(AgentEvent):
 class AgentRemoved(AgentEvent):
     """An agent was removed; its name may be used again, its id never."""
 
-    type: Literal["agent_removed"] = "agent_removed"
     evicted: bool = False
     """It was the agent idle for longest, removed to make room for a new one."""
 
@@ -95,7 +83,6 @@ class AgentRemoved(AgentEvent):
 class AgentSwapped(AgentEvent):
     """An agent got a new generation, which attempts that start from now on use."""
 
-    type: Literal["agent_swapped"] = "agent_swapped"
     generation: int
     spec: AgentSpec
     mode: SwapMode
@@ -112,7 +99,6 @@ class AgentSwapped(AgentEvent):
 class SwapDrained(AgentEvent):
     """The last attempt on an earlier generation ended."""
 
-    type: Literal["swap_drained"] = "swap_drained"
     generation: int
 
 
@@ -120,21 +106,16 @@ class SwapDrained(AgentEvent):
 class AgentPaused(AgentEvent):
     """An agent was paused: it starts nothing new, attempts at work continue."""
 
-    type: Literal["agent_paused"] = "agent_paused"
-
 
 @fact
 class AgentResumed(AgentEvent):
     """A paused agent was resumed."""
-
-    type: Literal["agent_resumed"] = "agent_resumed"
 
 
 @fact
 class AgentBroke(AgentEvent):
     """An agent cannot work, because its code is missing or unusable."""
 
-    type: Literal["agent_broke"] = "agent_broke"
     error: str
     away: bool = False
     """Its code is bound to a program that is not running; its work waits for that program instead of failing."""
@@ -144,14 +125,11 @@ class AgentBroke(AgentEvent):
 class AgentMended(AgentEvent):
     """The code of a broken agent can be used again."""
 
-    type: Literal["agent_mended"] = "agent_mended"
-
 
 @fact
 class ThreadReturned(AgentEvent):
     """Code that ran on after its attempt had ended has returned, and its slot is free."""
 
-    type: Literal["thread_returned"] = "thread_returned"
     run_id: str | None = None
     """The run of the attempt, if that is still open."""
     task_id: str | None = None
@@ -163,7 +141,6 @@ class ThreadReturned(AgentEvent):
 class QueueMade(EventBase):
     """The queue of a capability was created, because work asked for it for the first time."""
 
-    type: Literal["queue_made"] = "queue_made"
     key: str
     supervisor_id: str
     capability: str
@@ -174,7 +151,6 @@ class QueueMade(EventBase):
 class AttemptMigrated(AttemptEvent):
     """An attempt stopped at a step, and continues from there on the agent's new generation."""
 
-    type: Literal["attempt_migrated"] = "attempt_migrated"
     agent_id: str
     before: int
     """The generation on which it stopped."""
@@ -190,7 +166,6 @@ class AttemptMigrated(AttemptEvent):
 class SwapRolledBack(AgentEvent):
     """An agent was rolled back: the spec of the generation before became a new generation."""
 
-    type: Literal["swap_rolled_back"] = "swap_rolled_back"
     generation: int
     spec: AgentSpec
     mode: SwapMode
@@ -206,7 +181,6 @@ class SwapRolledBack(AgentEvent):
 class SwapHurried(AgentEvent):
     """Attempts on earlier generations are stopped, and continue or restart on the new one."""
 
-    type: Literal["swap_hurried"] = "swap_hurried"
     generation: int
     mode: Literal["migrate", "abort"]
 
@@ -215,7 +189,6 @@ class SwapHurried(AgentEvent):
 class CapabilitiesChanged(AgentEvent):
     """The specialties of a live agent changed; its generation stays, attempts at work continue."""
 
-    type: Literal["capabilities_changed"] = "capabilities_changed"
     spec: AgentSpec
     added: list[str]
     removed: list[str]
@@ -227,7 +200,6 @@ class CapabilitiesChanged(AgentEvent):
 class TaskReassigned(TaskEvent):
     """An operator reassigned a task; an attempt at work stops, and its recorded steps are kept."""
 
-    type: Literal["task_reassigned"] = "task_reassigned"
     agent_id: str
     """The agent that does it from now on."""
     supervisor_id: str

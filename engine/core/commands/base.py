@@ -1,0 +1,14 @@
+"""What every command has."""
+
+from typing import ClassVar
+
+from engine.core.records import shared_fields
+
+
+@shared_fields
+class CommandBase:
+    """A request to the engine."""
+
+    __slots__ = ()
+    type: ClassVar[str]
+    """Its kind in the inbox: the name of its class, as in `swap_agent`."""
