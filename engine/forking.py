@@ -5,6 +5,7 @@ again from their finished steps. Code that was trusted there is trusted here, in
 docs/reference/archive.md.
 """
 
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -170,7 +171,8 @@ def _rows(
     db: Path, state: State, resolve: Callable[[TextRef], JsonValue], team: Record | None
 ) -> tuple[list[Row], State]:
     """Return the journal of the new database, and the state that it folds to."""
-    trusted, at_ms, seq = dict(state.trusted), state.at_ms, state.seq
+    # Clocks that an import starts anew would else have run out long ago: deadlines, above all.
+    trusted, at_ms, seq = dict(state.trusted), max(state.at_ms, time.time_ns() // 1_000_000), state.seq
     texts = make_document(state, resolve)
     references = references_in(state)
     ready = StateReady(

@@ -15,10 +15,10 @@ from dashboard.cli.output import DONE, Table, emit, is_interactive, say
 from dashboard.cli.sending import Sending, change, order, plain, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.cli.times import now_in, seconds
-from dashboard.views.amounts import clock, remaining
+from dashboard.views.amounts import clock
 from dashboard.views.digest import needs_person
 from dashboard.views.filters import Filter
-from dashboard.views.inbox import need
+from dashboard.views.inbox import need, otherwise
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.state import State
@@ -112,14 +112,14 @@ def inbox(ctx: click.Context, wanted: Filter) -> None:
         state, now_ms = folded_from(reader), now_in(reader)
     waiting = wanted.of(state.escalations.values(), lambda one: need(state, one.id, now_ms))
     checked(wanted)
-    fields = ("subject", "run_id", "question", "options", "default", "due_ms", "asked_ms")
+    fields = ("subject", "run_id", "question", "options", "default", "due_ms", "left_ms", "asked_ms")
     items = [{"id": one.id, "about": one.kind, **{name: getattr(one, name) for name in fields}} for one in waiting]
 
     def shown() -> Table:
         rows = [
             (one.id, one.kind, state.tasks[one.subject].title if one.subject in state.tasks
              else name_of(state, one.subject), clock(one.asked_ms), ", ".join(one.options),
-             "" if one.due_ms is None else f"{one.default} in {remaining(one.due_ms - now_ms)}", one.question)
+             "" if one.due_ms is None and one.left_ms is None else otherwise(one, now_ms), one.question)
             for one in waiting
         ]  # fmt: skip
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")

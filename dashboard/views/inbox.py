@@ -125,6 +125,8 @@ def _acts(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple[Cell
 
 def otherwise(asked: Escalation, now_ms: int) -> str:
     """Return what happens when nobody answers, and in how long."""
+    if asked.left_ms is not None:
+        return f"{asked.default}, {left(asked.left_ms)} after its run is resumed"
     if asked.due_ms is None or asked.default is None:
         return "waits for you"
     return f"{asked.default} in {left(asked.due_ms - now_ms)}"

@@ -7,8 +7,9 @@ import anyio
 import pytest
 
 from dashboard.feed import Feed
-from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, NotInThisVersion
+from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, Escalate, NotInThisVersion, RunFailed
 from engine.archive.reading import complete_state
+from engine.clock import VirtualClock
 from engine.core.codec import encode_state
 from engine.core.records import changed
 from engine.core.transfer.document import text_refs
@@ -62,7 +63,8 @@ def value_at(path: Path, seq: int | None) -> Any:
     state = folded(path) if seq is None else folded_at(path, seq)
     texts = {(ref.seq, ref.path): text_in(path, ref) for ref in text_refs(state)}
     found = make_document(state, lambda ref: texts[ref.seq, ref.path])
-    state = changed(state, runs={run.id: changed(run, paused=True) for run in state.runs.values()})
+    # A fork is made now, and paused.
+    state = changed(state, runs={run.id: changed(run, paused=True) for run in state.runs.values()}, at_ms=0)
     return complete_state(state, found)["state"], encode_state(state)
 
 
@@ -135,6 +137,27 @@ async def test_what_a_changed_step_came_to_is_what_the_task_goes_on_with(tmp_pat
     assert {key: text_in(made.path, value) for key, value in state.tasks[task_id].steps.items()} == {
         read.step: LONG + "!"
     }
+
+
+async def test_in_a_fork_neither_a_default_nor_a_deadline_has_passed_by(tmp_path: Path) -> None:
+    path, long_ago = tmp_path / "team.db", VirtualClock()
+    clerk, desk_asks = scripted("clerk", fail="broken"), [Escalate(30, "reject")]
+    desk = DynamicSupervisor(
+        "desk", agent_specs=[clerk], store=path, on_failure=[Escalate(30, "reject")], clock=long_ago
+    )
+    async with desk:
+        run_id = await desk.submit("look", deadline_s=60)
+        with pytest.raises(RunFailed):
+            await desk.wait(run_id)
+    with Reader(path) as reader:
+        (asked,) = [one.seq for one in reader.records(0, kinds=("escalated",))]
+    made = await desk.fork(tmp_path / "new.db", asked)
+
+    async with DynamicSupervisor("desk", agent_specs=[clerk], store=made.path, on_failure=desk_asks) as twin:
+        (question,) = twin.questions
+        assert (question.default, question.due_ms, question.left_ms) == ("reject", None, 30_000)
+        await twin.answer(question.id, "use", "fine")
+        assert (await twin.wait(run_id)).status == "done"
 
 
 async def test_a_fork_is_refused_where_it_cannot_be(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from engine.core.commands import Pause, Resume, SupervisorSpec
+from engine.core.spec import Escalate
 from engine.core.state import AgentStatus, RunStatus
-from tests.story import applied, attempt, ended, member, refused, submitted, works
+from tests.story import applied, attempt, ended, member, only, refused, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -121,3 +122,34 @@ def test_a_name_that_two_agents_have_has_to_be_said_with_its_supervisor() -> Non
     assert "chief/ada" in refused(world, Pause(target="ada"))
     applied(world, Pause(target="below/ada"))
     assert [one.paused for one in world.state.agents.values()] == [False, True]
+
+
+def test_the_default_of_a_question_waits_while_its_run_is_paused() -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(30.0, "reject")]))
+    run_id = submitted(world)
+    asked = only(world.fail(attempt(world, "ada")), "escalated").escalation_id
+    timer = f"escalation:{asked}"
+    world.now_ms += 10_000
+    world.order(Pause(target=run_id))
+    world.now_ms += 3_600_000
+
+    world.due(timer)
+    world.crash()
+
+    assert world.timers == {}
+    assert (world.state.escalations[asked].due_ms, world.state.escalations[asked].left_ms) == (None, 20_000)
+    world.order(Resume(target=run_id))
+    assert world.timers == {timer: world.now_ms + 20_000}
+    assert only(world.due(timer), "escalation_answered").by == "default"
+
+
+def test_a_question_that_is_asked_in_a_pause_waits_for_its_end() -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(30.0, "reject")]))
+    run_id = submitted(world)
+    world.order(Pause(target=run_id))
+
+    asked = only(world.fail(attempt(world, "ada")), "escalated").escalation_id
+
+    assert world.timers == {}
+    world.order(Resume(target=run_id))
+    assert world.timers == {f"escalation:{asked}": world.now_ms + 30_000}

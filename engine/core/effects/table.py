@@ -174,9 +174,17 @@ def _retry_scheduled(state: State, event: events.RetryScheduled) -> list[Effect]
 
 
 def _escalated(state: State, event: events.Escalated) -> list[Effect]:
-    if event.due_ms is None:
-        return []
-    return [effects.StartTimer(timer_id=timer_id("escalation", event.escalation_id), due_ms=event.due_ms)]
+    return _defaults(state, [event.escalation_id])
+
+
+def _run_resumed(state: State, event: events.RunResumed) -> list[Effect]:
+    return _defaults(state, [one.id for one in state.escalations.values() if one.run_id == event.run_id])
+
+
+def _defaults(state: State, questions: Iterable[str]) -> list[Effect]:
+    """Start the timers of questions, as far as they have any: in a paused run their clocks stand still."""
+    found = (state.timers.get(timer_id("escalation", one)) for one in questions)
+    return [effects.StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> list[Effect]:
@@ -351,6 +359,7 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     events.StrategySwitched: _strategy_switched,
     events.PreemptionAsked: _preemption_asked,
     events.RunSubmitted: _run_submitted,
+    events.RunResumed: _run_resumed,
     events.DeadlineSet: _deadline_set,
     events.DeadlinePassed: _deadline_passed,
     events.GraceEnded: _grace_ended,

@@ -50,6 +50,8 @@ class Escalation:
     asked_ms: int
     detail: dict[str, JsonValue] = field(default_factory=dict)
     """What the handler of its kind needs besides."""
+    left_ms: int | None = None
+    """While its run is paused: the time until the default that is left when the run is resumed; `due_ms` is None."""
 
 
 @entity

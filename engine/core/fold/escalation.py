@@ -15,6 +15,25 @@ def doubt(state: State, task: Task) -> None:
     task.status = TaskStatus.IN_DOUBT
 
 
+def start_clock(state: State, question: Escalation) -> None:
+    """Set the timer of the default of a question, which stands still while its run is paused."""
+    run = state.runs.get(question.run_id or "")
+    if question.left_ms is not None:
+        question.due_ms, question.left_ms = state.at_ms + question.left_ms, None
+    if question.due_ms is not None and run is not None and run.paused:
+        question.left_ms, question.due_ms = max(0, question.due_ms - state.at_ms), None
+        drop_timer(state, "escalation", question.id)
+    elif question.due_ms is not None:
+        set_timer(state, "escalation", question.id, question.due_ms)
+
+
+def start_clocks(state: State, run_id: str) -> None:
+    """Let the clocks of the questions of a run stand or go, as it was paused or resumed."""
+    for question in state.escalations.values():
+        if question.run_id == run_id:
+            start_clock(state, question)
+
+
 def _tool_started(state: State, event: events.ToolStarted) -> None:
     task = state.tasks[event.task_id]
     task.calling = put(task.calling, event.key, event.name)
@@ -48,6 +67,7 @@ def _escalated(state: State, event: events.Escalated) -> None:
         detail=dict(event.detail),
     )
     drop_timer(state, event.kind, event.subject)  # the timer that caused the question, for example `drain`
+    start_clock(state, state.escalations[event.escalation_id])
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
         task.asks = put(task.asks, str(event.detail["key"]), event.escalation_id)
@@ -55,8 +75,6 @@ def _escalated(state: State, event: events.Escalated) -> None:
         task.escalation_id = task.escalation_id or event.escalation_id
         if event.kind == "doubt":
             doubt(state, task)
-    if event.due_ms is not None:
-        set_timer(state, "escalation", event.escalation_id, event.due_ms)
 
 
 def _escalation_answered(state: State, event: events.EscalationAnswered) -> None:

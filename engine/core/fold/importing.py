@@ -2,6 +2,7 @@
 
 from engine.core.events import ImportBegan, PartImported, StateImported, SummariesImported
 from engine.core.fold.accounting import follow_deadline, note_run, note_spec, note_supervisor
+from engine.core.fold.escalation import start_clock
 from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import note_code
@@ -123,6 +124,8 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
     for run in imported.runs.values():
         run.paused = run.paused or paused
         note_run(state, run)
+    for question in imported.escalations.values():
+        start_clock(state, question)
     state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
     state.leaving.update((one.id, 0) for one in imported.agents.values() if one.removing is not None)
     for supervisor in imported.supervisors.values():

@@ -7,6 +7,7 @@ from engine.core.fold import conversation
 from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
 from engine.core.fold.completion import end, forget, pass_by, withdraw
 from engine.core.fold.declared import digests, settings_changed
+from engine.core.fold.escalation import start_clocks
 from engine.core.fold.queues import forget_idle_queues, hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
@@ -64,6 +65,7 @@ def _run_submitted(state: State, event: events.RunSubmitted) -> None:
 def _run_paused(state: State, event: events.RunPaused) -> None:
     run = state.runs[event.run_id]
     run.paused = True
+    start_clocks(state, run.id)
     for task_id in run.tasks:
         hold_back(state, state.tasks[task_id])
 
@@ -71,6 +73,7 @@ def _run_paused(state: State, event: events.RunPaused) -> None:
 def _run_resumed(state: State, event: events.RunResumed) -> None:
     run = state.runs[event.run_id]
     run.paused = False
+    start_clocks(state, run.id)
     let_go_on(state, [state.tasks[task_id] for task_id in run.tasks])
 
 

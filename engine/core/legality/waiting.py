@@ -79,6 +79,10 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
             yield f"{question.id} has the default {default!a}, which is not an answer to it"
         if (question.due_ms is not None) != (f"escalation:{question.id}" in state.timers):
             yield f"{question.id} is due at {question.due_ms}, and its timer says otherwise"
+        run = state.runs.get(question.run_id or "")
+        stands, has_clock = run is not None and run.paused, question.due_ms is not None
+        if (stands and has_clock) or (question.left_ms is not None and (has_clock or not stands)):
+            yield f"{question.id} is due at {question.due_ms} or in {question.left_ms} ms, and its run says otherwise"
         if not _waits_for(state, question):
             yield f"{question.id} asks about {question.subject}, which does not wait for an answer"
     calls = [(one.subject, str(one.detail.get("key"))) for one in state.escalations.values() if one.kind == "doubt"]

@@ -15,6 +15,7 @@ from engine.core.declared import OPTIONS
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
+from engine.core.fold.timers import set_timer
 from engine.core.queries.tree import below_of, inherited
 from engine.core.records import JsonValue, changed
 from engine.core.shared import drop
@@ -108,6 +109,10 @@ def _tidy(state: State, paused: set[str]) -> None:
         timer.due_ms = max(0, timer.due_ms - state.at_ms)
         if timer.kind == "pool":  # idle time starts again at the import
             del state.timers[timer.id]
+    for question in state.escalations.values():
+        if question.left_ms is not None:  # its run is paused, at the latest by `rest`
+            set_timer(state, "escalation", question.id, question.left_ms)
+            question.due_ms, question.left_ms = question.left_ms, None
     for summary in state.finished:
         summary.seq = 0
     not_derived(state)

@@ -26,10 +26,17 @@ class RunBook(WorkBook):
             )
         )  # fmt: skip
 
-    def _run_paused(self, event: events.RunPaused | events.RunResumed) -> None:
-        self.runs[event.run_id].paused = isinstance(event, events.RunPaused)
+    def _on_run_paused(self, event: events.RunPaused) -> None:
+        self.runs[event.run_id].paused = True
+        for one in self.questions.values():
+            if one.run_id == event.run_id and one.due_ms is not None:
+                one.left_ms, one.due_ms = max(0, one.due_ms - event.at_ms), None
 
-    _on_run_paused = _on_run_resumed = _run_paused
+    def _on_run_resumed(self, event: events.RunResumed) -> None:
+        self.runs[event.run_id].paused = False
+        for one in self.questions.values():
+            if one.run_id == event.run_id and one.left_ms is not None:
+                one.due_ms, one.left_ms = event.at_ms + one.left_ms, None
 
     def _on_run_finished(self, event: events.RunFinished) -> None:
         run = self.runs.pop(event.run_id)
@@ -185,9 +192,12 @@ class RunBook(WorkBook):
     # Questions, and what asks attempts to stop
 
     def _on_escalated(self, event: events.Escalated) -> None:
+        run, due_ms = self.runs.get(event.run_id or ""), event.due_ms
+        stands = run is not None and run.paused and due_ms is not None
         self.questions[event.escalation_id] = Question(
-            event.escalation_id, event.kind, event.subject, event.run_id, event.due_ms
-        )
+            event.escalation_id, event.kind, event.subject, event.run_id,
+            None if stands else due_ms, due_ms - event.at_ms if stands and due_ms is not None else None,
+        )  # fmt: skip
         if event.kind in OF_ATTEMPTS:
             self.jobs[event.subject].asks[str(event.detail["key"])] = event.escalation_id
         elif event.subject in self.jobs:

@@ -140,6 +140,8 @@ class Question:
     subject: str
     run_id: str | None
     due_ms: int | None
+    left_ms: int | None
+    """Of one that stands still while its run is paused."""
 
 
 class WorkBook(Ledger):
@@ -382,4 +384,4 @@ class WorkBook(Ledger):
 
 def adopted_question(one: Escalation) -> Question:
     """Convert a question of the state."""
-    return Question(one.id, one.kind, one.subject, one.run_id, one.due_ms)
+    return Question(one.id, one.kind, one.subject, one.run_id, one.due_ms, one.left_ms)
