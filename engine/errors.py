@@ -1,77 +1,63 @@
 """Errors of the engine outside its core, one class per decision that a caller can take."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from store.errors import shown, worded
 
 
 class EngineError(Exception):
     """Base of what this package raises on purpose."""
 
+    says: ClassVar[str] = ""
+    __str__ = worded
 
+
+@dataclass(eq=False)
 class CommandRefusedError(EngineError):
-    """The supervisor did not carry out a command, and nothing changed.
+    """The supervisor did not carry out a command, and nothing changed."""
 
-    Attributes:
-        code: The kind of refusal, such as `unknown_agent`.
-        reason: What, why, and what to do, in one line.
-    """
-
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
+    code: str
+    """The kind of refusal, such as `unknown_agent`."""
+    reason: str
+    """What, why, and what to do, in one line."""
+    says = "{reason}"
 
 
+@dataclass(eq=False)
 class HostStopped(EngineError):
-    """The engine ended before it could answer.
+    """The engine ended before it could answer."""
 
-    Attributes:
-        reason: Why it ended.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the engine has ended: {reason}")
-        self.reason = reason
+    reason: str
+    says = "the engine has ended: {reason}"
 
 
+@dataclass(eq=False)
 class DiskStayedFull(EngineError):
-    """The disk had no room for so long that the engine gave up; nothing that was acknowledged is lost.
+    """The disk had no room for so long that the engine gave up; nothing that was acknowledged is lost."""
 
-    Attributes:
-        waited_s: How long it tried again.
-    """
-
-    def __init__(self, waited_s: float) -> None:
-        super().__init__(
-            f"the disk has been full for {waited_s:.0f} s; free some space and start the engine again, nothing is lost"
-        )
-        self.waited_s = waited_s
+    waited_s: float
+    """How long it tried again."""
+    says = "the disk has been full for {waited_s:.0f} s; free some space and start the engine again, nothing is lost"
 
 
+@dataclass(eq=False)
 class ToolRejected(EngineError):
-    """A person does not let an agent call a tool, or nobody said in time that it may.
+    """A person does not let an agent call a tool, or nobody said in time that it may."""
 
-    Attributes:
-        tool: Its name.
-    """
-
-    def __init__(self, tool: str) -> None:
-        super().__init__(f"a person rejected the call of {tool}")
-        self.tool = tool
+    tool: str
+    says = "a person rejected the call of {tool}"
 
 
+@dataclass(eq=False)
 class UnknownRun(EngineError):
-    """The journal has no run with this id.
+    """The journal has no run with this id."""
 
-    Attributes:
-        run_id: The id that was asked for.
-    """
-
-    def __init__(self, run_id: str) -> None:
-        super().__init__(f"no run {run_id!r}; list them with: quarterdeck runs")
-        self.run_id = run_id
+    run_id: str
+    says = "no run {run_id!r}; list them with: quarterdeck runs"
 
 
 class Unusable(EngineError):
@@ -119,20 +105,17 @@ class NotJson(EngineError):
     """A value is not one that JSON can hold."""
 
 
+@dataclass(eq=False)
 class DelegationFailed(EngineError):
-    """Work that an agent asked others to do has failed, or nobody can do it.
+    """Work that an agent asked others to do has failed, or nobody can do it."""
 
-    Attributes:
-        target: Who was asked.
-        reason: Why it failed.
-        task_id: The task that failed; None when nobody was asked.
-    """
-
-    def __init__(self, target: str, reason: str, task_id: str | None = None) -> None:
-        super().__init__(f"{target}: {reason}")
-        self.target = target
-        self.reason = reason
-        self.task_id = task_id
+    target: str
+    """Who was asked."""
+    reason: str
+    """Why it failed."""
+    task_id: str | None = None
+    """The task that failed; None when nobody was asked."""
+    says = "{target}: {reason}"
 
 
 class ProcessDied(EngineError):
@@ -206,16 +189,14 @@ class UnknownOption(EngineError, TypeError):
         self.name = name
 
 
+@dataclass(eq=False)
 class NotInThisVersion(EngineError):
-    """Something was asked for that this version of Quarterdeck does not do.
+    """Something was asked for that this version of Quarterdeck does not do."""
 
-    Attributes:
-        feature: What was asked for.
-    """
-
-    def __init__(self, feature: str, instead: str) -> None:
-        super().__init__(f"{feature} is not part of this version; {instead}")
-        self.feature = feature
+    feature: str
+    """What was asked for."""
+    instead: str
+    says = "{feature} is not part of this version; {instead}"
 
 
 class NotRunning(EngineError):
@@ -262,11 +243,10 @@ class AttemptOver(EngineError, RuntimeError):
 class BlocksLoop(EngineError, RuntimeError):
     """The `ctx` of a plain `def` was called in the engine's event loop."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the ctx of a plain def blocks, and cannot be called in the engine's event loop, where its async steps run;"
-            " make the agent an async def, or the step a plain def"
-        )
+    says = (
+        "the ctx of a plain def blocks, and cannot be called in the engine's event loop, where its async steps run;"
+        " make the agent an async def, or the step a plain def"
+    )
 
 
 class WrongLoop(EngineError, RuntimeError):
@@ -286,8 +266,7 @@ class ArchiveError(EngineError):
     """
 
     def __init__(self, path: Path | None, detail: str) -> None:
-        shown = "" if path is None else f"{path} " if str(path).isprintable() else f"{str(path)!a} "
-        super().__init__(f"{shown}{detail}")
+        super().__init__(detail if path is None else f"{shown(path)} {detail}")
         self.path = path
 
 

@@ -1,14 +1,31 @@
 """The errors of the store, one class for each decision that a caller can take.
 
-Each message is one line that says what, where and what to do next. Data stands in attributes.
+Each message is one line that says what, where and what to do next. Data stands in fields.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
-def _shown(path: Path | str) -> str:
-    """Keep a message on one line, whatever the name of the file is."""
+def worded(error: Any) -> str:
+    """Return the message of an error: its `says`, where its fields stand by their names in braces."""
+    return error.says.format_map(_Shown(error)) if error.says else Exception.__str__(error)
+
+
+class _Shown:
+    """The fields of an error as its message shows them: on one line, whatever the name of a file is."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getitem__(self, name: str) -> Any:
+        value = getattr(self._error, name)
+        return shown(value) if isinstance(value, Path) else value
+
+
+def shown(path: Path) -> str:
+    """Return a path on one line."""
     text = str(path)
     return text if text.isprintable() else ascii(text)
 
@@ -16,154 +33,111 @@ def _shown(path: Path | str) -> str:
 class StoreError(Exception):
     """Base of everything that this package raises on purpose."""
 
+    says: ClassVar[str] = ""
+    __str__ = worded
 
+
+@dataclass(eq=False)
 class PathError(StoreError):
-    """Base of what is wrong with one file or folder.
+    """Base of what is wrong with one file or folder."""
 
-    Attributes:
-        path: Which one.
-    """
-
-    says: ClassVar[str]
-    """The message; `{path}` stands in it."""
-
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(self.says.format(path=_shown(path)))
-        self.path = path
+    path: Path
 
 
-class UnusablePath(StoreError):
-    """No database can stand at a path; nothing was made.
+@dataclass(eq=False)
+class UnusablePath(PathError):
+    """No database can stand at a path; nothing was made."""
 
-    Attributes:
-        path: The path.
-        why: What is wrong with it.
-    """
-
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{_shown(path)} {why}; nothing was made: choose another path")
-        self.path = path
-        self.why = why
+    why: str
+    says = "{path} {why}; nothing was made: choose another path"
 
 
-class SecondName(StoreError):
-    """A database has another name, a hard link, under which it would get a second log, lock and inbox.
+class SecondName(PathError):
+    """A database has another name, a hard link, under which it would get a second log, lock and inbox."""
 
-    Attributes:
-        path: The name that was given.
-    """
+    says = (
+        "{path} has another name (a hard link): with a log for each name it would be damaged;"
+        " find it with 'find FOLDER -samefile {path}', and remove one of them"
+    )
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{_shown(path)} has another name (a hard link): with a log for each name it would be damaged;"
-            f" find it with 'find FOLDER -samefile {_shown(path)}', and remove one of them"
+
+@dataclass(eq=False)
+class NotOurFile(PathError):
+    """What stands at a path was not written by this program; nothing in it was changed."""
+
+    found: str
+    """What it is, in words."""
+    disposable: bool = False
+    """True if the file may simply be deleted, because it is made again when needed."""
+
+    def __str__(self) -> str:
+        what_next = "delete it, it is made again" if self.disposable else "choose another path"
+        return f"{shown(self.path)} {self.found}, not one of our files; nothing was changed: {what_next}"
+
+
+@dataclass(eq=False)
+class NewerFile(PathError):
+    """A file was written by a later version of this program."""
+
+    found: int
+    """Version of its layout."""
+    known: int
+    """Newest version that this program reads."""
+    says = "{path} has layout {found}, this program reads up to {known}: upgrade quarterdeck to open it"
+
+
+@dataclass(eq=False)
+class OlderFile(PathError):
+    """A file was written by an earlier version of this program, whose files are read no more."""
+
+    found: int
+    """Version of its layout."""
+    oldest: int
+    """First version that this program reads."""
+    says = "{path} has layout {found}, this program reads from {oldest} on: start a new file"
+
+
+@dataclass(eq=False)
+class CorruptFile(PathError):
+    """A file is ours, and damaged."""
+
+    found: str
+    """What is wrong, in words."""
+    disposable: bool = False
+    """As of `NotOurFile`."""
+
+    def __str__(self) -> str:
+        what_next = (
+            "stop the engine and delete it; it is created again" if self.disposable else "restore it from a copy"
         )
-        self.path = path
+        return f"{shown(self.path)} is damaged ({self.found}): {what_next}"
 
 
-class NotOurFile(StoreError):
-    """What stands at a path was not written by this program; nothing in it was changed.
+@dataclass(eq=False)
+class RowsLost(PathError):
+    """A journal ends before a row that was acknowledged: its log was cut off, or an older copy stands there."""
 
-    Attributes:
-        path: Where it stands.
-        found: What it is, in words.
-        disposable: True if the file may simply be deleted, because it is made again when needed.
-    """
+    end_seq: int
+    """The last row that is there."""
+    acknowledged_seq: int
+    """The last that is known to have been there."""
 
-    def __init__(self, path: Path, found: str, *, disposable: bool = False) -> None:
-        what_next = "delete it, it is made again" if disposable else "choose another path"
-        super().__init__(f"{_shown(path)} {found}, not one of our files; nothing was changed: {what_next}")
-        self.path = path
-        self.found = found
-        self.disposable = disposable
-
-
-class NewerFile(StoreError):
-    """A file was written by a later version of this program.
-
-    Attributes:
-        path: Where it stands.
-        found: Version of its layout.
-        known: Newest version that this program reads.
-    """
-
-    def __init__(self, path: Path, found: int, known: int) -> None:
-        super().__init__(
-            f"{_shown(path)} has layout {found}, this program reads up to {known}: upgrade quarterdeck to open it"
+    def __str__(self) -> str:
+        rows, path = self.acknowledged_seq - self.end_seq, shown(self.path)
+        return (
+            f"{path} has lost {rows} event{'s' * (rows != 1)}: its journal ends at {self.end_seq}, and event"
+            f" {self.acknowledged_seq} was acknowledged: restore the file and its -wal from a copy, or go on without"
+            f" them: quarterdeck engine --accept-loss {rows} --db {path}; in a program accept_loss={rows}"
         )
-        self.path = path
-        self.found = found
-        self.known = known
 
 
-class OlderFile(StoreError):
-    """A file was written by an earlier version of this program, whose files are read no more.
+@dataclass(eq=False)
+class ReadRowsLost(PathError):
+    """A journal does not hold any more what was read of it: others may come under the same seqs."""
 
-    Attributes:
-        path: Where it stands.
-        found: Version of its layout.
-        oldest: First version that this program reads.
-    """
-
-    def __init__(self, path: Path, found: int, oldest: int) -> None:
-        super().__init__(f"{_shown(path)} has layout {found}, this program reads from {oldest} on: start a new file")
-        self.path = path
-        self.found = found
-        self.oldest = oldest
-
-
-class CorruptFile(StoreError):
-    """A file is ours, and damaged.
-
-    Attributes:
-        path: Where it stands.
-        found: What is wrong, in words.
-        disposable: True if the file may simply be deleted, because it is made again when needed.
-    """
-
-    def __init__(self, path: Path, found: str, *, disposable: bool = False) -> None:
-        what_next = "stop the engine and delete it; it is created again" if disposable else "restore it from a copy"
-        super().__init__(f"{_shown(path)} is damaged ({found}): {what_next}")
-        self.path = path
-        self.found = found
-        self.disposable = disposable
-
-
-class RowsLost(StoreError):
-    """A journal ends before a row that was acknowledged: its log was cut off, or an older copy stands there.
-
-    Attributes:
-        path: The database.
-        end_seq: The last row that is there.
-        acknowledged_seq: The last that is known to have been there.
-    """
-
-    def __init__(self, path: Path, end_seq: int, acknowledged_seq: int) -> None:
-        rows = acknowledged_seq - end_seq
-        super().__init__(
-            f"{_shown(path)} has lost {rows} event{'s' * (rows != 1)}: its journal ends at {end_seq}, and event"
-            f" {acknowledged_seq} was acknowledged: restore the file and its -wal from a copy, or go on without them:"
-            f" quarterdeck engine --accept-loss {rows} --db {_shown(path)}; in a program accept_loss={rows}"
-        )
-        self.path = path
-        self.end_seq = end_seq
-        self.acknowledged_seq = acknowledged_seq
-
-
-class ReadRowsLost(StoreError):
-    """A journal does not hold any more what was read of it: others may come under the same seqs.
-
-    Attributes:
-        path: The database.
-        seq: The last row that was read.
-    """
-
-    def __init__(self, path: Path, seq: int) -> None:
-        super().__init__(
-            f"{_shown(path)} has lost events that were read from it, event {seq} among them: open it again"
-        )
-        self.path = path
-        self.seq = seq
+    seq: int
+    """The last row that was read."""
+    says = "{path} has lost events that were read from it, event {seq} among them: open it again"
 
 
 class LeftoverWal(PathError):
@@ -202,20 +176,13 @@ class ReadOnlyFolder(PathError):
     says = "the folder {path} cannot be written: choose another path, or copy the file into another folder"
 
 
-class NetworkFileSystem(StoreError):
-    """The file would stand on a network file system, whose locks cannot be trusted.
+@dataclass(eq=False)
+class NetworkFileSystem(PathError):
+    """The file would stand in a folder on a network file system, whose locks cannot be trusted."""
 
-    Attributes:
-        path: The folder.
-        filesystem: Its type, as the operating system calls it.
-    """
-
-    def __init__(self, path: Path, filesystem: str) -> None:
-        super().__init__(
-            f"{_shown(path)} is on a network file system ({filesystem}), which can lose data: use a local disk"
-        )
-        self.path = path
-        self.filesystem = filesystem
+    filesystem: str
+    """Its type, as the operating system calls it."""
+    says = "{path} is on a network file system ({filesystem}), which can lose data: use a local disk"
 
 
 class DiskFull(PathError):
@@ -224,66 +191,51 @@ class DiskFull(PathError):
     says = "no room to write {path}: free some space; nothing is lost, it can be repeated"
 
 
+@dataclass(eq=False)
 class CommandTooLarge(StoreError):
-    """A command is larger than an inbox takes; nothing of it was written.
+    """A command is larger than an inbox takes; nothing of it was written."""
 
-    Attributes:
-        size_bytes: Of its body.
-        largest_bytes: Of a body that is taken.
-    """
+    size_bytes: int
+    largest_bytes: int
 
-    def __init__(self, size_bytes: int, largest_bytes: int) -> None:
-        sizes = f"{size_bytes / 1e6:,.1f} MB, and at most {largest_bytes / 1e6:,.0f} MB are taken"
-        super().__init__(f"the command has {sizes}: pass large data by the name of a file")
-        self.size_bytes = size_bytes
-        self.largest_bytes = largest_bytes
+    def __str__(self) -> str:
+        sizes = f"{self.size_bytes / 1e6:,.1f} MB, and at most {self.largest_bytes / 1e6:,.0f} MB are taken"
+        return f"the command has {sizes}: pass large data by the name of a file"
 
 
+@dataclass(eq=False)
 class StoreBusy(StoreError):
-    """Another process holds the file.
+    """Another process holds the file."""
 
-    Attributes:
-        pid: Process that holds it, or None if the lock file does not say.
-        since_ms: UTC milliseconds since when, or None.
-        path: The file.
-    """
+    pid: int | None
+    """Process that holds it, or None if the lock file does not say."""
+    since_ms: int | None
+    """UTC milliseconds since when, or None."""
+    path: Path
 
-    def __init__(self, pid: int | None, since_ms: int | None, path: Path | str) -> None:
-        holder = f"the engine with pid {pid}" if pid is not None else "another process"
-        super().__init__(f"{_shown(path)} is held by {holder}: stop that one first, or attach to it as a client")
-        self.pid = pid
-        self.since_ms = since_ms
-        self.path = path
+    def __str__(self) -> str:
+        holder = f"the engine with pid {self.pid}" if self.pid is not None else "another process"
+        return f"{shown(self.path)} is held by {holder}: stop that one first, or attach to it as a client"
 
 
+@dataclass(eq=False)
 class Deposed(StoreError):
-    """Another engine raised the token: this one may never write again.
+    """Another engine raised the token: this one may never write again."""
 
-    Attributes:
-        token: Token that this engine wrote with.
-        found: Token that the file has now.
-    """
-
-    def __init__(self, token: int, found: int) -> None:
-        super().__init__(f"token {token} was replaced by {found}: another engine took over, stop this one")
-        self.token = token
-        self.found = found
+    token: int
+    """Token that this engine wrote with."""
+    found: int
+    """Token that the file has now."""
+    says = "token {token} was replaced by {found}: another engine took over, stop this one"
 
 
-class FileLost(StoreError):
-    """The database was deleted, moved away or replaced while an engine held it.
+@dataclass(eq=False)
+class FileLost(PathError):
+    """The database was deleted, moved away or replaced while an engine held it."""
 
-    Attributes:
-        path: Where it stood.
-        found: What stands there now, in words.
-    """
-
-    def __init__(self, path: Path, found: str) -> None:
-        super().__init__(
-            f"{_shown(path)} {found} under its engine, which stops: start another on the file to continue with"
-        )
-        self.path = path
-        self.found = found
+    found: str
+    """What stands there now, in words."""
+    says = "{path} {found} under its engine, which stops: start another on the file to continue with"
 
 
 class NotItsTurn(PathError):
@@ -292,27 +244,20 @@ class NotItsTurn(PathError):
     says = "{path} was taken over by another engine first: keep standing by"
 
 
+@dataclass(eq=False)
 class SeqTaken(StoreError):
-    """A batch does not start where the journal ends.
+    """A batch does not start where the journal ends."""
 
-    Attributes:
-        expected: First seq of the batch.
-        found: Last seq of the journal.
-    """
-
-    def __init__(self, expected: int, found: int) -> None:
-        super().__init__(f"cannot append at seq {expected}, the journal ends at {found}: read it again from there")
-        self.expected = expected
-        self.found = found
+    expected: int
+    """First seq of the batch."""
+    found: int
+    """Last seq of the journal."""
+    says = "cannot append at seq {expected}, the journal ends at {found}: read it again from there"
 
 
+@dataclass(eq=False)
 class NoSuchSeq(StoreError):
-    """The journal has no record with a seq.
+    """The journal has no record with a seq."""
 
-    Attributes:
-        seq: What was asked for.
-    """
-
-    def __init__(self, seq: int) -> None:
-        super().__init__(f"the journal has no record {seq}: it may be newer than the file, or compacted away")
-        self.seq = seq
+    seq: int
+    says = "the journal has no record {seq}: it may be newer than the file, or compacted away"

@@ -5,10 +5,10 @@ after a crash therefore gets the same answers without repeating work. See docs/r
 """
 
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import anyio.from_thread
 import msgspec
@@ -296,6 +296,34 @@ class Context:
             return own(output)
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _waits(
+    method: Callable[Concatenate[Context, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["BlockingContext", P], T]:
+    """Return a method of `Context` as one that blocks its thread until the loop has the answer."""
+
+    @wraps(method)
+    def call(self: "BlockingContext", /, *args: P.args, **named: P.kwargs) -> T:
+        self._check_thread()
+        return anyio.from_thread.run(partial(method, self._context, *args, **named), token=self._token)
+
+    return call
+
+
+def _at_once(method: Callable[Concatenate[Context, P], T]) -> Callable[Concatenate["BlockingContext", P], T]:
+    """The same for a method that waits for nothing."""
+
+    @wraps(method)
+    def call(self: "BlockingContext", /, *args: P.args, **named: P.kwargs) -> T:
+        self._check_thread()
+        return anyio.from_thread.run_sync(partial(method, self._context, *args, **named), token=self._token)
+
+    return call
+
+
 class BlockingContext:
     """The `ctx` of a plain `def f(task, ctx)`: the same methods, each of which blocks its thread."""
 
@@ -321,71 +349,22 @@ class BlockingContext:
         """True once the attempt is asked to stop."""
         return self._context.cancelled
 
-    def step(self, name: str, function: Callable[..., Any], *args: Json) -> Any:
-        """As `Context.step`."""
-        return self._wait(self._context.step, name, function, *args)
-
-    def tool(self, name: str, /, *args: Json, **named: Json) -> Any:
-        """As `Context.tool`."""
-        return self._wait(partial(self._context.tool, name, *args, **named))
-
-    def delegate(self, target: str, value: Json) -> Any:
-        """As `Context.delegate`."""
-        return self._wait(self._context.delegate, target, value)
-
-    def map(self, target: str, items: Iterable[Json], *, return_failures: bool = False) -> list[Any]:
-        """As `Context.map`."""
-        found: list[Any] = self._wait(partial(self._context.map, target, items, return_failures=return_failures))
-        return found
-
-    def ask(
-        self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
-    ) -> str:
-        """As `Context.ask`."""
-        said: str = self._wait(self._context.ask, question, options, default, due_s)
-        return said
-
-    def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
-        """As `Context.remember`."""
-        return str(self._wait(self._context.remember, text, tuple(tags), importance))
-
-    def recall(self, query: str, limit: int = 5) -> list[Recalled]:
-        """As `Context.recall`."""
-        found: list[Recalled] = self._wait(self._context.recall, query, limit)
-        return found
-
-    def steers(self) -> list[str]:
-        """As `Context.steers`."""
-        said: list[str] = self._at_once(self._context.steers)
-        return said
-
-    def emit(self, text: str) -> None:
-        """As `Context.emit`."""
-        self._at_once(self._context.emit, text)
-
-    def progress(self, done: int, total: int, note: str = "") -> None:
-        """As `Context.progress`."""
-        self._at_once(self._context.progress, done, total, note)
-
-    def spent(self, **amounts: Unpack[Amounts]) -> None:
-        """As `Context.spent`."""
-        self._at_once(partial(self._context.spent, **amounts))
-
-    def sleep(self, seconds: float) -> None:
-        """As `Context.sleep`."""
-        self._wait(self._context.sleep, seconds)
-
-    def _wait(self, function: Callable[..., Any], *args: object) -> Any:
-        self._check_thread()
-        return anyio.from_thread.run(function, *args, token=self._token)
+    step = _waits(Context.step)
+    tool = _waits(Context.tool)
+    delegate = _waits(Context.delegate)
+    map = _waits(Context.map)
+    ask = _waits(Context.ask)
+    remember = _waits(Context.remember)
+    recall = _waits(Context.recall)
+    sleep = _waits(Context.sleep)
+    steers = _at_once(Context.steers)
+    emit = _at_once(Context.emit)
+    progress = _at_once(Context.progress)
+    spent = _at_once(Context.spent)
 
     def _check_thread(self) -> None:
         if threading.get_ident() == self._loop_thread_id:
             raise BlocksLoop  # the event loop would wait for itself for ever
-
-    def _at_once(self, function: Callable[..., Any], *args: object) -> Any:
-        self._check_thread()
-        return anyio.from_thread.run_sync(function, *args, token=self._token)
 
 
 def _text(call: str, name: str, value: object) -> str:
