@@ -122,6 +122,11 @@ def test_a_failed_task_can_be_tried_again_by_hand_while_the_rest_of_its_graph_is
     assert (ended(world).status, ended(world).failed) == (RunStatus.DONE, 0)
 
 
+def status_of_join(world: World) -> TaskStatus:
+    (join,) = (task for task in world.state.tasks.values() if task.kind == "join")
+    return join.status
+
+
 def test_what_was_skipped_because_of_a_failed_task_waits_for_it_again() -> None:
     world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="parallel", max_parallel=2)
     submitted(world)
@@ -130,8 +135,23 @@ def test_what_was_skipped_because_of_a_failed_task_waits_for_it_again() -> None:
 
     applied(world, RetryWork(target=ada[0]))
 
-    joins = [task for task in world.state.tasks.values() if task.kind == "join"]
-    assert [task.status for task in joins] == [TaskStatus.WAITING]
+    assert status_of_join(world) is TaskStatus.WAITING
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_what_was_skipped_waits_until_each_failure_before_it_is_tried_again() -> None:
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="parallel", max_parallel=3)
+    submitted(world)
+    ada, bob = attempt(world, "ada"), attempt(world, "bob")
+    world.fail(ada)
+    world.fail(bob)
+
+    applied(world, RetryWork(target=ada[0]))
+    assert status_of_join(world) is TaskStatus.SKIPPED
+
+    applied(world, RetryWork(target=bob[0]))
+    assert status_of_join(world) is TaskStatus.WAITING
     world.settle()
     assert ended(world).status is RunStatus.DONE
 

@@ -20,6 +20,7 @@ from engine.core.events import (
     TaskReassigned,
     TaskReopened,
 )
+from engine.core.fold.completion import lets_pass
 from engine.core.followups import FollowRun, PlanGroup
 from engine.core.limits.deadlines import deadline_for
 from engine.core.limits.enforcement import why_exhausted
@@ -173,15 +174,20 @@ def _is_gone_on_from(state: State, reopened: list[str]) -> bool:
 
 
 def _with_skipped(state: State, task: Task) -> list[str]:
+    """Return the task, and what was skipped because of it alone: another failure before it would skip it again."""
     found, front = [task.id], list(task.before)
     while front:
         following = state.tasks[front.pop(0)]
-        if following.status is TaskStatus.SKIPPED and not (
-            following.passed_by or following.optional or following.id in found
-        ):
+        if following.status is not TaskStatus.SKIPPED or following.passed_by or following.optional:
+            continue
+        if following.id not in found and all(one in found or _lets_begin(state.tasks[one]) for one in following.after):
             found.append(following.id)
             front.extend(following.before)
     return found
+
+
+def _lets_begin(before: Task) -> bool:
+    return not before.ended or before.passed_by or lets_pass(before)
 
 
 def still_open(state: State, wanted: Sequence[str], ctx: DecisionContext) -> list[str]:
