@@ -1,10 +1,12 @@
 """What every test stands on: one event loop, repeatable examples, and nothing of the person who runs it."""
 
+import faulthandler
 import gc
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, Literal
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests.depth import DEEP, examples
+from tests.patience import PATIENCE_S
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control lets what it runs in the background ignore Ctrl-C, and so all that this starts.
@@ -41,6 +44,35 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from tests.handing_out import long_ones_first
 
         long_ones_first(items)
+
+
+class EndOfHangs:
+    """What hangs for twice what a test waits for anything shows its stacks and ends its worker; the others still run.
+
+    An exception, as of a signal, would not do: anyio would wait for the test that hangs to clean up after it. One
+    thread watches for many tests: one for each takes a third of a millisecond.
+    """
+
+    RENEWED_S = 10.0
+
+    def __init__(self) -> None:
+        self._stderr = os.dup(2)  # while tests run, what is written there is captured
+        self._since_s = -self.RENEWED_S
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self) -> None:
+        if time.monotonic() - self._since_s >= self.RENEWED_S:
+            self.pytest_exception_interact()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_exception_interact(self) -> None:
+        """Watch again: pytest takes off what watches, for whoever debugs a test that failed."""
+        self._since_s = time.monotonic()
+        faulthandler.dump_traceback_later(2 * PATIENCE_S + self.RENEWED_S, exit=True, file=self._stderr)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(EndOfHangs())
 
 
 def pytest_runtestloop() -> None:
