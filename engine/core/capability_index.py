@@ -5,15 +5,16 @@ of adding and removing: ties are broken by success rate, load, age, name and id.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from heapq import nlargest, nsmallest
 from math import inf, log
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from engine.core.candidate import Candidate, Profile, profile_of, success_rate
+from engine.core.best_matches import Asked, Grant, best
+from engine.core.candidate import Candidate, Profile, profile_of
+from engine.core.ranks import OrderedRanks, Rank, Ranks, Slot, rank_of
 from engine.core.synonyms import SYNONYMS, widened
 from engine.core.words import Word, words
 
@@ -27,12 +28,8 @@ TEXT = 1.0
 
 _LONGEST_PHRASE = 4
 _REMEMBERED = 4_096
-_NOISE = 1e-9
-"""Tolerance for sums of the same floats in a different order."""
 
-Slot: TypeAlias = int
 Postings: TypeAlias = dict[str, set[Slot]]
-Rank: TypeAlias = tuple[float, int, int, str, str]
 
 
 @dataclass(slots=True, frozen=True)
@@ -47,52 +44,6 @@ class Match:
     no agent chosen before it covers."""
     first_at: int
     """Offset of the first of these words in the text, in characters."""
-
-
-class Grant(NamedTuple):
-    """The points that a set of candidates gets for one word."""
-
-    points: float
-    weight: float
-    slots: set[Slot]
-
-
-@dataclass(slots=True, frozen=True)
-class Asked:
-    """A distinct word of a request with its grants, most points first; a candidate gets only its first grant."""
-
-    text: str
-    at: int
-    grants: tuple[Grant, ...]
-
-    def grant_of(self, slot: Slot) -> Grant | None:
-        """The grant of the candidate for this word."""
-        for grant in self.grants:
-            if slot in grant.slots:
-                return grant
-        return None
-
-    def points_of(self, slot: Slot) -> float:
-        """The points of the candidate for this word; 0 if it does not match."""
-        grant = self.grant_of(slot)
-        return grant.points if grant else 0.0
-
-
-class _Ranks(dict[Slot, Rank]):
-    """Ranks that are computed on first access."""
-
-    def __init__(self, rank_of: Callable[[Slot], Rank]) -> None:
-        super().__init__()
-        self._rank_of = rank_of
-
-    def __missing__(self, slot: Slot) -> Rank:
-        rank = self[slot] = self._rank_of(slot)
-        return rank
-
-
-def rank_of(id: str, name: str, done: int, failed: int, load: int, age: int) -> Rank:
-    """Return the sort key that breaks ties: the least comes first."""
-    return -success_rate(done, failed), load, age, name, id
 
 
 class CapabilityIndex:
@@ -111,7 +62,8 @@ class CapabilityIndex:
         self._slots: dict[str, Slot] = {}
         self._candidates: dict[Slot, Candidate] = {}
         self._profiles: dict[Slot, Profile] = {}
-        self._ranks: dict[Slot, Rank] = {}
+        self._own_ranks = OrderedRanks()
+        self._ranks: OrderedRanks | Ranks = self._own_ranks
         self.without_specialties: set[Slot] = set()
         """Candidates that claim no specialty."""
         self._next_slot: Slot = 0
@@ -152,15 +104,14 @@ class CapabilityIndex:
             self._granted.clear()
         self._candidates[known] = candidate
         (self.without_specialties.discard if candidate.specialties else self.without_specialties.add)(known)
-        self._ranks[known] = rank_of(
-            candidate.id, candidate.name, candidate.done, candidate.failed, candidate.load, candidate.age
-        )
+        rank = rank_of(candidate.id, candidate.name, candidate.done, candidate.failed, candidate.load, candidate.age)
+        self._own_ranks.put(known, rank)
 
     def ranked_by(self, rank: Callable[[str], Rank]) -> "CapabilityIndex":
         """Return an index of the same words, in which `rank` breaks the ties, by id."""
         # Shallow: the twin shares the posting lists, which are far larger than the ranks.
         twin = copy(self)
-        twin._ranks = _Ranks(lambda slot: rank(self._candidates[slot].id))
+        twin._ranks = Ranks(lambda slot: rank(self._candidates[slot].id))
         return twin
 
     def remove(self, id: str) -> None:
@@ -170,7 +121,8 @@ class CapabilityIndex:
             KeyError: If there is none of this id.
         """
         slot = self._slots.pop(id)
-        del self._candidates[slot], self._ranks[slot]
+        del self._candidates[slot]
+        self._own_ranks.drop(slot)
         profile = self._profiles.pop(slot)
         self.without_specialties.discard(slot)
         self._granted.clear()
@@ -197,22 +149,9 @@ class CapabilityIndex:
         asked = (Asked(word.text, word.at, self._grants_of((stem, *phrases[stem]))) for stem, word in first.items())
         return tuple(word for word in sorted(asked, key=lambda word: word.at) if word.grants)
 
-    def best(self, asked: Iterable[Asked], limit: int) -> list[Slot]:
-        """Return the slots of the best `limit` candidates for these words, best first."""
-        return self._highest(_gains(asked, max(limit, 1)), limit)
-
-    def _highest(self, gains: dict[Slot, float], limit: int) -> list[Slot]:
-        slots: Iterable[Slot] = gains
-        if len(gains) > limit > 0:
-            # Only ties at the cut are ranked: a rank is computed on first access, and a common word is claimed by
-            # thousands.
-            floor = max(gains.values()) if limit == 1 else nlargest(limit, gains.values())[-1]
-            least, level_to = floor - _NOISE, floor + _NOISE
-            near = [slot for slot, gain in gains.items() if gain >= least]
-            above = [slot for slot in near if gains[slot] > level_to]
-            level = [slot for slot in near if gains[slot] <= level_to] if above else near
-            slots = above + nsmallest(limit - len(above), level, key=self._ranks.__getitem__)
-        return sorted(slots, key=lambda slot: (-round(gains[slot], 6), self._ranks[slot]))[: max(limit, 0)]
+    def best(self, asked: Iterable[Asked], limit: int) -> Iterator[Slot]:
+        """Yield the slots of the best `limit` candidates for these words, best first."""
+        return best(asked, self._ranks, limit)
 
     def match(self, slot: Slot, asked: Iterable[Asked], among: Iterable[Asked] | None = None) -> Match:
         """Return the candidate's score for `asked`, and the words of `among` (of `asked` by default) it covers."""
@@ -298,36 +237,3 @@ class CapabilityIndex:
         """Inverse frequency of a word or a whole specialty among the candidates; infinite if no candidate has it."""
         spread = self._spread.get(key, 0) or len(self._specialties.get(key, ()))
         return log(1 + len(self._candidates) / spread) if spread else inf
-
-
-def _gains(asked: Iterable[Asked], limit: int) -> dict[Slot, float]:
-    """Sum the points of all candidates that can be among the best `limit`, and of few others.
-
-    Words are read in descending points. Once the best `limit` have more than all remaining words can add, no candidate
-    without one of the words so far can enter, and those too far behind are dropped.
-    """
-    dearest_first = sorted(asked, key=lambda word: -word.grants[0].points)
-    gains: dict[Slot, float] = {}
-    summed, left = 0.0, sum(word.grants[0].points for word in dearest_first)
-    for word in dearest_first:
-        if summed > left + _NOISE and len(gains) >= limit:
-            least = nlargest(limit, gains.values())[-1] - left - _NOISE
-            if least > 0:
-                gains = {slot: gain + word.points_of(slot) for slot, gain in gains.items() if gain >= least}
-                left -= word.grants[0].points
-                continue
-        given: set[Slot] = set()
-        for grant in word.grants:
-            _add(gains, grant.points, grant.slots - given if given else grant.slots)
-            if grant is not word.grants[-1]:
-                given |= grant.slots
-        summed += word.grants[0].points
-        left -= word.grants[0].points
-    return gains
-
-
-def _add(gains: dict[Slot, float], points: float, slots: Set[Slot]) -> None:
-    known = slots & gains.keys()
-    gains.update(dict.fromkeys(slots, points) if not known else dict.fromkeys(slots - known, points))
-    for slot in known:
-        gains[slot] += points

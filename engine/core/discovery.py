@@ -1,8 +1,8 @@
 """Chooses agents for a request by words, without a model, and explains the choice.
 
 A greedy set cover of the words of the request, widened by synonyms: first the agent with the highest score, then the
-candidate that best matches the words that are left. Weights and search are in `capability_index`, words in `words`
-and `synonyms`.
+candidate that best matches the words that are left. Weights are in `capability_index`, the search is in `best_matches`,
+words in `words` and `synonyms`.
 See docs/semantics/coordination.md.
 """
 
@@ -12,8 +12,10 @@ from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import pairwise
 
+from engine.core.best_matches import Asked
 from engine.core.candidate import Candidate, Profile, category_stem, profile_of
-from engine.core.capability_index import NAME, TEXT, Asked, CapabilityIndex, Match, Slot
+from engine.core.capability_index import NAME, TEXT, CapabilityIndex, Match
+from engine.core.ranks import Slot
 from engine.core.synonyms import widened
 from engine.core.words import words
 
@@ -126,7 +128,7 @@ def _indexed(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityInd
 
 def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool) -> Slot | None:
     if first:
-        return next(iter(index.best(uncovered, 1)), None)
+        return next(index.best(uncovered, 1), None)
     if not index.without_specialties and _most_weight(uncovered) < NAME:
         return None
     claimed = tuple(

@@ -9,10 +9,11 @@ from enum import IntEnum
 from functools import lru_cache, partial
 
 from engine.core.candidate import Candidate, names_it, suits
-from engine.core.capability_index import CapabilityIndex, Rank, rank_of
+from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import Choice, choose
 from engine.core.limits.budget import budgets, is_limited, touched
 from engine.core.queries.able import is_able
+from engine.core.ranks import Rank, rank_of
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
 
