@@ -299,7 +299,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.Delegated: (
         lambda t, e: f"{t.agent_id} delegated {e.children[0].title if e.children else 'nothing'}"
-        + (f" and {len(e.children) - 1:,} more" if len(e.children) > 1 else ""),
+        + (f", and {counted(len(e.children) - 1, 'other task')}" if len(e.children) > 1 else ""),
         "",
     ),
     on.CallRejoined: ("{agent_id} repeated an earlier call for {task_id}", ""),

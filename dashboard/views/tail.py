@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import engine.core.events as on
-from dashboard.views.amounts import clock, duration
+from dashboard.views.amounts import clock, counted, duration
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_event
 from dashboard.views.lines import BLANK, Line, Span, columns, cut, cut_path, spread
@@ -153,7 +153,8 @@ def tell(entry: Entry, names: Names) -> Told:
         bold = tone == "error"
     else:
         said = sentence(event, names)
-        who = "" if isinstance(event, on.EngineStarted) else who  # its sentence names its process
+        if isinstance(event, on.EngineStarted):  # its sentence begins with its process
+            who = f"engine {event.pid}"
         what, tone = said.text.removeprefix(f"{who}: ").removeprefix(f"{who} ").removeprefix("was "), said.tone
         bold = tone not in _QUIET
     return Told(entry.seq, entry.at_ms, glyph, glyph_tone, who, what, tone, took_ms, entry.kind, bold)
@@ -174,7 +175,7 @@ def _started(event: on.AttemptStarted, names: Names) -> tuple[str, str]:
 
 def _delegated(event: on.Delegated, names: Names) -> tuple[str, str]:
     first = event.children[0].title if event.children else "nothing"
-    more = f" and {len(event.children) - 1:,} more" if len(event.children) > 1 else ""
+    more = f", and {counted(len(event.children) - 1, 'other task')}" if len(event.children) > 1 else ""
     return f"delegated {preview(first, 80)}{more}", "muted"
 
 

@@ -9,6 +9,7 @@ from dashboard.views.sentences import sentence
 from dashboard.views.tail import tell
 from engine.core import events as on
 from engine.core.events.run import RunFigures
+from engine.core.events.task import ChildPlan
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus
@@ -91,3 +92,18 @@ def test_a_part_of_an_archive_is_told_by_what_is_in_it(state: str, texts: list[J
     event = on.PartImported(state=Raw(state.encode()), texts=texts)
 
     assert sentence(event, Names()).text == f"part of an archive was imported: {said}"
+
+
+def test_the_start_of_an_engine_has_its_process_in_the_column_of_who() -> None:
+    told = tell(Entry(1, 0, "engine_started", on.EngineStarted(pid=7, version="1.0", token=2)), Names())
+
+    assert (told.who, told.what) == ("engine 7", "started (version 1.0, token 2)")
+
+
+def test_what_is_delegated_is_counted_apart_from_what_its_title_counts() -> None:
+    child = {"kind": "agent", "title": "a.py and 4 more", "queue": "q", "worker_id": None, "supervisor_id": "s1"}
+    children = [ChildPlan(task_id=f"t{number}", input=None, **child) for number in range(6)]  # type: ignore[arg-type]
+    event = on.Delegated(task_id="t1", agent_id="a1", attempt=1, call_key="k", call_kind="delegate", children=children)
+
+    assert sentence(event, Names()).text == "a1 delegated a.py and 4 more, and 5 other tasks"
+    assert tell(Entry(1, 0, event.type, event), Names()).what == "delegated a.py and 4 more, and 5 other tasks"
