@@ -147,6 +147,15 @@ def say(*lines: str) -> None:
     _write(sys.stderr, "\n".join(map(clean, lines)))
 
 
+_LONGEST = 1_000
+"""Characters of a line about a failure: a name in it may be as long as an argument can be."""
+
+
+def _cut(text: str) -> str:
+    """Return a text with its middle left out where it is too long: what was wrong often stands at its end."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+
+
 def show_failure(failure: Failure, *, as_json: bool) -> None:
     """Write a failure to stderr, where nothing else is written to it in the same shape."""
     if as_json:
@@ -162,8 +171,8 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
     if failure.code in FAULTS:  # a line each, which begins with the name of the file and the line, as editors read them
         lines = clean_lines(failure.message)
     else:
-        lines = [f"quarterdeck: {clean(failure.message)}{clean(hint)}", *map(clean, failure.details)]
-    _write(sys.stderr, "\n".join(lines))
+        lines = [f"quarterdeck: {clean(_cut(failure.message))}{clean(_cut(hint))}", *map(clean, failure.details)]
+    _write(sys.stderr, "\n".join(map(_cut, lines)))
 
 
 def _write(stream: Any, text: str) -> None:
