@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.folders import NoHome, home_folder
 from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, looks_like_ours
 
 
@@ -82,8 +83,8 @@ def own_folders() -> Iterator[Path]:
 
 def _home() -> Path | None:
     try:
-        return Path.home().resolve()
-    except RuntimeError:
+        return home_folder().resolve()
+    except NoHome:
         return None
 
 

@@ -19,6 +19,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_
 
 from dashboard.clean import clean
 from dashboard.theme import NAMES
+from engine.folders import NoHome, home_folder
 
 _CHOICES: dict[str, Collection[str]] = {
     "theme": NAMES,
@@ -64,8 +65,8 @@ def own_file(variable: str, in_home: str, name: str) -> Path | None:
     """
     given = Path(os.environ.get(variable, ""))
     try:
-        return (given if given.is_absolute() else Path.home() / in_home) / "quarterdeck" / name
-    except RuntimeError:
+        return (given if given.is_absolute() else home_folder() / in_home) / "quarterdeck" / name
+    except NoHome:
         return None
 
 

@@ -14,6 +14,20 @@ class NoHome(EngineError):
         super().__init__("this user has no home folder; set XDG_DATA_HOME")
 
 
+def home_folder() -> Path:
+    """Return the home folder of this user.
+
+    Raises:
+        NoHome: If there is none, or HOME is empty or relative: it would be the root or another one in each folder.
+    """
+    if not Path(os.environ.get("HOME", os.sep)).is_absolute():
+        raise NoHome
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise NoHome from None
+
+
 def data_folder() -> Path:
     """Return the folder of this user's databases and trust list; it may not exist yet.
 
@@ -23,10 +37,7 @@ def data_folder() -> Path:
     given = os.environ.get("XDG_DATA_HOME", "")
     if Path(given).is_absolute():
         return Path(given) / "quarterdeck"
-    try:
-        home = Path.home()
-    except RuntimeError:
-        raise NoHome from None
+    home = home_folder()
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "quarterdeck"
     return home / ".local" / "share" / "quarterdeck"

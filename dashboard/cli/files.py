@@ -24,12 +24,12 @@ TEMPLATES = ("functions", "research", "code-review", "coding-agents")
 
 
 @click.command("init")
-@click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
+@click.argument("folder", required=False, default=".")
 @click.option("--template", "name", type=click.Choice(TEMPLATES), default="functions", help="What to start from.")
 @click.option("--model", metavar="NAME", help="The model that its agents think with, such as openai/gpt-4o-mini.")
 @click.option("--offline", is_flag=True, help="Scripted answers, also where a key is in the environment.")
 @click.pass_context
-def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offline: bool) -> None:
+def init(ctx: click.Context, folder: str, *, name: str, model: str | None, offline: bool) -> None:
     """Write a small team into FOLDER (or here): team.yaml, and the code beside it.
 
     \b
@@ -43,21 +43,24 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
     """  # noqa: D301 - click looks for the character itself: a raw docstring would print it
     if offline and model is not None:
         fail("usage", "--offline and --model exclude each other", "leave one of them out")
+    if not folder:
+        fail("usage", "'' names no folder", "leave it out to write into this one")
+    at = Path(folder)
     found, why = (None, "") if offline or model is not None or not _has_models(name) else _model_at_hand()
     contents = _contents(name, model or found)
     for one in contents:
-        if os.path.lexists(folder / one):
-            fail("exists", f"{folder / one} already exists, nothing was written", "name another folder")
-    new = [above for above in (folder, *folder.parents) if not above.exists()]
+        if os.path.lexists(at / one):
+            fail("exists", f"{at / one} already exists, nothing was written", "name another folder")
+    new = [above for above in (at, *at.parents) if not above.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        at.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fail("unwritable", f"{folder} cannot be made: {error.strerror}", "name another folder")
+        fail("unwritable", f"{at} cannot be made: {error.strerror}", "name another folder")
     written: list[Path] = []
     try:
         for path, text in contents.items():
-            with (folder / path).open("x", encoding="utf-8") as file:
-                written.append(folder / path)
+            with (at / path).open("x", encoding="utf-8") as file:
+                written.append(at / path)
                 file.write(text)
     except BaseException as error:
         with suppress(OSError):
@@ -66,11 +69,11 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
             for above in new:
                 above.rmdir()
         if isinstance(error, OSError):
-            where = written[-1] if written else folder
+            where = written[-1] if written else at
             fail("unwritable", f"{where} cannot be written: {error.strerror}", "make room, or name another folder")
         raise
-    body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
-    there = "" if folder == Path() else f"cd {quoted(folder)} && "
+    body = {"v": 1, "kind": "init", "folder": str(at.absolute()), "files": [str(path) for path in written]}
+    there = "" if at == Path() else f"cd {quoted(at)} && "
     if found is not None:
         body["model"] = found
     missing = key_missing(model, os.environ) if model is not None else None

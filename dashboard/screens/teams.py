@@ -113,8 +113,8 @@ def _teams_beside(here: Found, known: Mapping[str, TeamFound]) -> list[TeamFound
 def _home() -> str:
     """Return the folder of the user; empty where there is none."""
     try:
-        return str(Path.home())
-    except RuntimeError:
+        return str(folders.home_folder())
+    except folders.NoHome:
         return ""
 
 

@@ -110,3 +110,24 @@ def test_the_output_of_a_run_goes_through_a_pipe_as_it_is(
     monkeypatch.setattr("sys.stdout", terminal)
     write_output("a\tb\x1b[1m")
     assert terminal.getvalue() == "a   b\\x1b[1m\n"
+
+
+@pytest.mark.parametrize("words", ["check {name}", "init {name}", "bogus{name}", "pause {name} --db {evil}/team.db"])
+def test_a_name_as_long_as_an_argument_can_be_leaves_one_line_that_can_be_read(
+    capsys: pytest.CaptureFixture[str], evil: Path, words: str
+) -> None:
+    main([word.format(name="n" * 100_000, evil=evil) for word in words.split()])
+
+    told = capsys.readouterr().err
+    assert len(told) < 1_100
+    assert told.count("\n") == 1
+
+
+def test_no_folder_is_not_this_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["init", ""]) == 2
+    assert capsys.readouterr().err == "quarterdeck: '' names no folder; leave it out to write into this one\n"
+    assert list(tmp_path.iterdir()) == []

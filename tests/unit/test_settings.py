@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.settings import Settings, read_settings, settings_file
+from engine.folders import NoHome, data_folder
 
 ACTIONS = {"swap": "h", "undo": "u", "abort": "", "help": "question_mark,f1"}
 
@@ -73,6 +74,19 @@ def test_the_file_is_where_configuration_lives(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert settings_file() == tmp_path / "home" / ".config" / "quarterdeck" / "settings.toml"
+
+
+@pytest.mark.parametrize("home", ["", "home"])
+def test_without_a_home_folder_nothing_is_kept_in_the_root_or_wherever_one_is(
+    monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    monkeypatch.setenv("HOME", home)
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    assert settings_file() is None
+    with pytest.raises(NoHome):
+        data_folder()
 
 
 @pytest.mark.parametrize(
