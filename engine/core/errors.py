@@ -1,6 +1,12 @@
 """What can go wrong in the core: refusals that a person reads, and journals that cannot be folded."""
 
+import re
 from collections.abc import Iterable
+
+
+def snake_case(name: str) -> str:
+    """Return how the name of a class is written in JSON, such as `unknown_agent`."""
+    return re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower()
 
 
 class CoreError(Exception):
@@ -53,6 +59,11 @@ class Refused(CoreError):
 
     code = "refused"
 
+    def __init_subclass__(cls) -> None:
+        """Call the kind of refusal as its class."""
+        if "code" not in vars(cls):
+            cls.code = snake_case(cls.__name__)
+
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -67,8 +78,6 @@ class BadValue(Refused, ValueError):
         path: Where the value stands: names of fields and keys, places in lists.
         text: What it must be, and what it is.
     """
-
-    code = "bad_value"
 
     def __init__(self, whose: str, path: tuple[str | int, ...], text: str) -> None:
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
@@ -85,16 +94,12 @@ def _or_nearest(near: Iterable[str], otherwise: str) -> str:
 class UnknownAgent(Refused):
     """A command named an agent that is not there."""
 
-    code = "unknown_agent"
-
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no agent {name!r}; {_or_nearest(near, 'list them with: quarterdeck agents')}")
 
 
 class NoTeam(Refused):
     """There is no member to give work to."""
-
-    code = "no_team"
 
     def __init__(self) -> None:
         super().__init__("there is no team here yet; load one with: quarterdeck up TEAM.yaml")
@@ -103,8 +108,6 @@ class NoTeam(Refused):
 class UnknownSupervisor(Refused):
     """A command named a supervisor that is not there."""
 
-    code = "unknown_supervisor"
-
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no supervisor {name!r}; {_or_nearest(near, 'list them with: quarterdeck ps')}")
 
@@ -112,16 +115,12 @@ class UnknownSupervisor(Refused):
 class UnknownTarget(Refused):
     """A command named something that is not there."""
 
-    code = "unknown_target"
-
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"there is no {name!r} here; {_or_nearest(near, 'list agents with: quarterdeck agents')}")
 
 
 class UnknownWork(Refused):
     """A command named a run or a task that is not open."""
-
-    code = "unknown_work"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no open run or task {name!r}; list them with: quarterdeck runs, quarterdeck tasks")
@@ -139,16 +138,12 @@ class UnknownTask(Refused):
 class UnknownSpec(Refused):
     """A command named a spec that the registry does not have."""
 
-    code = "unknown_spec"
-
     def __init__(self, name: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no spec {name!r} in the registry; {_or_nearest(near, 'give a file with the spec instead')}")
 
 
 class UnknownStrategy(Refused):
     """A command named a coordination strategy that does not exist."""
-
-    code = "unknown_strategy"
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"no coordination strategy {name!r}; there are {', '.join(known)}")
@@ -157,16 +152,12 @@ class UnknownStrategy(Refused):
 class AmbiguousName(Refused):
     """A name stands for several things."""
 
-    code = "ambiguous_name"
-
     def __init__(self, name: str, choices: Iterable[str]) -> None:
         super().__init__(f"{name!r} is not unique; say one of {', '.join(choices)}")
 
 
 class DuplicateName(Refused):
     """A name is in use."""
-
-    code = "duplicate_name"
 
     def __init__(self, name: str, where: str) -> None:
         super().__init__(f"{where} already has a member {name!r}; choose another name or remove that one first")
@@ -175,16 +166,12 @@ class DuplicateName(Refused):
 class NoAgentMatches(Refused):
     """No agent is able to do what was asked."""
 
-    code = "no_agent_matches"
-
     def __init__(self, what: str, near: Iterable[str] = ()) -> None:
         super().__init__(f"no agent can {what!r}; {_or_nearest(near, 'add one with that specialty')}")
 
 
 class NotTrusted(Refused):
     """References would be imported that the operator has not allowed."""
-
-    code = "not_trusted"
 
     def __init__(self, references: Iterable[str]) -> None:
         super().__init__(f"not trusted: {', '.join(references)}; allow them with --trust")

@@ -8,7 +8,6 @@ options, policies) subclasses `Struct` itself: it checks its fields when it is b
 See docs/reference/journal.md.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform, get_origin
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import FieldInfo
+
+from engine.core.errors import snake_case
 
 T = TypeVar("T")
 
@@ -79,7 +80,7 @@ def _record(cls: type[T], base: type) -> type[T]:
         own.update((name, value) for name, value in vars(part).items() if name not in _NOT_TAKEN)
     tag = None
     if annotations.pop("type", None) is not None:
-        own["type"] = tag = re.sub(r"(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
+        own["type"] = tag = snake_case(cls.__name__)
     own["__annotations__"] = annotations
     beside = any(get_origin(hint) is ClassVar for hint in annotations.values())
     make: Any = type(Struct)
