@@ -48,7 +48,6 @@ class Client:
         """Look at the database at `path`.
 
         Args:
-            path: Its file.
             sender: Who asks, for the audit; None takes this process and its program.
 
         Raises:

@@ -37,7 +37,6 @@ def edited(text: str, argv: list[str], *, name: str) -> str:
 
     Args:
         text: What is edited.
-        argv: The editor.
         name: What its file is called.
 
     Raises:

@@ -64,7 +64,6 @@ class Past:
         """Look at nothing yet.
 
         Args:
-            path: The database.
             ready: Called in another thread when `advance` has something to take in.
         """
         self.path = path

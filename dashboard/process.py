@@ -151,7 +151,6 @@ def bound_engine(db: Path, *, folder: Path | None, without_code: bool = False) -
     """Have an engine for this block, which ends with it, and with this process whatever becomes of it.
 
     Args:
-        db: The database.
         folder: Where the team's code is looked for; the current folder where it is None or not there.
         without_code: As for `start_engine`.
     """

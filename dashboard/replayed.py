@@ -29,7 +29,6 @@ def replay_cells(db: Path, run_id: str) -> list[Cell]:
 
     Args:
         db: The database; read and never changed.
-        run_id: The run.
     """
     import anyio
 

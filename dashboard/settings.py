@@ -61,7 +61,6 @@ def own_file(variable: str, in_home: str, name: str) -> Path | None:
     Args:
         variable: Names the folder of such files, as the XDG Base Directory Specification has it.
         in_home: That folder where the variable is not set, below the home folder.
-        name: Of the file.
     """
     given = Path(os.environ.get(variable, ""))
     try:
@@ -79,7 +78,6 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     """Read the settings; without a file they are the defaults.
 
     Args:
-        path: The file.
         actions: Actions that may have another key, each with its own one, which may be none or several.
     """
     if path is None:

@@ -29,7 +29,6 @@ class Summaries:
         """Read what is new; blocks that last longer than a column of the bar are cut finer.
 
         Args:
-            reader: An open file.
             columns: How many columns a bar of the whole history has at most.
         """
         full = [span for span in self._blocks if span.last_seq % BLOCK == 0]

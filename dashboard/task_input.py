@@ -16,9 +16,6 @@ def input_of(reader: Reader, run_id: str, task_id: str, before_seq: int) -> str:
     """Return what a task was given, as text.
 
     Args:
-        reader: The journal.
-        run_id: Its run.
-        task_id: The task.
         before_seq: An event of it: its plan stands before that one.
 
     Returns:

@@ -26,7 +26,6 @@ def whole(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
     """Return the lanes of a whole journal.
 
     Args:
-        reader: Of the database.
         goes_on: Told how much has been read, from 0 to 1; stops the reading by returning False.
     """
     lanes, last_seq = Lanes(), reader.last_seq()

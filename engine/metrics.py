@@ -53,7 +53,6 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
     """Return the view of an agent.
 
     Args:
-        agent: The agent.
         spec: Of its current generation.
     """
     rate = share(agent.done, agent.failed)

@@ -44,7 +44,6 @@ def moment(path: Path, seq_of: Callable[[Reader], int] | None = None) -> Iterato
     """Open a database at a moment, by default its newest, or an archive.
 
     Args:
-        path: The file.
         seq_of: Returns the event after which the database is wanted; an archive has one moment alone.
 
     Raises:

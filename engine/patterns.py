@@ -60,7 +60,6 @@ class Pattern:
         """Tell whether a part of a text matches; other threads run meanwhile, if that may take longer than `BRIEF_S`.
 
         Args:
-            text: The text.
             within_s: Processor time that this may take, in seconds.
 
         Raises:

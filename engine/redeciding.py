@@ -34,7 +34,6 @@ class Planner:
     """Decides the plans of one run again.
 
     Args:
-        run_id: The run.
         read: Returns a value that the state holds.
         asked: The delegations; one that is not in it was not replayed, and is not decided again.
     """

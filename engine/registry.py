@@ -55,7 +55,6 @@ def capability_of(spec: AgentSpec, name: str | None = None, score: float | None 
     """Return the capabilities of an agent of `spec`.
 
     Args:
-        spec: The blueprint.
         name: Name of the agent; by default the spec's name.
         score: Share of its successful tasks, 0 to 1.
     """

@@ -75,7 +75,6 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
 
     Args:
         db: The database; its engine may be at work.
-        run_id: The run.
         code: Call the functions of function agents too, for what is not in their recorded steps.
         allowed: What of their code may be imported.
 
@@ -138,9 +137,7 @@ class _Attempt:
     """One attempt that ended well, as its agent would make it now.
 
     Args:
-        reader: The journal.
         state: As of the event before its end.
-        event: Its end.
         seq: That event's.
         steps: Recorded steps of its task by key, with seq and attempt.
     """

@@ -138,7 +138,6 @@ class TrustList:
         Args:
             references: Named by a command or a spec.
             folder: Holds their code, if it is not installed.
-            db: The engine's database.
             team: The team file of the engine.
         """
         scopes = {("", str(team)) if team is not None else None, (str(db), "") if db is not None else None}
@@ -163,7 +162,6 @@ class TrustList:
         Args:
             path: The file that names the code.
             sha256: Hash of its content.
-            references: The references in it.
             at_ms: The time, UTC milliseconds.
             files: The hash of each file that the references import.
             db: The database that this is for; None for a team file. Earlier references of the same file stay allowed
@@ -290,7 +288,6 @@ def grant(allowed: TrustList, references: Sequence[str], state: State, *, db: Pa
         allowed: The list of the user of the engine.
         references: The code to allow.
         state: The state in the database.
-        db: The database.
         path: Source of the references: a file, an archive, or the database itself.
         sha256: Hash of its content; empty for a database.
 

@@ -47,7 +47,6 @@ def append_here(connection: sqlite3.Connection, rows: Sequence[Row], anchor: byt
     """Append the first records of a file that is not visible to other processes yet.
 
     Args:
-        connection: A writable connection.
         rows: The rows, in order.
         anchor: Start of the hash chain.
         token: Token of the file's lease.

@@ -66,7 +66,6 @@ class Lease:
     """The lease of an engine on its open store.
 
     Args:
-        token: The fencing token.
         ask: Checks in the file whether the lease is lost; used by the thread that calls `held`.
         clock_ms: The machine's monotonic clock, in milliseconds.
     """

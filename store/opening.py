@@ -260,7 +260,6 @@ def _killed_hung(database: Path, token: int | None = None) -> bool:
     """Kill the engine that holds the store, if it hangs and is certainly the recorded process.
 
     Args:
-        database: The database.
         token: Token of the engine that is known to hang; None checks the heartbeat.
     """
     with Reader(database) as reader:

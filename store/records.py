@@ -210,7 +210,6 @@ def linked(previous: bytes, seq: int, row: Row | Record) -> bytes:
     Args:
         previous: Hash of the previous record, or the anchor.
         seq: Seq of this record.
-        row: Its content.
 
     Returns:
         16 bytes.

@@ -23,7 +23,6 @@ def create_file(
 
     Args:
         path: Where it is to stand; nothing or an empty file is there.
-        kind: What it is.
         about: What to note in it, beside the time.
         fill: Called with the file before other processes can see it.
 

@@ -50,7 +50,6 @@ class Turn:
 
         Args:
             database: The database, for the message.
-            token: The present token.
         """
         if self.instead_of is None:
             if not self.lock.is_in_place(self.path):

@@ -75,7 +75,6 @@ def accepted_loss(path: Path, durability: Durability, most: int) -> Loss | None:
     """Return what the journal at `path` has lost, where an engine may begin all the same.
 
     Args:
-        path: The database.
         durability: What is promised now, for where it is not known what was.
         most: How many rows may be missing that were acknowledged as `full`; of `normal` any may.
 

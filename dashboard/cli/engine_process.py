@@ -116,7 +116,6 @@ class Serving:
     """One engine from its beginning to its end.
 
     Args:
-        terms: What it is started with.
         ready: Called once it takes commands.
         waiting: Called once it stands by.
     """

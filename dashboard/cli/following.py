@@ -35,7 +35,6 @@ def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> 
     """Show the stream of a run while the context is open, and drain it at the end.
 
     Args:
-        db: The database.
         run_id: An open run, or one that has just ended.
         as_json: Write JSON to stdout instead of text to stderr.
         quiet_until_now: Leave out what has happened already.

@@ -35,12 +35,8 @@ def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step:
     """Continue a run from a step with another model, and show the new steps beside the old ones.
 
     Args:
-        ctx: Of the subcommand.
         db: Where the run has ended.
-        run_id: The run.
-        model: The name of the other model.
         step: `TASK/STEP`: the answer of a model that is asked for anew.
-        into: The new database.
     """
     before = end_of(db, run_id)
     if before is None:

@@ -132,8 +132,6 @@ class Progress:
         """Begin.
 
         Args:
-            db: Its database.
-            run_id: Which run.
             every_s: Shortest time between two lines, in seconds.
             always: Write also where stderr is not a terminal.
             quiet: Write nothing but which agents cannot work, and what a person is asked.

@@ -134,9 +134,6 @@ def finish(
     """Wait for a run, write its output to a file or stdout, and return the exit status.
 
     Args:
-        ctx: Of the command.
-        db: The database.
-        run_id: Which run.
         output: The file; None is stdout.
         bound: Its engine ends with this process.
         progress: What shows how far it is; a changing line by default.

@@ -58,7 +58,6 @@ def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command
     """Make a subcommand of a function that returns the command to send.
 
     Args:
-        name: Of the subcommand.
         looks: Whether it has to look at the team first; then it gets what returns the `Sending`, resolved once.
     """
 

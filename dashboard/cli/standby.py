@@ -75,7 +75,6 @@ class Readiness:
     """Follows one database, which need not be there yet; for one thread at a time.
 
     Args:
-        db: Its path.
         allowed: What the user who runs this engine trusts.
     """
 

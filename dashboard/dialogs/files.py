@@ -73,7 +73,6 @@ class ImportDialog(Dialog):
         """Ask for an archive, or look into one.
 
         Args:
-            db: The team's database.
             path: The archive; empty where it is asked for.
             shown: What it is called, where that is not its path.
         """

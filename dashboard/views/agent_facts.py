@@ -39,16 +39,9 @@ def agent_facts(
     """Return what it is, what it is at and what it has used, and what a person should know.
 
     Args:
-        state: The team.
-        agent: The agent.
         task: What it is at, or what it did last as far as the state knows that.
         steps: The steps of that, the oldest first.
-        counts: The digest of the look.
-        live: What is published now.
-        activity: The counters of the team.
         swapped: How it got its generation, where that is known.
-        width: In cells.
-        now_ms: The time.
     """
     return [
         _head(state, agent, task, counts, swapped, width, now_ms),

@@ -71,8 +71,6 @@ def oldest_in_queue(state: State, member_id: str, oldest: Mapping[str, str]) -> 
     """Return the task that waits longest for an agent, or for any agent under a supervisor; empty where none does.
 
     Args:
-        state: The team.
-        member_id: The agent or supervisor.
         oldest: What `oldest_of_queues` found; one that has begun since is left out.
     """
     is_agent = member_id in state.agents

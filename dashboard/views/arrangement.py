@@ -61,8 +61,6 @@ def arranged(
     """Divide a body.
 
     Args:
-        columns: Of the screen.
-        rows: Of the screen.
         height: Lines of the body.
         lines: Rows of the tree.
         pane: Whether a pane is wanted.

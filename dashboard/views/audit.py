@@ -64,14 +64,9 @@ def of_change(
     """Return a command whole: its line, its outcome, whether it can be taken back, what came with it and after it.
 
     Args:
-        entry: The command that was applied or refused.
         entries: All that were read; among them those that say what was undone.
         beside: None while it is being read.
-        state: The team.
         names: Of what the events are about.
-        width: In cells.
-        height: In lines.
-        now_ms: The time.
     """
     event = entry.event
     assert isinstance(event, CommandApplied | CommandRefused)

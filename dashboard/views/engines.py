@@ -50,7 +50,6 @@ def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "",
     Args:
         entries: Events of `KINDS`, the newest first.
         situation: Who leads and stands by now.
-        needle: Shows only rows that match.
         looked: False until the events have been read.
     """
     rows = {f"standby:{one.pid}": _standby(one, situation.now_ms) for one in situation.standbys}
@@ -72,10 +71,6 @@ def of_engine(
     Args:
         entries: Events of `KINDS`, the newest first.
         situation: Who leads and stands by now.
-        state: The team.
-        key: Of the row.
-        width: In cells.
-        height: In lines.
         last: Its last events, the newest last; None while they are being read.
     """
     terms, now_ms = _terms(entries), situation.now_ms

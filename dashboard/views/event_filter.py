@@ -32,7 +32,6 @@ class OfEvent:
         """Take an event with its record.
 
         Args:
-            record: Its row of the journal.
             event: What was decoded from that.
             names: Names of what it is about.
             state: The team, to know under whom an agent is.

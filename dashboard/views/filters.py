@@ -175,7 +175,6 @@ class Filter:
         """Return the rows that pass, in their order; where that would take too long none, and `fault` says so.
 
         Args:
-            rows: The rows.
             subject_of: Makes of a row what it says of itself.
             having: Makes of a word, in small letters, what tells whether a row has it: for a thousand rows at each key.
         """

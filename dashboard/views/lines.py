@@ -146,7 +146,6 @@ def hairline(title: str, width: int, *, right: str = "", tone: str = "muted") ->
 
     Args:
         title: Of the pane below.
-        width: In cells.
         right: What stands near its end.
         tone: Of that; a figure that is read first is `strong`.
     """

@@ -53,8 +53,6 @@ class Meters:
         """Look at a team.
 
         Args:
-            activity: Its counters.
-            state: The team.
             now_ms: Where the meters end.
             lane: Cells of a lane; 0 draws meters.
             anew: Keep nothing of the look before, as in the past, where any moment may follow.

@@ -166,12 +166,7 @@ def plots(
     """Return the plots in a grid of the size.
 
     Args:
-        found: The samples.
         activity: Lengths of queues as they were looked at.
-        state: The team.
-        now_ms: The time.
-        width: In cells.
-        height: In lines.
         large: The place of the one plot that is shown alone; None shows as many as fit.
     """
     across, down = grid(width, height)

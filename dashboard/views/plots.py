@@ -28,7 +28,6 @@ def spark(values: Sequence[float], width: int, *, most: float | None = None) -> 
 
     Args:
         values: Samples, the oldest first; two of them take a cell.
-        width: In cells.
         most: The value of full height; the largest of the samples by default.
     """
     return area(values, width, 1, most=most, base=True)[0]
@@ -41,7 +40,6 @@ def area(
 
     Args:
         values: Samples, the oldest first; two of them take a cell.
-        width: In cells.
         height: In lines; each has four levels.
         most: The value of full height; the largest of the samples by default.
         base: Draw 0 as a dot on the base line.
@@ -82,7 +80,6 @@ def curve(values: Sequence[float], width: int, height: int, *, most: float) -> l
 
     Args:
         values: Samples, the oldest first; two of them take a cell.
-        width: In cells.
         height: In lines; each has four levels.
         most: The value of full height.
     """
@@ -132,7 +129,6 @@ def plot(
     Args:
         values: Samples, the oldest first; two of them take a cell.
         width: In cells, axis included.
-        height: In lines.
         top: Value at the top of the axis.
         labels: What stands at the axis, from the top line to the bottom one, spread over the height.
         tones: Of the lines from the bottom to the top, spread over the height.

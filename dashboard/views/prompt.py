@@ -36,7 +36,6 @@ def prompt_of(
     """Return what the model was told for the last of `steps`, or for the step after it where that is not a model's.
 
     Args:
-        state: The team.
         task: The task; None when its run has ended, then `asked` stands for its input.
         steps: Its steps up to the one that is looked at, the oldest first.
         parts: System prompts and tool schemas by hash, as far as they were read.

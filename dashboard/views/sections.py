@@ -33,7 +33,6 @@ def framed(
         head: Lines above the first section.
         sections: From the top; what does not fit is cut off below.
         width: In cells, the edge included.
-        height: In lines.
         joins: Lines at which a hairline from the left ends at the edge.
     """
     rows: list[tuple[Line, bool]] = [(one, False) for one in head]

@@ -57,10 +57,7 @@ def stored(found: Stored, *, shown_seq: int, now_ms: int, needle: str = "", look
     """Return the rows: the newest state, snapshots, archives, forks. Keys: `newest`, seqs, paths.
 
     Args:
-        found: What there is.
         shown_seq: The event after which the screens show the team.
-        now_ms: The time of the team.
-        needle: Shows only rows that match.
         looked: False until it has been read.
     """
     rows = {NEWEST: _newest(found, now_ms)}
@@ -113,14 +110,9 @@ def of_stored(
     """Return what is stored under a row: where, how large, what it holds, and what can be done with it.
 
     Args:
-        found: What there is.
-        key: Of the row.
         holds: What it holds, as `holdings` tells it; None while it is being read.
         kinds: How many events of each kind the journal has.
         shown_seq: The event after which the screens show the team.
-        now_ms: The time of the team.
-        width: In cells.
-        height: In lines.
     """
     file = next((one for one in found.beside if one.path == key), None)
     snapshot = next((one for one in found.snapshots if str(one.seq) == key), None)

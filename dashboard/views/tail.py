@@ -69,8 +69,6 @@ class Tail:
 
         Args:
             entries: The newest first.
-            names: Of agents and tasks.
-            width: In cells.
             height: In lines; those that are not needed are blank ones below.
             events_per_s: How much happens.
         """

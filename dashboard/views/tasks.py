@@ -129,11 +129,7 @@ def tasks(
 
     Args:
         state: The team, with the tasks of open runs.
-        counts: The digest of the look.
-        live: What is published now.
-        now_ms: The time.
         order: One of `ORDERS`.
-        needle: The filter.
         ended: Tasks of runs that are over, as far as they were read.
     """
     rank, rank_of_ended = ORDERS[order], _ORDERS_OF_ENDED[order]

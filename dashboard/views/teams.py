@@ -49,11 +49,8 @@ def teams(
     """Return teams, those at work first; keys are paths.
 
     Args:
-        found: What is at hand.
         here: Path of the database that is shown now.
-        now_ms: The time.
         home: The folder of the user, which is written `~`.
-        needle: Shows only rows that match.
         looked: False until they have been looked for.
     """
     ordered = sorted(found, key=lambda one: (not one.alive, one.error is not None, -(one.newest_ms or 0)))

@@ -78,7 +78,6 @@ def time_bar(spans: Iterable[Span], *, width: int, from_ms: int, to_ms: int, row
 
     Args:
         spans: What happened, the oldest first; those outside are left out. What is wider than a column is spread.
-        width: In columns.
         from_ms: Where it begins, in UTC milliseconds.
         to_ms: Where it ends; not before that.
         rows: How high the blocks are.

@@ -42,7 +42,6 @@ def time_rows(
 
     Args:
         bar: Columns, as many as `columns_at` says.
-        width: In cells.
         rows: How high it is without a message.
         seq: The event after which the screen shows the team.
         at_ms: Its time, UTC milliseconds.

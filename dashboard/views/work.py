@@ -28,8 +28,6 @@ def took(task: Task, now_ms: int, *, most: int = 1_000) -> str:
     """Return how long a task took, or has taken so far; empty where it has not begun.
 
     Args:
-        task: The task.
-        now_ms: The time.
         most: In cells, as of `duration`.
     """
     if task.started_ms is None:

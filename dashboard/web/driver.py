@@ -40,7 +40,6 @@ class TabDriver(WebDriver):
         """Write packets whole: the thread that reads sends files while the app draws.
 
         Args:
-            app: What draws.
             debug: Whether Textual's parser logs.
             mouse: Whether it hears of the mouse.
             size: Of the screen, in cells; None takes that of the environment.

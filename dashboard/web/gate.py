@@ -57,7 +57,6 @@ class Gate:
         """Check where a request came from.
 
         Args:
-            headers: Of the request.
             needs_origin: Whether it has to come from our own page, as everything has that changes something.
             opens_page: Whether it is for the page itself, to which other sites may link.
 

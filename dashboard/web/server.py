@@ -72,7 +72,6 @@ class WebServer(Server):
         """Prepare a server.
 
         Args:
-            terms: What it is started with.
             metrics: What `/metrics` answers; None has none.
             signed_in: Called with the address of a browser that has used the token.
             clock: Seconds that only go forward.

@@ -90,10 +90,8 @@ class Session(AppService):
         """Prepare a tab; `start` starts its process.
 
         Args:
-            launch: What it is started with.
             write_bytes: Draws in the browser.
             write_str: Tells the page something.
-            download_manager: Of the server.
             hang_s: How long its process may say nothing, in seconds.
             stall_s: How long the browser may take nothing, in seconds.
         """

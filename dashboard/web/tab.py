@@ -93,7 +93,6 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     """Run the dashboard of one tab until it is left.
 
     Args:
-        db: The team's database.
         role: viewer or operator.
         folder: Of this tab alone, for what it sends and receives.
         place: Where it opens, as `--open` writes it; empty opens the first screen.

@@ -31,7 +31,6 @@ def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, byte
     """Return the unparsed parts of an archive by name.
 
     Args:
-        path: The file.
         expected_sha256: Hash of the whole file, if it was inspected before.
 
     Raises:

@@ -53,7 +53,6 @@ def opened(
     """Yield the pieces of an archive, as `cutting.pieces` does; each step blocks.
 
     Args:
-        path: The file.
         sha256: Hash of the whole file, if it was inspected before.
         at_work: Whether the database contains a team.
         allowance: Resource limits of the child.
@@ -135,7 +134,6 @@ class Imports:
     """Imports one archive at a time.
 
     Args:
-        services: The host.
         granted: Returns the trusted ones of some references, with the hashes of their code; blocks.
         tell: Sends a signal to the core, and returns once its events are on disk or the engine has ended.
     """

@@ -40,7 +40,6 @@ def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -
     """Check an archive, and return the effects of importing it; blocks, writes nothing.
 
     Args:
-        path: The archive.
         db: The database; None or a missing one counts as empty.
         allowed: Trust list of the user; None trusts nothing.
 

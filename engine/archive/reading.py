@@ -69,7 +69,6 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
     """Read and check the archive at `path`; blocks, and needs much memory: `importing` runs it in a child process.
 
     Args:
-        path: The file.
         expected_sha256: Hash of the whole file, if it was inspected before.
         at_work: Whether the database contains a team.
 

@@ -171,7 +171,6 @@ def said(error: msgspec.ValidationError, whole: str, value: JsonValue) -> str:
     Args:
         error: Raised by msgspec.
         whole: The word for the value if all of it is wrong.
-        value: The decoded JSON.
     """
     text, _, where = str(error).partition(" - at `$")
     where = where.removesuffix("`").removeprefix(".")

@@ -72,8 +72,6 @@ def ask(
     """Return the event that asks a person.
 
     Args:
-        state: The state of the moment.
-        ctx: The time of the decision.
         kind: A key of `decide.escalations.ON_ANSWER`.
         subject: Id of the task, run, agent or supervisor that the question is about.
         run_id: The run that waits for the answer, if one does.
@@ -103,9 +101,7 @@ def of_attempt(kind: Callable[..., E], attempt: Attempt, signal: Any, **besides:
     """Return the event of a signal about an attempt: fields that both have are copied.
 
     Args:
-        kind: The class of the event.
         attempt: The current attempt of the task that the signal names.
-        signal: The report.
         besides: Further fields of the event, which override those of the signal.
     """
     said = {name: getattr(signal, name) for name in _in_both(kind, type(signal))}

@@ -39,7 +39,6 @@ class Attempts:
 
     Args:
         services: The host, to which attempts report.
-        runtimes: The code of the agents.
         grace_s: Default grace period of an attempt that is asked to stop.
     """
 

@@ -27,9 +27,6 @@ class Performer:
     """Performs effects in their order; work that takes time runs in a task and reports a signal.
 
     Args:
-        services: The host.
-        runtimes: The code of the agents.
-        attempts: The attempts at work.
         orders: Pending commands, whose outcomes are acknowledged.
         on_stop: Ends the loop with a reason.
     """

@@ -28,9 +28,7 @@ class Handover:
     """Holds back a `HandOver` order until the attempts have stopped, then passes it to the core.
 
     Args:
-        services: The host.
         store: The store that the next engine takes over.
-        attempts: The attempts at work.
         put: Queues a message for the core.
         close_intake: Stops taking commands from the inbox.
     """

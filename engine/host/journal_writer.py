@@ -172,7 +172,6 @@ async def folded(store: Store, state: State | None = None) -> State:
     """Return the state after the last event of `store`.
 
     Args:
-        store: The store to read.
         state: The state after an earlier event, to continue from; None starts from the latest snapshot.
 
     Raises:

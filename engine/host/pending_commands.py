@@ -153,9 +153,6 @@ class Intake:
     """Reads commands from the inbox as they arrive, until it is closed.
 
     Args:
-        services: The host.
-        inbox: The inbox.
-        orders: The pending commands.
         trusting: Decides which code in a command may be imported.
         ended: Returns the statuses of finished runs that a command waits for.
         written: Waits until decided events are on disk; returns False if they were dropped.

@@ -15,8 +15,6 @@ def sent(messages: Iterable[Message], provider: str, *, with_tools: bool = True)
     """Return messages in the form of OpenAI's protocol; thinking is only sent back to the provider that sent it.
 
     Args:
-        messages: The conversation.
-        provider: The provider of the request.
         with_tools: The request has tools. Without tools some providers refuse the calls of earlier runs, so these are
             sent as text.
     """

@@ -50,7 +50,6 @@ def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) ->
     """Classify an error of litellm.
 
     Args:
-        error: The raised error.
         secrets: Keys that its message may contain.
         now_s: The time, in seconds since the epoch: `Retry-After` may be a date.
     """

@@ -32,7 +32,6 @@ class RateLimits:
         Args:
             key: What the provider counts requests by.
             tokens: Estimated tokens in and out.
-            now_ms: The time.
             rpm: Requests allowed per minute.
             tpm: Tokens allowed per minute; a larger request is sent alone.
         """

@@ -42,7 +42,6 @@ class ModelService:
         """Send one request and return its whole answer; when cancelled, the connection is closed.
 
         Args:
-            request: The request.
             on_chunk: Called with each piece of the answer.
             sleep: Waits on the engine's clock.
 

@@ -50,7 +50,6 @@ def find(reference: str, folder: str, sources: dict[str, Any], path: list[str]) 
 
     Args:
         reference: `module:qualname`.
-        folder: The team's folder.
         sources: The modules of the folder from which the reference may be imported.
         path: Search path for other modules, after the present one.
 

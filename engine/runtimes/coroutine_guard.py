@@ -16,7 +16,6 @@ def driven(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -
     """Run `coroutine` to its end; exceptions thrown after it was abandoned are raised here, not in it.
 
     Args:
-        coroutine: What to run.
         is_given_up: Checked whenever an exception is thrown into it.
     """
     error: BaseException | None = None

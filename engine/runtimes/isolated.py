@@ -49,7 +49,6 @@ def load(module: str, folder: str, sources: Sources) -> ModuleType:
 
     Args:
         module: One of `sources`.
-        folder: The folder.
         sources: The module with every module of the folder that it imports.
 
     Raises:

@@ -107,7 +107,6 @@ def unreported(state: State, effect: StartAttempt, spent: Usage, before: Usage) 
     """Return the usage of an attempt that the core does not know yet.
 
     Args:
-        state: The state.
         effect: The attempt.
         spent: Its total usage.
         before: What the core knew when the attempt began to be executed here.

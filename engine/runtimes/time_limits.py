@@ -11,7 +11,6 @@ class TimeLimit:
     """A time limit that can be suspended; it is suspended at first.
 
     Args:
-        timers: The engine's timers.
         limit_s: Total running time, in seconds.
         passed: Called when the time is up.
     """

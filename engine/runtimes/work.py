@@ -126,10 +126,6 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """Return the record of a step that ends now; it is charged for what was spent since the last report.
 
         Args:
-            what: The kind of step.
-            name: Its name.
-            key: Its key.
-            output: Its output.
             given: Its input, of which an excerpt is kept.
             began_ms: When it began; None counts no time.
         """
@@ -201,7 +197,6 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """Delegate `items`, one task each, and return the outcomes in order.
 
         Args:
-            kind: The kind of call.
             key: Key of the call within the task, stable across attempts (`Work.key`).
             target: Name of a member, or a capability; empty for a plan.
             items: Input of each task; empty for a plan.

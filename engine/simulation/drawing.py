@@ -224,8 +224,6 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
     """Return an instance of a record with its fields drawn.
 
     Args:
-        cls: Its class.
-        draw: The random source.
         state: The state from which names are taken.
         left_out: Share of the fields with a default that keep it.
 

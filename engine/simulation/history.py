@@ -52,7 +52,6 @@ def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
     """Run a plan and return its result; the first broken invariant ends it.
 
     Args:
-        plan: All decisions of the history.
         patience_s: Real seconds without progress after which it is given up.
     """
     with _quiet():

@@ -71,7 +71,6 @@ class SimulatedModels(ModelService):
 
     Args:
         world: Gets each request and its cost.
-        seed: The seed of the answers.
     """
 
     def __init__(self, world: "World", seed: int) -> None:

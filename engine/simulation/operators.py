@@ -64,9 +64,6 @@ def considered(kind: str, draw: Random, state: State, number: int) -> Command | 
     """Return a command of a kind that the core accepts, or one of another kind; None if none is found.
 
     Args:
-        kind: The type of the command.
-        draw: The random source.
-        state: The present state.
         number: Makes requests distinct.
     """
     if draw.random() < RECKLESS:
@@ -94,8 +91,6 @@ def drawn_command(kind: str, draw: Random, state: State, number: int) -> Command
     """Return a random command of a kind, with names from the state; None if it is invalid.
 
     Args:
-        kind: The type of the command.
-        draw: The random source.
         state: The state from which names are taken.
         number: Makes requests distinct.
     """

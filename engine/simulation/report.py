@@ -196,7 +196,6 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
     """Return the plan of a seed.
 
     Args:
-        seed: The seed of all random decisions.
         team: The team; None draws one, with more faults, to find defects of the engine.
         hours: Simulated time with decisions, in hours.
     """

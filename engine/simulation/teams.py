@@ -107,7 +107,6 @@ def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Seque
     """Return settings of a supervisor.
 
     Args:
-        draw: The random source.
         mode: Its strategy.
         members: Names of its members.
         agents: Names of its agents.
@@ -145,7 +144,6 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[
     """Return a team: agents, and sometimes teams below, which may have members of the same names.
 
     Args:
-        draw: The random source.
         name: Name of its supervisor.
         depth: Level of its supervisor; 1 is a root.
         room: How many more agents the whole tree may have.

@@ -263,10 +263,8 @@ class ObservedHost(Host):
     """A host whose effects are checked against what is on disk before they are performed.
 
     Args:
-        store: As of any host.
         world: Hears the last event of each batch whose effects are performed, and of each step whose attempt is told
             that it is on disk.
-        settings: As of any host.
     """
 
     def __init__(self, store: Store, world: World, **settings: Any) -> None:

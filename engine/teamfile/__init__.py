@@ -90,7 +90,6 @@ def parse_team(text: str, path: Path) -> TeamFile:
     """Check the text of a team file.
 
     Args:
-        text: Its text.
         path: Its path, for messages and for the folder of its references.
 
     Raises:

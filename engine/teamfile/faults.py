@@ -90,7 +90,6 @@ def problems_of(
     """Return the faults of one validation, at most one for each location.
 
     Args:
-        errors: The errors of pydantic.
         document: The document that contains the validated value.
         under: Path of the validated value.
         of: The model that it was validated as, if its path does not determine that.
@@ -201,7 +200,6 @@ def right_part(value: Any, errors: Iterable[ErrorDetails]) -> tuple[TeamDocument
 
     Args:
         value: The content of the file; not changed.
-        errors: The validation errors.
 
     Returns:
         The team; None if too little of it is valid.

@@ -39,7 +39,6 @@ class Meaning:
     """Checks a team file of valid shape, or the valid part of one.
 
     Args:
-        team: The team.
         document: The document that contains it.
         faulty: Locations from which faulty values were removed; faults that may follow from that are not reported.
     """

@@ -89,9 +89,7 @@ def graph_lines(
     """Return a graph with its heading, for panes of other screens.
 
     Args:
-        sight: The team as of a moment.
         subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
-        width: Columns.
         height: Lines, the heading with them.
         selected: The id of a node, or of what it is about.
         calm: Whether edges have two steps of heat instead of five.
@@ -121,9 +119,6 @@ def drawing(
     """Return a graph as exactly `height` lines.
 
     Args:
-        graph: What to draw.
-        width: Columns.
-        height: Lines.
         now_ms: The moment by which edges have cooled.
         selected: The node under the cursor; where not all fits, the part around it is shown.
         calm: Whether edges have two steps of heat instead of five.

@@ -81,7 +81,6 @@ def draw(
 
     Args:
         canvas: Where to.
-        found: The routes.
         room: First column of the gap and the one after its last.
         looks: How each link is drawn.
         through: Columns of the layer after the gap: lines to dummies go on through it.

@@ -24,7 +24,6 @@ def graph_of(
     """Return a graph.
 
     Args:
-        sight: The team.
         subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
         flows: Who handed work to whom, by ids, and when last; see `team.hand_overs`.
         opened: A supervisor whose members are shown even where too many fold them.

@@ -53,7 +53,6 @@ def team_graph(
     """Return the network of the team, or of what is below a supervisor.
 
     Args:
-        sight: The team.
         flows: Who handed work to whom, by ids, and when last.
         below: The supervisor to begin with; all of them by default.
         opened: A supervisor whose members are shown even so.

@@ -16,7 +16,6 @@ def walked(graph: Graph, places: Mapping[str, Box], here: str | None, way: str) 
     """Return the node to which a key goes.
 
     Args:
-        graph: The graph.
         places: Where its nodes stand.
         here: The node under the cursor.
         way: `left` and `right` go along edges, to the nearest; where there is none, to the next layer. `up` and

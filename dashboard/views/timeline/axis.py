@@ -42,9 +42,6 @@ def axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = Fal
 
     Args:
         lanes: Whose slots and gaps count.
-        begin: The first position.
-        end: The last one.
-        width: Columns.
         unfolded: Whether idle time is as long as it was.
     """
     end = max(end, begin + 1)

@@ -26,14 +26,10 @@ def moment_lines(
 
     Args:
         lanes: What was at work when.
-        lane: The agent under the cursor.
         name: What the lane under the cursor is called.
         entries: What happened there, the nearest first; None while it is read.
-        names: Of tasks and agents.
         at: Position of the cursor.
         step_ms: How long a column is.
-        width: Columns.
-        height: Lines.
     """
     title = f"AT {clock(lanes.moment(at))}"
     each = f"a column is {duration(step_ms)}"

@@ -21,10 +21,8 @@ def rows_of(state: State, worked: Collection[str], *, names: Callable[[str], str
     """Return the lanes in declared order.
 
     Args:
-        state: The team.
         worked: Agents that have been at work; where not all lanes fit, only those have one.
         names: Names of agents that are gone, by id.
-        needle: What lanes have to match.
         room: Lines for lanes.
     """
     crowded = len(state.agents) + len(state.supervisors) > room

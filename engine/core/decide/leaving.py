@@ -43,10 +43,8 @@ def sent_away(state: State, supervisor: Supervisor, mode: Literal["drain", "abor
     """Return the events by which a supervisor and its subtree begin to leave.
 
     Args:
-        state: The state.
         supervisor: The supervisor to remove.
         mode: Whether its open work is finished or stopped.
-        ctx: The moment.
     """
     subtree = list(below_of(state, supervisor))
     events: list[Event] = [

@@ -241,7 +241,6 @@ def check_tree(team: SupervisorSpec, *, forming: bool = False) -> None:
     """Refuse an invalid tree: duplicate names, unknown strategy, missing participants or aggregator.
 
     Args:
-        team: The tree.
         forming: Members named in settings may still be missing.
 
     Raises:

@@ -32,9 +32,7 @@ class Matching:
     """Matches the members of one description.
 
     Args:
-        state: The state.
         top_id: The supervisor that is described.
-        team: The description.
     """
 
     def __init__(self, state: State, top_id: str, team: SupervisorSpec) -> None:

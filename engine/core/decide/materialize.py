@@ -84,7 +84,6 @@ def drawn(
     """Return the nodes that a wiring adds.
 
     Args:
-        state: The team.
         supervisor: Whose graph it is.
         wiring: A validated wiring.
         wanted: Members of unstarted nodes without an id, by the keys of the nodes.

@@ -111,7 +111,6 @@ def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]
     """Return what the strategy is shown of a graph in progress.
 
     Args:
-        state: The team.
         wanted: The supervisor as it is to be.
         parts: The nodes that there are.
         fresh: Members that get a node, by the key that stands for it; an aggregator without one is added.
@@ -143,9 +142,7 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
     """Sort the nodes of a graph.
 
     Args:
-        state: The team.
         group: Whose graph it is.
-        nodes: Its nodes.
         leads: The current lead may continue to lead.
         preserve: What is at work goes on.
     """

@@ -66,8 +66,6 @@ def budgets_of(state: State, subject_id: str, now_ms: int | None = None) -> list
     """Return the budgets of a task, open run, agent or supervisor; none if the id is unknown.
 
     Args:
-        state: The state.
-        subject_id: Id of the subject.
         now_ms: Also count the time of attempts still at work at this moment; None counts ended attempts only.
     """
     subject = subject_with(state, subject_id)
@@ -112,7 +110,6 @@ def limits_of(state: State, subject: Subject, agent: Agent | None = None) -> lis
     """Return the `Limits` that apply to `subject`.
 
     Args:
-        state: The state.
         subject: The task, run, agent or supervisor.
         agent: The agent that is about to begin a task, which has none yet.
     """

@@ -32,11 +32,9 @@ def deadline_for(
     """Return the deadline of a run submitted now: the earliest of those requested and allowed.
 
     Args:
-        state: The state.
         supervisor: The supervisor that receives the run.
         wanted_s: Requested deadline, in seconds from now.
         limits: Requested limits of the run.
-        ctx: Time of the decision.
     """
     given = [] if wanted_s is None else [round(wanted_s * 1000)]
     if limits is not None and limits.run_s is not None:

@@ -280,10 +280,7 @@ def exhausted(
     """Return the event that ends a budget, and the question to a person if the budget says `ask`.
 
     Args:
-        state: The state.
         subject: The task, run, agent or supervisor.
-        budget: Its budget that is spent.
-        ctx: Time of the decision.
         last: Text to add to the error.
         needs: Estimate for the next call, if that is what does not fit.
     """

@@ -213,7 +213,6 @@ def walk(chain: Sequence[FailurePolicy], failures: Failures, *, after: int = -1)
     """Return the verdict on a failed task, and the place of the policy that gave it.
 
     Args:
-        chain: The policies of the task.
         failures: The facts about the failure.
         after: Ask only policies behind this place; -1 asks all.
     """

@@ -17,7 +17,6 @@ def cool_s(policy: Circuit, before_s: float | None) -> float:
     """Return how long to open a circuit, in seconds.
 
     Args:
-        policy: The circuit policy.
         before_s: Time of the last opening, if it has not been closed since.
     """
     if before_s is None:
@@ -29,9 +28,7 @@ def affected(policy: Restart, members: Sequence[str], crashed: str) -> list[str]
     """Return the members of a supervisor that restart when one of them crashes.
 
     Args:
-        policy: The restart policy.
         members: All members, in declared order.
-        crashed: The crashed member.
 
     Source: Erlang/OTP, "Supervisor Behaviour", Design Principles.
     """

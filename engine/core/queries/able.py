@@ -53,7 +53,6 @@ def bound_elsewhere(state: State, here: Collection[str] = ()) -> Iterator[Agent]
     """Yield the agents that use callables bound to a program.
 
     Args:
-        state: The state.
         here: References bound to the calling program, whose agents are left out.
     """
     for agent in state.agents.values():

@@ -48,8 +48,6 @@ def cast_for(
     """Return the participants of a request to `supervisor`, and the strategy.
 
     Args:
-        state: The team.
-        supervisor: The supervisor.
         text: The request; may be empty unless `wants_text`.
         category: The category, if it was given.
         before: Members that worked in earlier runs of the conversation; they get requests that no member matches.

@@ -38,7 +38,6 @@ def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | Non
     """Return the place for work for `target`, the name of a member or a capability.
 
     Args:
-        state: The state.
         home: The supervisor at which the search begins.
         target: A name, a capability, or the capability of a queue for several named members.
         asker: The delegating agent, which is found by its name only; None for a graph of `home`.
@@ -201,7 +200,6 @@ def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event
 
     Args:
         state: The state before the agent stops serving them.
-        agent: The agent.
         served: Capability queues that it goes on serving.
     """
     supervisor = state.supervisors[agent.supervisor_id]
@@ -225,7 +223,6 @@ def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[A
     then those with the least work.
 
     Args:
-        state: The state.
         task: The task; its agent may be leaving.
         or_waits: If no agent is able, yield those that may become able.
     """

@@ -33,7 +33,6 @@ def prompt_of(state: State, task: Task | None, step: StepRecorded | None, before
     """Return what the model was told for a step.
 
     Args:
-        state: The team.
         task: The task; None when its run has ended, then earlier runs and its request are missing.
         step: The step of a model; None is the one that comes next.
         before: The steps of its task before it, the oldest first.

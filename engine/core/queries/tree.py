@@ -118,8 +118,6 @@ def inherited(state: State, supervisor: Supervisor, name: str, otherwise: Any) -
     """Return an option of a supervisor, or of the nearest ancestor that sets it.
 
     Args:
-        state: The state.
-        supervisor: The supervisor.
         name: A field of `SupervisorOptions`.
         otherwise: The value if no supervisor sets it.
     """

@@ -30,7 +30,6 @@ def workers_of(state: State, supervisor: Supervisor, *, lead_id: str, category: 
     """Return the workers of a lead in the order of members, without those that are paused, leaving or unable.
 
     Args:
-        state: The team.
         supervisor: The supervisor of the lead.
         lead_id: The lead, which is left out.
         category: Category of the track records to include; None includes none.

@@ -52,7 +52,6 @@ def check_settings(name: str, settings: Mapping[str, JsonValue], member_names: S
     Settings for the strategies of categories stand in objects under the names of these strategies.
 
     Args:
-        name: The strategy.
         settings: As written.
         member_names: Names of the supervisor's members; empty leaves names unchecked.
 

@@ -15,7 +15,6 @@ class Layout:
     """Collects a wiring over the nodes of a graph.
 
     Args:
-        nodes: The existing nodes.
         settings: Stored with the graph, defaults filled in.
         anew: Add a node for all work instead of reusing existing ones; used by `grow`.
     """

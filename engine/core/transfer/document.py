@@ -109,7 +109,6 @@ def point_to(ref: Any, seq: int, number: int) -> None:
     """Redirect a reference, in place; it must have been decoded for the caller.
 
     Args:
-        ref: The reference.
         seq: The event that carries the text; 0 in a document.
         number: Its place among the texts there.
     """

@@ -37,11 +37,7 @@ class CallResult:
 
 
 class OwnTool(ABC):
-    """A tool of the engine, of one attempt.
-
-    Args:
-        work: The attempt.
-    """
+    """A tool of the engine, of one attempt."""
 
     name: ClassVar[str]
     """Its name in the engine; the model may know it by another one."""
@@ -62,7 +58,6 @@ class OwnTool(ABC):
 
         Args:
             name: The name by which the model calls the tool.
-            arguments: The arguments of the call.
             key: Key of the call; nothing is recorded under it yet, unless the tool says otherwise.
         """
         work, began_ms = self._work, self._work.now_ms()

@@ -31,9 +31,6 @@ class Calls:
     """Performs the calls of one attempt.
 
     Args:
-        work: The attempt.
-        options: Of its agent.
-        kit: The tools of the agent.
         own: Built-in tools that it may use.
         workers: Its workers; None if it does not lead.
     """

@@ -26,9 +26,7 @@ class Compaction:
     """Summarises the conversation of one attempt.
 
     Args:
-        work: The attempt.
         turns: Who is asked for it.
-        said: The conversation.
         share: Of the context, from which on it is done.
     """
 

@@ -68,7 +68,6 @@ class Conversation:
         """Add the result of a call.
 
         Args:
-            call_id: The call.
             text: The result as shown to the model, possibly cut.
             whole: The whole result, for the hash: so `result_chars` may change without changing keys.
             key: Key of the step or call with the result; empty if there is none.

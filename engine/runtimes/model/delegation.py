@@ -20,11 +20,7 @@ from engine.runtimes.work import DelegationResult, Work
 
 
 class Workers:
-    """The workers of one attempt, and their answers.
-
-    Args:
-        work: The attempt of the lead.
-    """
+    """The workers of one attempt, and their answers."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -85,7 +81,6 @@ class WorkersTool(OwnTool):
     """A tool about the workers of a lead.
 
     Args:
-        work: The attempt of the lead.
         workers: Whom it may give work to.
     """
 

@@ -35,8 +35,6 @@ class Loop:
     """One attempt of a model agent.
 
     Args:
-        work: The attempt.
-        options: Of its agent.
         turns: Gets answers of models.
         calls: Makes the calls of an answer.
     """

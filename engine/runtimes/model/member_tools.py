@@ -49,7 +49,6 @@ class CreateAgent(OwnTool):
     """The tool `create_agent`: add an agent with at most its creator's rights.
 
     Args:
-        work: The attempt.
         tools: References of the creator's tools, by the names that the model knows them by.
         models: Names of the creator's models.
     """

@@ -117,8 +117,6 @@ class _Talk:
     """The questions to speakers and to the moderator.
 
     Args:
-        work: The attempt.
-        options: Of its agent.
         says: Asks its own model, which moderates if no member does.
     """
 

@@ -36,7 +36,6 @@ class Tool(Protocol):
         A tool that must not be called twice announces itself (`Work.tool_began`) before it begins.
 
         Args:
-            work: The attempt that calls.
             arguments: An object, as the model wrote it: what does not fit `parameters` is the tool's to refuse.
             key: The key of the step, the same one when an idempotent tool is called again.
 

@@ -22,9 +22,7 @@ class Turns:
     """Asks the models of one attempt.
 
     Args:
-        work: The attempt.
         models: Those of its agent, in the order in which they are asked.
-        params: What goes with each request.
         output: JSON Schema of the answer; None is text.
     """
 
@@ -67,11 +65,7 @@ class Turns:
         """Ask until a model answers, and return the answer with what makes the step to be recorded.
 
         Args:
-            name: Of the step.
             key: Likewise.
-            messages: What is said.
-            tools: What may be called.
-            what: The kind of the step.
             plain: A text is asked for, whatever the output has to be, and it is not shown as output.
 
         Returns:

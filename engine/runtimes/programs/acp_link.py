@@ -76,7 +76,6 @@ class AcpLink:
     """The conversation with one agent.
 
     Args:
-        program: The agent.
         client: Our side of the conversation.
         reads: It may ask for files.
         writes: It may ask to write files.

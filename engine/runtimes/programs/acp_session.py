@@ -70,11 +70,9 @@ class AcpSession(AcpAsking):
     """The conversation of one attempt.
 
     Args:
-        work: The attempt.
         attended: Stops the program.
         name: What the agent is called in errors.
         folder: Where it works.
-        threads: For files.
         programs: For programs that it has us run.
         env: What those get.
     """

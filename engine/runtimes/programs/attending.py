@@ -41,8 +41,6 @@ class Attended:
     """A running program of an attempt.
 
     Args:
-        work: The attempt.
-        program: Its program.
         name: Name of the program for errors.
         threads: Threads for reading its resource usage.
     """

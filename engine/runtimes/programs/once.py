@@ -10,7 +10,6 @@ async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -
     """Return the result of `run`, or the recorded one; after an interruption a person says whether it happened.
 
     Args:
-        work: The attempt.
         name: What is run, as a person is asked about it.
         run: Does the work of the task. An error of it is its end; that it is stopped is none.
     """

@@ -39,7 +39,6 @@ async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, 
     """Provide a working folder for an attempt; it is cleaned up afterwards.
 
     Args:
-        work: The attempt.
         folder: Where it works; with `worktree`, the repository around it is what the worktree is of.
         threads: For git.
         worktree: It gets one of its own.

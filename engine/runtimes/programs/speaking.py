@@ -43,8 +43,6 @@ class Speaking:
     """The conversation with a program.
 
     Args:
-        work: The attempt.
-        program: The program.
         attended: Stops it.
         most_bytes: Longest line, and longest text in all.
     """

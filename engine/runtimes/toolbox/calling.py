@@ -41,7 +41,6 @@ async def performed(work: Work, tool: "FunctionTool", call: Callable[[], Any], *
 
     Args:
         work: The calling attempt; it holds a slot.
-        tool: The tool.
         call: The call itself: an async function, or a plain one that runs in a thread.
         key: Key of the step.
 
@@ -81,7 +80,6 @@ async def approved(
     """Return once a tool may be called; a person is asked if the agent's spec, or else the tool's author, requires it.
 
     Args:
-        work: The calling attempt.
         name: Name of the tool in the spec.
         options: What its author declares.
         arguments: Arguments by name.

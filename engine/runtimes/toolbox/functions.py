@@ -19,7 +19,6 @@ class FunctionTool:
 
     Args:
         name: Its name, unless its author declares another.
-        function: The function.
         gate: Limits its concurrent calls.
     """
 

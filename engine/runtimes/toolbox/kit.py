@@ -20,7 +20,6 @@ class Kit:
     """Tools by the names under which a model calls them.
 
     Args:
-        spec: The agent's spec.
         code: Loads the code of the tools.
         functions: Its function tools, with their schemas.
     """

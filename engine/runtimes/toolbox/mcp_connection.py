@@ -166,7 +166,6 @@ async def connected(
     """Connect to a server while the context is open.
 
     Args:
-        spec: The server.
         start: Starts it, if it is a program.
         words: Gets what it writes on its standard error.
 

@@ -55,8 +55,6 @@ class Server:
     """One server during the life of an engine.
 
     Args:
-        name: Its name in the team.
-        spec: Its record.
         start: Starts a task that runs as long as the engine.
     """
 

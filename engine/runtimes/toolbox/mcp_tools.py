@@ -38,7 +38,6 @@ class ServedTool:
 
     Args:
         code: Loads the code of the agent.
-        server: The server.
         offered: The server's description of the tool.
         name: Its name for models.
     """

@@ -17,7 +17,6 @@ def offered_by(spec: McpSpec, folder: Path) -> list[str]:
     """Start a trusted server and return the names of its tools. Blocks; not for a thread with an event loop.
 
     Args:
-        spec: The server.
         folder: Where it works.
 
     Raises:

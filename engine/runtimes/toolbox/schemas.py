@@ -45,10 +45,6 @@ class _Parameter:
 class Described:
     """A function as a model is told of it.
 
-    Args:
-        name: What the tool is called.
-        function: What it calls.
-
     Raises:
         Unusable: If it cannot be described; the message names the tool and the parameter.
     """
