@@ -5,7 +5,6 @@ drawn by hand. Each picture is an SVG that fetches nothing, and a PNG where ther
 and its folder are gone when this ends, however it ends.
 """
 
-import itertools
 import os
 import re
 import shutil
@@ -44,8 +43,8 @@ TOUR = "tour"
 AT_WORK = 5
 """So many agents at work, or waiting for what they delegated, are worth a picture."""
 LOADED_WITHIN_S = 60.0
-PROBED_S, FILMED_PROBED_S = 10.0, 0.7
-"""Seconds that the library's probe is told to have taken: so every machine gets the same files, for the tour more."""
+FILES, FILMED_FILES = 200, 700
+"""Of the library that the crew reads."""
 CHROMIUMS = (
     "chromium",
     "chromium-browser",
@@ -65,12 +64,12 @@ def main() -> int:
     sender._account = lambda: "ann@box"  # whoever takes the pictures is nobody's business
     taken: dict[str, str] = {}
     try:
-        for take, probed_s in ((pictures, PROBED_S), (recorded, FILMED_PROBED_S)):
+        for take, files in ((pictures, FILES), (recorded, FILMED_FILES)):
             with tempfile.TemporaryDirectory(prefix="") as folder:  # as short as `HOME_FOLDER`, so that columns hold
                 os.chdir(folder)
                 os.environ["XDG_DATA_HOME"] = folder  # what they trust is not on the list of whoever takes them
                 try:
-                    with engine_at_work(Path(folder), probed_s) as engine:
+                    with engine_at_work(Path(folder), files) as engine:
                         drawn = anyio.run(take, engine)
                 except TimeoutError as error:
                     print(f"screenshots: {error}; the engine's log: {log_tail(Path(folder))}", file=sys.stderr)
@@ -86,9 +85,9 @@ def main() -> int:
 
 
 @contextmanager
-def engine_at_work(folder: Path, probed_s: float) -> Iterator[Detached]:
+def engine_at_work(folder: Path, files: int) -> Iterator[Detached]:
     """Hold an engine with the demo's crew, at work on its first request; it ends with this process in any case."""
-    library = stdlib_folder(folder / "stdlib", processes=1, clock=itertools.count(0.0, probed_s).__next__)
+    library = stdlib_folder(folder / "stdlib", most=files)
     engine = start_engine(DB, folder=library, bound=True)
     try:
         wait_until_up(engine)

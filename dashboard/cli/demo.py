@@ -144,11 +144,11 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if stdlib and not is_alive(db):
         # Comes with the crew's workers, which only the making of this folder needs here.
-        from dashboard.demo.stdlib import FolderTaken, stdlib_folder
+        from dashboard.demo.stdlib import FILES, MOST_FILES, FolderTaken, stdlib_folder
 
         say("copying a part of Python's library to read …")
         try:
-            stdlib_folder(folder, whole=looking)
+            stdlib_folder(folder, most=MOST_FILES if looking else FILES)
         except FolderTaken as error:
             fail("folder_taken", str(error))
     texts = [crew_text(model, watched=watched, timed=watched and stdlib) for watched in (looking, not looking)]

@@ -6,11 +6,8 @@ Copies, not links: the crew does not follow links, and nothing it does can reach
 import os
 import shutil
 import sysconfig
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-from dashboard.demo import fingerprints, hazards, parse
 
 _SHIPPED = Path(__file__).with_name("odd")
 _FUNCTION = "def area(width, height):\n\tif width < 0:\n        return 0\n\treturn width * height\n"
@@ -83,19 +80,12 @@ def _nasty(folder: Path) -> dict[str, Callable[[], object]]:
 
 MARK = "made-by-quarterdeck-demo.txt"
 """Marks a folder that may be deleted and created again."""
-AUDIT_S = 150.0
-"""Seconds of work that the slice should give this machine."""
-COST_RATIO = 1.5
-"""Seconds of the whole crew on a byte, over those of the probe, whose file is denser than most; measured."""
-
-_PROBE = "argparse.py"
 _LEFT_OUT = frozenset(
     ("site-packages", "dist-packages", "__pycache__", "pydoc_data", "lib-dynload", "ensurepip", "lib2to3", "msilib")
 )
 _LAST = ("distutils", "idlelib", "test", "turtledemo", "encodings")
-_MIN_FILES, _MAX_FILES = 200, 700
-MOST_FILES = 1_500
-"""Files that are copied at most."""
+FILES, MOST_FILES = 400, 1_500
+"""Files that are copied: a few minutes of work for a crew that reads them all, and more than one reads in its time."""
 
 
 class FolderTaken(Exception):
@@ -105,30 +95,18 @@ class FolderTaken(Exception):
         super().__init__(f"{folder} is not empty and was not made by the demo; move it away")
 
 
-def stdlib_folder(
-    target: Path, *, processes: int | None = None, clock: Callable[[], float] = time.perf_counter, whole: bool = False
-) -> Path:
-    """Make the folder that the demo audits; blocking, a few seconds.
-
-    Args:
-        target: Where; made anew if an earlier demo made it.
-        processes: Worker processes that will share the work; the engine's number of them if not given.
-        clock: Seconds; tells how fast this machine is.
-        whole: Take all of the library, up to MOST_FILES, whatever the machine.
+def stdlib_folder(target: Path, *, most: int = FILES) -> Path:
+    """Make the folder that the demo audits, anew if an earlier demo made it; blocking, a second.
 
     Returns:
-        `target`, holding the slice of the library at its top and the odd files in `odd/`.
+        `target`, holding `most` files of the library at its top and the odd files in `odd/`.
 
     Raises:
         FolderTaken: `target` holds files of another user or program.
     """
     _claim(target)
     library = Path(sysconfig.get_path("stdlib"))
-    shared = processes or max(1, (os.cpu_count() or 2) - 1)
-    if whole:
-        taken = list(slice_of(library, None))
-    else:
-        taken = list(slice_of(library, bytes_for(AUDIT_S, processes=shared, bytes_per_s=probe_speed(library, clock))))
+    taken = _ordered(library)[:most]
     for name in taken:
         copy = target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -154,38 +132,8 @@ def _claim(target: Path) -> None:
             entry.unlink()
 
 
-def probe_speed(library: Path, clock: Callable[[], float]) -> float:
-    """Bytes a second that one process gets through when it parses, scans and fingerprints one file."""
-    value = {"folder": str(library), "files": [_PROBE]}
-    started = clock()
-    for worker in (parse.thorough, hazards.scan, fingerprints.prints):
-        worker(value)
-    return (library / _PROBE).stat().st_size / max(clock() - started, 1e-6)
-
-
-def bytes_for(audit_s: float, *, processes: int, bytes_per_s: float) -> int:
-    """How many bytes of source keep some worker processes busy for a time, at what `probe_speed` says of each."""
-    return int(audit_s * processes * bytes_per_s / COST_RATIO)
-
-
-def slice_of(library: Path, budget_bytes: int | None) -> Iterator[str]:
-    """Names of files below the library, whole packages in a fixed order, until the budget is spent; None has no end.
-
-    At least 200 and at most 700 files (without a budget MOST_FILES), however fast or slow the machine: hundreds of
-    tasks, and a folder that is still made in a moment.
-    """
-    spent = 0
-    for at, (name, size_bytes) in enumerate(_ordered(library)):
-        if at >= (MOST_FILES if budget_bytes is None else _MAX_FILES):
-            return
-        if budget_bytes is not None and at >= _MIN_FILES and spent >= budget_bytes:
-            return
-        spent += size_bytes
-        yield name
-
-
-def _ordered(library: Path) -> Iterator[tuple[str, int]]:
-    """Packages, then loose modules, by name; what is mostly tests or data last, there the largest files first."""
+def _ordered(library: Path) -> list[str]:
+    """Return packages, then loose modules, by name; tests and data come last, there the largest files first."""
     found = []
     for here, folders, files in os.walk(library):
         folders[:] = sorted(
@@ -197,6 +145,5 @@ def _ordered(library: Path) -> Iterator[tuple[str, int]]:
                 name = path.relative_to(library).as_posix()
                 top = name.partition("/")[0]
                 rank = _LAST.index(top) + 2 if top in _LAST else "/" not in name
-                size_bytes = path.stat().st_size
-                found.append((rank, -size_bytes if rank > 1 else 0, name, size_bytes))
-    yield from ((name, size_bytes) for _, _, name, size_bytes in sorted(found))
+                found.append((rank, -path.stat().st_size if rank > 1 else 0, name))
+    return [name for _, _, name in sorted(found)]

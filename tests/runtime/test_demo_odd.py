@@ -1,11 +1,9 @@
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dashboard.demo import hazards, parse, scan, stdlib
-from dashboard.demo.stdlib import FolderTaken, bytes_for, slice_of, stdlib_folder, write_odd_files
+from dashboard.demo.stdlib import FolderTaken, stdlib_folder, write_odd_files
 from dashboard.demo.walk import walk
 
 
@@ -53,7 +51,6 @@ def test_the_hazardous_module_shows_most_rules(odd: Path) -> None:
 def test_the_slice_of_the_library_comes_with_the_odd_files_and_can_be_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ticks: Iterator[float] = iter([0.0, 1e9, 0.0, 1e9])
     library = tmp_path / "library"
     for name in ("argparse.py", "pkg/a.py", "site-packages/b.py", "test/c.py", "pkg/__pycache__/d.pyc"):
         (library / name).parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +58,7 @@ def test_the_slice_of_the_library_comes_with_the_odd_files_and_can_be_made_anew(
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(library))
 
     for _ in range(2):
-        folder = stdlib_folder(tmp_path / "demo", processes=1, clock=lambda: next(ticks))
+        folder = stdlib_folder(tmp_path / "demo")
 
     python = [name for name in walk(folder).names(".py") if not name.startswith("odd/")]
     assert python == ["argparse.py", "pkg/a.py", "test/c.py"]
@@ -74,15 +71,16 @@ def test_a_copy_that_was_interrupted_is_made_anew(tmp_path: Path, monkeypatch: p
     library.mkdir()
     (library / "argparse.py").write_text("x = 1\n")
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(library))
-    ticks: Iterator[float] = iter([0.0, 1e9])
 
-    def interrupted() -> float:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        stdlib_folder(tmp_path / "demo", processes=1, clock=interrupted)
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copyfile", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            stdlib_folder(tmp_path / "demo")
     (tmp_path / "demo" / "half").mkdir()
-    stdlib_folder(tmp_path / "demo", processes=1, clock=lambda: next(ticks))
+    stdlib_folder(tmp_path / "demo")
 
     assert not (tmp_path / "demo" / "half").exists()
     assert (tmp_path / "demo" / "argparse.py").is_file()
@@ -97,11 +95,8 @@ def test_a_folder_of_somebody_else_is_not_touched(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_the_slice_grows_with_the_machine_between_its_bounds() -> None:
-    library = Path(os.__file__).parent
-    small, large = (list(slice_of(library, budget)) for budget in (0, 10**12))
+def test_the_slice_is_of_so_many_files_whole_packages_first(tmp_path: Path) -> None:
+    names = [name for name in walk(stdlib_folder(tmp_path / "demo", most=60)).names() if not name.startswith("odd/")]
 
-    assert large[: len(small)] == small
-    assert len(small) == 200
-    assert len(small) < len(large) <= 700
-    assert bytes_for(60, processes=2, bytes_per_s=stdlib.COST_RATIO * 1000) == 120_000
+    assert len([name for name in names if name != stdlib.MARK]) == 60
+    assert all("/" in name or name == stdlib.MARK for name in names)
