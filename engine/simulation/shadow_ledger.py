@@ -49,7 +49,7 @@ class ShadowLedger(Ledger):
         self.sent: dict[str, Command] = {}
         """Commands of operators, by id of the order."""
         self.team = TeamLedger()
-        self.work = WorkLedger(self.text)
+        self.work = WorkLedger(self.text, self.team.home_of)
         self.spending = SpendingLedger()
         self.track_record = TrackRecordLedger()
         self.failures = FailureLedger()

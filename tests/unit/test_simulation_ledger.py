@@ -145,12 +145,26 @@ def test_a_planned_task_that_was_given_below_another_root_goes_back_to_agents_of
     assert "failed on it" in str(a_failure_goes_down_its_chain(books, changed(event, to_id=member(world, "cyd").id)))
 
 
+def test_a_task_that_another_agent_takes_over_belongs_under_the_supervisor_of_that_agent() -> None:
+    world = team_world(agent("ada", "sum", on_failure=(Failover(),)))
+    applied(world, AddSupervisor(parent="chief", team=SupervisorSpec(name="south", members=[agent("bob", "sum")])))
+    submitted(world)
+    task_id, _ = attempt(world, "ada")
+
+    world.fail(attempt(world, "ada"))
+
+    home = member(world, "bob").supervisor_id
+    assert world.state.tasks[task_id].supervisor_id == home
+    assert told(world.journal).work.jobs[task_id].supervisor_id == home
+
+
 def test_a_task_of_an_archive_has_heard_what_its_steps_say() -> None:
     world = team_world(agent("ada"))
     submitted(world)
     world.record(attempt(world, "ada"), "steered:1", ["look closer", "hurry"])
     world.record(attempt(world, "ada"), "code", "done")
-    books = WorkLedger(told(world.journal).text)
+    journaled = told(world.journal)
+    books = WorkLedger(journaled.text, journaled.team.home_of)
 
     books.adopt(world.state)
 

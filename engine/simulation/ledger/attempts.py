@@ -144,9 +144,7 @@ class WorkLedger(RunBook):
 
     def _placed(self, event: events.TaskRequeued | events.TaskFailedOver | events.TaskTriedAnew) -> None:
         job = self.jobs[event.task_id]
-        job.queue = event.queue
-        if event.queue.startswith("able:"):
-            job.supervisor_id = event.queue.split(":")[1].partition("+")[0]
+        job.queue, job.supervisor_id = event.queue, self.home_of(event.queue)
 
     _on_task_requeued = _on_task_failed_over = _on_task_tried_anew = _placed
 
@@ -163,7 +161,7 @@ class WorkLedger(RunBook):
             self.runs[event.run_id].tasks.remove(task_id)
         job.children, job.planned, job.taken, job.outcome_id, job.failed = [], False, False, None, None
         job.kind, job.queue, job.worker_id = "agent", event.queue, None
-        job.supervisor_id = event.queue.split(":")[1].partition("+")[0]
+        job.supervisor_id = self.home_of(event.queue)
 
     def _on_task_reassigned(self, event: events.TaskReassigned) -> None:
         job = self.jobs[event.task_id]

@@ -147,9 +147,11 @@ class Question:
 class WorkBook(Ledger):
     """Every open run with its tasks; every open question."""
 
-    def __init__(self, resolve: Callable[[StoredValue], Any]) -> None:
+    def __init__(self, resolve: Callable[[StoredValue], Any], home_of: Callable[[str | None], str]) -> None:
         self.resolve = resolve
         """Returns the value in the journal that a reference stands for."""
+        self.home_of = home_of
+        """Returns the supervisor under which a queue stands."""
         self.runs: dict[str, RunEntry] = {}
         self.jobs: dict[str, Job] = {}
         self.questions: dict[str, Question] = {}
