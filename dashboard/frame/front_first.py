@@ -13,17 +13,17 @@ from textual.strip import Strip
 
 
 class FrontFirst(Compositor):
-    """Asks widgets only for the lines that are painted, and none once everything is."""
+    """Asks widgets only for the lines that are painted, and for none that those before them have filled."""
 
     def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
         cuts = self.cuts
         chops: list[dict[int, Strip | None]] = [dict.fromkeys(ends[:-1]) for ends in cuts]
-        left = sum(len(chops[y]) for y in crop.line_range if is_rendered_line(y))
+        missing = {y: len(chops[y]) for y in crop.line_range if is_rendered_line(y)}
         for widget, (region, clip) in self.visible_widgets.items():
-            if not left:
+            if not missing:
                 break
             seen = region.intersection(clip)
-            lines = [y for y in seen.line_range if crop.y <= y < crop.bottom and is_rendered_line(y)]
+            lines = [y for y in seen.line_range if y in missing]
             if not lines or not seen.width:
                 continue
             asked = Region(seen.x - region.x, lines[0] - region.y, seen.width, lines[-1] - lines[0] + 1)
@@ -34,6 +34,8 @@ class FrontFirst(Compositor):
                 parts = strips[y - lines[0]].divide([cut - first for cut in ends[1:]])
                 for cut, part in zip(ends, parts, strict=False):
                     if chop.get(cut) is None:
-                        left -= cut in chop
+                        missing[y] -= cut in chop
                         chop[cut] = part
+                if not missing[y]:
+                    del missing[y]
         return cast("Sequence[Mapping[int, Strip]]", chops)

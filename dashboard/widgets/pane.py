@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from rich.segment import Segment
 from textual.binding import Binding
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from dashboard.clean import clean_lines
 from dashboard.views.lines import folded
 from dashboard.views.rows import Cell
+from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned
 
@@ -18,7 +18,7 @@ MOST_CHARACTERS = 100_000
 """Of one paragraph that are shown: a megabyte takes a second to fold."""
 
 
-class Pane(Toned, ScrollView, can_focus=True):
+class Pane(Toned, Scrolling, can_focus=True):
     """Show paragraphs, folded to the width; each `Cell` may hold several lines."""
 
     DEFAULT_CSS = """

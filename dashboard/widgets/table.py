@@ -14,12 +14,12 @@ from textual import events
 from textual.binding import Binding
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
 from dashboard.views import lines
 from dashboard.views.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fitted
+from dashboard.widgets.scrolling import Scrolling
 from dashboard.widgets.spots import Spot
 from dashboard.widgets.tones import Toned, fit
 
@@ -33,7 +33,7 @@ KEPT = 500
 """Drawn lines that are kept to be shown again."""
 
 
-class Table(Toned, ScrollView, can_focus=True):
+class Table(Toned, Scrolling, can_focus=True):
     """Show rows; post `Opened` for enter or a second click."""
 
     DEFAULT_CSS = """
@@ -215,7 +215,7 @@ class Table(Toned, ScrollView, can_focus=True):
         return self._lines([y])[0]
 
     def _lines(self, places: Sequence[int]) -> list[Strip]:
-        width, top, rows = self.size.width, self.scroll_offset.y - HEADINGS, len(self.rows.keys)
+        width, top, rows = self.wide, self.scroll_offset.y - HEADINGS, len(self.rows.keys)
         selected = "selected" if self.has_focus else "away"
         return [
             self._heading(width) if y < HEADINGS
