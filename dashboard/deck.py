@@ -30,7 +30,7 @@ from dashboard.views.rows import Cell
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.sender import sender_of
-from store import Reader, StoreError
+from store import StoreError
 
 if TYPE_CHECKING:
     from dashboard.habits import Habits
@@ -61,18 +61,14 @@ class Deck(TimeTravel):
     """What the user has set by hand in earlier dashboards."""
 
     def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
-        super().__init__(db, feed)
+        super().__init__(db, feed, clock)
         self.next_path: Path | None = None
         """The database to be shown once this one is left."""
         self.readonly = readonly
-        self.message: Cell | None = None
-        """Message shown in place of the time bar's text; None without a recent one."""
         self.drafts: dict[str, str] = {}
         """What was written and not applied yet, by what it is for."""
         self.undoable: list[tuple[str, ...]] = []
         """Ids of this session's commands that can be undone; those that were given together are undone together."""
-        self._clock = clock
-        self._said_ms = 0
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
@@ -103,10 +99,6 @@ class Deck(TimeTravel):
     def may_paint(self) -> bool:
         """Return whether a frame is painted now, as the answer to a key, and note it."""
         return False
-
-    def say(self, text: str, tone: str = "") -> None:
-        self.message, self._said_ms = Cell(text, tone), self._clock()
-        self.show()
 
     def may(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
@@ -216,46 +208,6 @@ class Deck(TimeTravel):
                 self.order(undoes[0], failed=failed)
             else:
                 self.order_all(Bulk("Undo", "undone", tuple(undoes)), undoes, failed=failed)
-
-    def read(
-        self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
-    ) -> None:
-        """Read the file in a thread, then go on here with what was found; if it cannot be read, call `failed`."""
-
-        def reading() -> T:
-            with Reader(self.path) as reader:
-                return work(reader)
-
-        # What the feed has said stands in the banner: pages that read again need not repeat it.
-        self.aside(reading, then, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None)
-
-    def aside(
-        self,
-        work: Callable[[], T],
-        then: Callable[[T], None],
-        errors: tuple[type[Exception], ...],
-        sorry: str = "",
-        *,
-        failed: Callable[[], None] = do_nothing,
-        is_said: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Work in a thread, then go on here; an error is a line that begins with `sorry`, unless it `is_said` already.
-
-        `failed` is called in either case.
-        """
-
-        def working() -> None:
-            try:
-                with self._context():  # else a page that was left meanwhile would not know its app
-                    found = work()
-            except errors as error:
-                if not is_said():
-                    self.call_from_thread(self.say, f"{sorry}{error}", "error")
-                self.call_from_thread(failed)
-            else:
-                self.call_from_thread(then, found)
-
-        self.run_worker(working, thread=True, exit_on_error=True)
 
     def export(self, target: Path) -> None:
         from engine.archive import ArchiveError, export_archive  # only who exports needs it

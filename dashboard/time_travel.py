@@ -12,6 +12,7 @@ from dashboard.playback import Playback
 from dashboard.summaries import Summaries
 from dashboard.views.header import ViewState
 from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, forked, no_mark
+from dashboard.views.rows import Cell
 from engine.core.errors import CoreError
 from store import Reader, StoreError
 from store.records import Span
@@ -37,9 +38,12 @@ class TimeTravel(App[int]):
     view: ViewState
     """The team as of the last redraw."""
 
-    def __init__(self, db: Path, feed: Feed) -> None:
+    def __init__(self, db: Path, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__()
-        self.path, self.feed = db, feed
+        self.path, self.feed, self._clock = db, feed, clock
+        self.message: Cell | None = None
+        """Message shown in place of the time bar's text; None without a recent one."""
+        self._said_ms = 0
         self.playback = Playback(db, ready=self._past_came)
         self.spans: Sequence[Span] = ()
         """What happened when, in the whole file."""
@@ -59,19 +63,48 @@ class TimeTravel(App[int]):
 
     def say(self, text: str, tone: str = "") -> None:
         """Show one line."""
-        raise NotImplementedError
+        self.message, self._said_ms = Cell(text, tone), self._clock()
+        self.show()
 
     def read(
         self, work: Callable[[Reader], T], then: Callable[[T], None], *, failed: Callable[[], None] = do_nothing
     ) -> None:
         """Read the file in a thread, then go on here with what was found; if it cannot be read, call `failed`."""
-        raise NotImplementedError
+
+        def reading() -> T:
+            with Reader(self.path) as reader:
+                return work(reader)
+
+        # What the feed has said stands in the banner: pages that read again need not repeat it.
+        self.aside(reading, then, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None)
 
     def aside(
-        self, work: Callable[[], T], then: Callable[[T], None], errors: tuple[type[Exception], ...], sorry: str = ""
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], None],
+        errors: tuple[type[Exception], ...],
+        sorry: str = "",
+        *,
+        failed: Callable[[], None] = do_nothing,
+        is_said: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Work in a thread, then go on here; an error is one line that begins with `sorry`."""
-        raise NotImplementedError
+        """Work in a thread, then go on here; an error is a line that begins with `sorry`, unless it `is_said` already.
+
+        `failed` is called in either case.
+        """
+
+        def working() -> None:
+            try:
+                with self._context():  # else a page that was left meanwhile would not know its app
+                    found = work()
+            except errors as error:
+                if not is_said():
+                    self.call_from_thread(self.say, f"{sorry}{error}", "error")
+                self.call_from_thread(failed)
+            else:
+                self.call_from_thread(then, found)
+
+        self.run_worker(working, thread=True, exit_on_error=True)
 
     @property
     def in_past(self) -> bool:
