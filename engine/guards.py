@@ -14,7 +14,7 @@ import anyio.to_thread
 from engine.core.check import Check
 from engine.core.records import JsonValue
 from engine.core.strategies.guard import in_words
-from engine.core.values import preview
+from engine.core.values import as_text, preview
 from engine.patterns import Pattern, TooSlow
 
 LONGEST_TEXT = 200_000
@@ -133,12 +133,12 @@ async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
     there = [one.output for one in looked if one.output is not None]
     if "contains" in guard:
         wanted = str(guard["contains"]).casefold()
-        return any(wanted in _text(output).casefold() for output in there)
+        return any(wanted in as_text(output).casefold() for output in there)
     if "names" in guard:
-        return any(_names(_text(output), str(guard["names"])) for output in there)
+        return any(_names(as_text(output), str(guard["names"])) for output in there)
     if "matches" in guard:
         pattern = Pattern(str(guard["matches"]))
-        return any([await _matches(pattern, _text(output)[:LONGEST_TEXT]) for output in there])
+        return any([await _matches(pattern, as_text(output)[:LONGEST_TEXT]) for output in there])
     return any(_at(output, str(guard.get("json", ""))) == [guard.get("equals")] for output in there)
 
 
@@ -198,10 +198,6 @@ def _value(output: JsonValue) -> JsonValue:
     except (ValueError, RecursionError):
         return output
     return value
-
-
-def _text(output: JsonValue) -> str:
-    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
 _WHAT: dict[str, Callable[[Check, Sequence[CheckedOutput]], dict[str, JsonValue]]] = {

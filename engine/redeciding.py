@@ -21,8 +21,7 @@ from engine.core.records import JsonValue, changed
 from engine.core.scheduler import Schedule
 from engine.core.signals import DelegationAsked
 from engine.core.state import State
-from engine.core.values import StoredValue
-from engine.runtimes.task import as_text
+from engine.core.values import StoredValue, as_text
 
 Asked: TypeAlias = Mapping[tuple[str, str], DelegationAsked]
 """What attempts ask of others when they are played again, by task and key."""

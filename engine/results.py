@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from engine.core.records import JsonValue
 from engine.core.state import RunStatus, TaskStatus
-from engine.core.values import Usage
+from engine.core.values import Usage, as_text
 from engine.errors import EngineError
-from engine.runtimes.task import as_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,12 @@ from dashboard.cli.steps import parts_of, step_item
 from dashboard.process import bound_engine
 from dashboard.views.amounts import counted
 from dashboard.views.names import readable
-from dashboard.views.steps import compact
 from engine.comparing import Pair, side_by_side
 from engine.core.commands import Resume, SwapAgent
 from engine.core.errors import Refused
 from engine.core.queries.targets import at
 from engine.core.records import JsonValue, changed
-from engine.core.values import preview
+from engine.core.values import as_text, preview
 from engine.folding import folded, folded_at
 from engine.forking import Fork, fork, step_named
 from engine.steps import Step
@@ -133,4 +132,4 @@ def _call(call: dict[str, JsonValue]) -> str:
 
 def in_line(value: JsonValue, most: int = _SHOWN) -> str:
     """Return the beginning of a value, in one line."""
-    return "nothing" if value is None else preview(compact(value), most)
+    return "nothing" if value is None else preview(as_text(value), most)

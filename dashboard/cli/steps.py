@@ -13,10 +13,9 @@ from dashboard.cli.items import Item
 from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
 from dashboard.cli.times import seq_of
 from dashboard.views.amounts import counted, duration
-from dashboard.views.steps import compact
 from engine.core.errors import Refused
 from engine.core.records import JsonValue
-from engine.core.values import preview
+from engine.core.values import as_text, preview
 from engine.folding import folded
 from engine.steps import Step, steps_of
 from store import NameTaken, Reader
@@ -39,7 +38,7 @@ def steps(ctx: click.Context, task: str) -> None:
 
     def shown() -> Table:
         rows = [
-            (one.attempt, one.step, one.what, one.model or "", preview(compact(one.output), _SHOWN),
+            (one.attempt, one.step, one.what, one.model or "", preview(as_text(one.output), _SHOWN),
              one.usage.tokens_in, one.usage.tokens_out, one.usage.cost_usd, duration(one.duration_ms))
             for one in found
         ]  # fmt: skip

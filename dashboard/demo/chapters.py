@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from dashboard.demo.markdown import bullets, code, count, place, prose, share, size, table
+from dashboard.demo.markdown import bullets, code, place, prose, share, size, table
+from engine.core.values import counted
 
 Section: TypeAlias = dict[str, Any]
 ALIKE = ("Alike", "Here", "And here")
@@ -27,7 +28,7 @@ def what_is_here(found: Section) -> str:
         for name, row in list(found["languages"].items())[:12]
     ]
     lines = [
-        f"{count(found['files'], 'file')} in {count(found['folders'], 'folder')}, {found['lines']:,} lines, "
+        f"{counted(found['files'], 'file')} in {counted(found['folders'], 'folder')}, {found['lines']:,} lines, "
         f"{size(found['bytes'])}",
         *_listed("Lines by folder", found["modules"][:8], lambda row: f"{code(row['name'])} {row['lines']:,}"),
         *_listed("Largest", found["largest"][:5], lambda row: f"{_at(row)} {size(row['bytes'])}"),
@@ -57,9 +58,9 @@ def hot_spots(found: Section) -> str:
     ]  # fmt: skip
     bins, imports, arguments = found["bins"], found["unused_imports"], found["unused_arguments"]
     lines = [
-        f"{count(found['functions'], 'function')} and {count(found['classes'], 'class', 'classes')} in "
-        f"{count(found['files'], 'Python file')}; {found['hard']:,} ({share(found['hard'], found['functions'])}) have "
-        f"a complexity above 10",
+        f"{counted(found['functions'], 'function')} and {counted(found['classes'], 'class', 'classes')} in "
+        f"{counted(found['files'], 'Python file')}; {found['hard']:,} ({share(found['hard'], found['functions'])}) "
+        f"have a complexity above 10",
         f"Complexity of functions: up to 5: {bins[0]:,}, to 10: {bins[1]:,}, to 20: {bins[2]:,}, to 50: {bins[3]:,}, "
         f"more: {bins[4]:,}",
         *_listed(
@@ -112,10 +113,10 @@ def copies(found: Section) -> str:
     ]
     nearly = _nearly_alike(found["alike"]) if found.get("alike") else ""
     if not rows:
-        return f"No passage of 100 tokens or more occurs twice in {count(found['files'], 'file')}.\n{nearly}"
+        return f"No passage of 100 tokens or more occurs twice in {counted(found['files'], 'file')}.\n{nearly}"
     stand = "stands" if found["copies"] == 1 else "stand"
     lead = (
-        f"{count(found['copies'], 'passage')} of 100 tokens or more {stand} in two places, "
+        f"{counted(found['copies'], 'passage')} of 100 tokens or more {stand} in two places, "
         f"{found['copied_lines']:,} lines in all ({found['compared']:,} pairs of files compared).\n\n"
     )
     return lead + table(("Tokens", "Here", "And here"), rows) + nearly
@@ -123,7 +124,7 @@ def copies(found: Section) -> str:
 
 def _nearly_alike(found: Section) -> str:
     """Functions of different files that could be one, the most alike first."""
-    pairs = f"{count(found['pairs'], 'pair')} of functions in different files compared, as many as there was time for"
+    pairs = f"{counted(found['pairs'], 'pair')} of functions in different files compared, as many as there was time for"
     rows = _alike_rows(found["items"])
     if not rows:
         return f"\n### Nearly alike\n\n{pairs}; none are nearly alike.\n"
@@ -170,10 +171,10 @@ def documentation(found: Section) -> str:
     """What is documented, what is not, and what is documented wrongly."""
     covered = share(found["documented"], found["public"])
     lines = [
-        f"{count(found['prose_files'], 'text')} with {found['words']:,} words",
+        f"{counted(found['prose_files'], 'text')} with {found['words']:,} words",
         f"Docstrings on {found['documented']:,} of {found['public']:,} public functions ({covered}) and on "
-        f"{found['module_docstrings']:,} of {count(found['python_files'], 'module')}; "
-        f"{count(found['examples'], 'doctest line')}",
+        f"{found['module_docstrings']:,} of {counted(found['python_files'], 'module')}; "
+        f"{counted(found['examples'], 'doctest line')}",
     ]
     absent = {"readme": "readme", "licen[cs]e|copying": "licence", "changelog|changes|history|news": "changelog"}
     if found["absent"]:
@@ -185,7 +186,7 @@ def documentation(found: Section) -> str:
     rows = [(_at(row), prose(row["what"])) for row in found["problems"][:20]]
     return (
         bullets(lines)
-        + (f"\n{count(found['problem_count'], 'thing is', 'things are')} wrong:\n\n" if rows else "")
+        + (f"\n{counted(found['problem_count'], 'thing is', 'things are')} wrong:\n\n" if rows else "")
         + table(("Where", "What"), rows)
     )
 
@@ -195,8 +196,8 @@ def history(found: Section, metrics: Section | None) -> str:
     if "why_not" in found:
         return f"No history was read: {prose(found['why_not'])}.\n"
     lines = [
-        f"{count(found['commits'], 'commit')} by {count(found['authors'], 'author')} from {_day(found['first_s'])} to "
-        f"{_day(found['last_s'])}{'' if found['all_read'] else ' (older ones were not read)'}; "
+        f"{counted(found['commits'], 'commit')} by {counted(found['authors'], 'author')} from {_day(found['first_s'])} "
+        f"to {_day(found['last_s'])}{'' if found['all_read'] else ' (older ones were not read)'}; "
         f"{found['last_90_days']:,} in the last 90 days of work",
         f"The busiest author made {found['busiest_author_share']:.0%}; {found['one_author_files']:,} of "
         f"{found['files']:,} files were only ever touched by one person",
@@ -265,4 +266,4 @@ def _more(number: int) -> str:
 
 
 def _rest(number: int, word: str, many: str = "") -> str:
-    return f"\n… and {count(number, word, many)} more.\n" if number > 0 else ""
+    return f"\n… and {counted(number, word, many)} more.\n" if number > 0 else ""

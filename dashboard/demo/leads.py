@@ -13,11 +13,11 @@ import anyio.to_thread
 from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, likeness, parse, scan
 from dashboard.demo.gathering import Clock, Gathered, gather, in_order, together
 from dashboard.demo.generated import generated_among
-from dashboard.demo.markdown import count
 from dashboard.demo.report import report, sections_in, with_summary
 from dashboard.demo.scan import CODE, language_of
 from dashboard.demo.source import SourceRefused, read_bytes
 from dashboard.demo.walk import Listing, Target, target_of, walk
+from engine.core.values import counted
 from engine.errors import DelegationFailed
 from engine.runtimes.context import BlockingContext, Context
 from engine.runtimes.task import Task
@@ -147,7 +147,7 @@ async def metrician(task: Task, ctx: Context) -> dict[str, Any]:
 def _about_generated(names: Sequence[str]) -> str:
     shown = f"{names[0]}, …" if len(names) > 1 else names[0]
     verb = "looks" if len(names) == 1 else "look"
-    return f"{count(len(names), 'file')} {verb} generated ({shown}). Measure them too?"
+    return f"{counted(len(names), 'file')} {verb} generated ({shown}). Measure them too?"
 
 
 async def hazard_lead(task: Task, ctx: Context) -> dict[str, Any]:

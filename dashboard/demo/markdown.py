@@ -41,11 +41,6 @@ def bullets(lines: Iterable[str]) -> str:
     return "".join(f"- {line}\n" for line in lines)
 
 
-def count(number: int, word: str, many: str = "") -> str:
-    """`1 file`, `2,000 files`."""
-    return f"{number:,} {word if number == 1 else many or word + 's'}"
-
-
 def size(number_bytes: int) -> str:
     """`640 B`, `12.3 kB`, `4.5 MB`."""
     if number_bytes < 1000:

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from dashboard.demo import chapters
 from dashboard.demo.chapters import Section
-from dashboard.demo.markdown import code, count, place, prose, share, size
+from dashboard.demo.markdown import code, place, prose, share, size
+from engine.core.values import counted
 
 CHAPTERS: Final = (
     ("What is here", "map", chapters.what_is_here),
@@ -147,12 +148,12 @@ def _known(findings: dict[str, Section]) -> str:
         )
         if documentation["problem_count"]:
             wrong = ("dead link or wrong docstring", "dead links and wrong docstrings")
-            parts.append(count(documentation["problem_count"], *wrong))
+            parts.append(counted(documentation["problem_count"], *wrong))
     if dependencies:
         if dependencies["undeclared"]:
             parts.append(f"imported but not declared: {', '.join(map(code, dependencies['undeclared'][:4]))}")
         if dependencies["cycle_count"]:
-            parts.append(count(dependencies["cycle_count"], "import cycle"))
+            parts.append(counted(dependencies["cycle_count"], "import cycle"))
     return f"**To know:** {'; '.join(parts)}." if parts else ""
 
 
@@ -160,11 +161,11 @@ def _left(findings: dict[str, Section]) -> str:
     found = findings.get("map")
     failed = {failure["file"] for section in findings.values() for failure in section.get("failures", ())}
     if not found:
-        return f"**Read:** {count(len(failed), 'file')} failed." if failed else ""
+        return f"**Read:** {counted(len(failed), 'file')} failed." if failed else ""
     worst = f", {', '.join(map(place, sorted(failed)[:3]))} among them" if failed else ""
     main = next(iter(found["languages"]), "nothing")
     return (
-        f"**Read:** {count(found['files'], 'file')}, {found['lines']:,} lines, {size(found['bytes'])}, "
-        f"mostly {prose(main)}; {count(len(failed), 'file')} could not be read in full{worst}; "
-        f"{count(found['skipped']['total'], 'entry', 'entries')} skipped."
+        f"**Read:** {counted(found['files'], 'file')}, {found['lines']:,} lines, {size(found['bytes'])}, "
+        f"mostly {prose(main)}; {counted(len(failed), 'file')} could not be read in full{worst}; "
+        f"{counted(found['skipped']['total'], 'entry', 'entries')} skipped."
     )

@@ -13,7 +13,7 @@ from dashboard.views.limits import limit_lines
 from dashboard.views.names import Texts, pretty
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
-from dashboard.views.steps import compact, latest_steps, live_cells, step_cells
+from dashboard.views.steps import latest_steps, live_cells, step_cells
 from dashboard.views.swaps import spec_lines
 from dashboard.views.work import circuit_words, progress, took, why
 from engine.core.events import Event
@@ -23,7 +23,7 @@ from engine.core.queries.targets import at
 from engine.core.queries.track_record import mean_of
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, Run, State, Task
-from engine.core.values import Usage
+from engine.core.values import Usage, as_text
 
 BLANK = Cell("")
 AGENT_STEPS = 6
@@ -271,7 +271,7 @@ def described(found: Any, history: History, *, now_ms: int) -> list[Cell]:
     """An object of the state that has no page of its own: each field that says anything, and its events."""
     fields = msgspec.to_builtins(found, str_keys=True, enc_hook=str)
     cells = [
-        labelled(name.removesuffix("_id").replace("_", " ")[:11], compact(value))
+        labelled(name.removesuffix("_id").replace("_", " ")[:11], as_text(value))
         for name, value in fields.items()
         if value not in (None, "", [], {}, False)
     ]

@@ -10,10 +10,10 @@ from dashboard.views.event_log import Entry
 from dashboard.views.lines import BLANK, Line, Span, cells, cut, spread
 from dashboard.views.names import readable
 from dashboard.views.prose import paragraph, prose
-from dashboard.views.steps import NOTHING, calls_in, calls_of, compact
+from dashboard.views.steps import NOTHING, calls_in, calls_of
 from engine.core.events import ModelFailed, StepRecorded
 from engine.core.records import JsonValue
-from engine.core.values import preview
+from engine.core.values import as_text, preview
 
 LIVE = "live"
 """Key of the line about what is going on now."""
@@ -56,7 +56,7 @@ def _row(number: int, entry: Entry, width: int) -> Line:
         )
         return spread(_left(number, glyph, tone, "model", "", said), right, width, key=str(entry.seq))
     name = event.name.removeprefix("tool:")
-    given = "" if event.input in NOTHING else compact(_bare(event.input))
+    given = "" if event.input in NOTHING else as_text(_bare(event.input))
     came = preview(_summary(event.output), max(8, width // 3)) if event.output is not None else ""
     right = (Span(f" → {came}" if came else ""), Span(f"{duration(event.duration_ms, most=9):>9}", "faint"))
     room = max(4, width - cells(right) - 6 - len(name))
@@ -87,7 +87,7 @@ def _summary(output: JsonValue) -> JsonValue:
     """Return what tells most of a result in a few words."""
     if isinstance(output, dict) and len(output) == 1:
         return _summary(next(iter(output.values())))
-    return compact(output) if isinstance(output, dict) else output
+    return as_text(output) if isinstance(output, dict) else output
 
 
 def _said_by_model(answer: JsonValue) -> str:

@@ -1,6 +1,5 @@
 """Steps of agents as paragraphs: what each was, what went in and came out, what it took; and what goes on now."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from dashboard.views.names import readable
 from dashboard.views.rows import Cell
 from engine.core.events import Event, ModelFailed, StepRecorded
 from engine.core.records import JsonValue
+from engine.core.values import as_text
 
 SHOWN_STEPS = 20
 """Steps of one page, the newest."""
@@ -50,7 +50,7 @@ def _step(event: StepRecorded) -> Iterable[Cell]:
         name = str(event.input.get("model") or name)
     yield Cell(f"{name}  {took}", "tool" if event.what == "tool" else "waiting", GLYPHS[event.what])
     if event.what != "model" and event.input not in NOTHING:
-        yield Cell(cut(compact(event.input)), "muted", "  ← ")
+        yield Cell(cut(as_text(event.input)), "muted", "  ← ")
     if event.what == "model" and isinstance(event.output, dict):
         yield from _answer(event.output)
     elif event.output is not None:
@@ -65,7 +65,7 @@ def _answer(answer: Mapping[str, Any]) -> Iterable[Cell]:
     if text := str(answer.get("text") or ""):
         yield Cell(cut(text), "", "  → ")
     for call in calls_in(answer):
-        given = compact(call.get("arguments")) if call.get("invalid") is None else str(call["invalid"])
+        given = as_text(call.get("arguments")) if call.get("invalid") is None else str(call["invalid"])
         yield Cell(cut(f"{call.get('name')} {given}"), "tool", "  ⚙ ")
     if (finish := answer.get("finish", "stop")) not in ("stop", "calls"):
         yield Cell(f"ended by {finish}", "warn", "    ")
@@ -89,7 +89,7 @@ def calls_of(live: Mapping[str, str], task_id: str) -> list[tuple[str, str, int]
     """Return the tools that a task calls now: name, arguments, and since when."""
     found = published(live, f"call:{task_id}")
     calls = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    return [(str(one.get("name")), cut(compact(one.get("arguments"))), _whole(one.get("since_ms"))) for one in calls]
+    return [(str(one.get("name")), cut(as_text(one.get("arguments"))), _whole(one.get("since_ms"))) for one in calls]
 
 
 def live_cells(live: Mapping[str, str], task_id: str, now_ms: int, *, most: int = LIVE_CHARACTERS) -> list[Cell]:
@@ -122,11 +122,6 @@ def last_line(live: Mapping[str, str], task_id: str) -> str:
     text = live.get(f"output:{task_id}") or live.get(f"thought:{task_id}") or ""
     lines = [line for line in text[-600:].splitlines() if line.strip()]
     return lines[-1].strip() if lines else ""
-
-
-def compact(value: JsonValue) -> str:
-    """Return a value in one line."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:

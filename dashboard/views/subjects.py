@@ -5,6 +5,7 @@ Lists ask for a thousand of them at a key: what is dear is made only where a ter
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from typing import Generic, TypeVar
 
 from dashboard.views.amounts import median
 from dashboard.views.ended import EndedTask
@@ -13,14 +14,16 @@ from dashboard.views.glyphs import of_agent, of_run, of_task
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task
 
+T = TypeVar("T")
 
-class _Texts:
+
+class _Texts(Generic[T]):
     """A subject whose texts are all at hand."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("_it", "_now_ms", "_state")
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, state: State, it: T, now_ms: int = 0) -> None:
+        self._state, self._it, self._now_ms = state, it, now_ms
 
     def parts(self) -> tuple[str, ...]:
         """Return its texts."""
@@ -102,12 +105,8 @@ def _agents_having(state: State, word: str) -> Callable[[Agent], bool]:
     return has
 
 
-class OfAgent(_Texts):
+class OfAgent(_Texts[Agent]):
     """An agent; what it takes is the median of its last attempts."""
-
-    def __init__(self, state: State, agent: Agent) -> None:
-        super().__init__(state)
-        self._it = agent
 
     def parts(self) -> tuple[str, ...]:
         return (*self._calm(), self._it.status.value, *(task.title for task in self._at_work()))
@@ -150,12 +149,8 @@ class OfAgent(_Texts):
         return median(self._it.durations_ms)
 
 
-class OfSupervisor(_Texts):
+class OfSupervisor(_Texts[Supervisor]):
     """A supervisor."""
-
-    def __init__(self, state: State, supervisor: Supervisor) -> None:
-        super().__init__(state)
-        self._it = supervisor
 
     def parts(self) -> tuple[str, ...]:
         return (self._it.name, self._it.mode)
@@ -183,12 +178,8 @@ def worker_name(state: State, task: Task) -> str:
     return member.name if member is not None else worker
 
 
-class OfTask(_Texts):
+class OfTask(_Texts[Task]):
     """A task; what it takes counts from its first attempt on, up to now where it has not ended."""
-
-    def __init__(self, state: State, task: Task, now_ms: int) -> None:
-        super().__init__(state)
-        self._it, self._now_ms = task, now_ms
 
     def parts(self) -> tuple[str, ...]:
         task = self._it
@@ -230,12 +221,8 @@ def member_name(state: State, member_id: str) -> str:
     return member.name if member is not None else member_id
 
 
-class OfEnded(_Texts):
+class OfEnded(_Texts[EndedTask]):
     """A task of a run that is over; what it takes is its last attempt."""
-
-    def __init__(self, state: State, task: EndedTask) -> None:
-        super().__init__(state)
-        self._it = task
 
     def parts(self) -> tuple[str, ...]:
         task = self._it
@@ -263,12 +250,8 @@ class OfEnded(_Texts):
         return self._it.duration_ms
 
 
-class OfRun(_Texts):
+class OfRun(_Texts[Run | RunSummary]):
     """A run, open or finished."""
-
-    def __init__(self, state: State, run: Run | RunSummary, now_ms: int) -> None:
-        super().__init__(state)
-        self._it, self._now_ms = run, now_ms
 
     def parts(self) -> tuple[str, ...]:
         run = self._it
@@ -298,13 +281,13 @@ class OfRun(_Texts):
         return (run.ended_ms if isinstance(run, RunSummary) else self._now_ms) - run.started_ms
 
 
-class OfNeed(_Texts):
+class OfNeed(_Texts[str]):
     """What waits for a person: a question, or a member or a task in trouble; what it takes is how long it waits."""
 
     def __init__(self, state: State, key: str, cells: Sequence[str], now_ms: int) -> None:
         """Take the id of a row of the inbox, and what the row shows."""
-        super().__init__(state)
-        self._cells, self._now_ms = tuple(cells), now_ms
+        super().__init__(state, key, now_ms)
+        self._cells = tuple(cells)
         self._asked: Escalation | None = state.escalations.get(key)
         self._subject = self._asked.subject if self._asked is not None else key
 

@@ -4,6 +4,7 @@ A text longer than `INLINE_CHARS` is stored in the journal only, and the state h
 state does not depend on how much agents write. See docs/reference/journal.md.
 """
 
+import json
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -35,6 +36,11 @@ def stored_value(value: JsonValue, seq: int, *path: str | int) -> StoredValue:
     elif value is None or isinstance(value, bool | float) or (isinstance(value, int) and -(2**53) < value < 2**53):
         return value
     return TextRef(seq=seq, path=".".join(map(str, path)))
+
+
+def as_text(value: JsonValue) -> str:
+    """Return `value` if it is a text, else its JSON in one line."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -9,6 +9,7 @@ from engine.core import effects, signals
 from engine.core.effects import Effect
 from engine.core.records import JsonValue
 from engine.core.signals import Signal
+from engine.core.values import as_text
 from engine.errors import Unusable
 from engine.guards import CheckedOutput, verdict_of
 from engine.host.attempts import Attempts
@@ -16,7 +17,6 @@ from engine.host.pending_commands import PendingCommands
 from engine.host.runtime_pool import RuntimePool, unusable_agent
 from engine.joins import Result, join
 from engine.runtimes.services import Services
-from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line
 
 MOST_CHECKS = 4

@@ -17,13 +17,12 @@ from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinishe
 from engine.core.state import ParkedFor
 from engine.core.strategies.guard import in_words
 from engine.core.validation.bounds import LONGEST_S
-from engine.core.values import StoredValue, preview
+from engine.core.values import StoredValue, as_text, preview
 from engine.errors import AttemptInterrupted, ToolRejected
 from engine.guards import CheckedOutput, holds_for
 from engine.runtimes.attempt_slot import SlotHolder
 from engine.runtimes.pending import Pending
 from engine.runtimes.services import Services, of_attempt
-from engine.runtimes.task import as_text
 from engine.runtimes.values import clean, shown_input
 
 LONGEST_QUESTION = 2_000

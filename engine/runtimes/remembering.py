@@ -15,11 +15,11 @@ from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import Exchange, RunStatus
 from engine.core.validation.bounds import Importance, Recalls, Remark, Tags
 from engine.core.validation.records import check_arguments
+from engine.core.values import as_text
 from engine.errors import AttemptInterrupted
 from engine.models.records import Message
 from engine.runtimes.attempt import Attempt
 from engine.runtimes.services import of_attempt
-from engine.runtimes.task import as_text
 from engine.runtimes.values import clean
 
 

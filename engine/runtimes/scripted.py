@@ -29,13 +29,13 @@ from typing import Any
 
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
+from engine.core.values import as_text
 from engine.errors import EngineError
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.options import options_in
 from engine.runtimes.script import Rule, Script, ScriptedStep, Spending
-from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 from engine.scripts import filled
 

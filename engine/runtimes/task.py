@@ -1,11 +1,11 @@
 """The `task` of `f(task, ctx)`. See docs/reference/function-agents.md."""
 
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from engine.core.records import JsonValue
+from engine.core.values import as_text
 from engine.models.records import Message
 from engine.runtimes.values import own
 
@@ -53,11 +53,6 @@ class Task:
     def request(self) -> JsonValue:
         """The request of the run."""
         return own(self._request)
-
-
-def as_text(value: JsonValue) -> str:
-    """Return `value` if it is a text, else its JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def in_context(value: JsonValue, inputs: list[TaskInput]) -> str:

@@ -20,7 +20,7 @@ from engine.core.events.attempt import StepKind
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.core.state import CallKind
-from engine.core.values import StoredValue
+from engine.core.values import StoredValue, as_text
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import ModelError
 from engine.runtimes.model_calls import ModelCaller
@@ -28,7 +28,7 @@ from engine.runtimes.pending import Pending
 from engine.runtimes.people import PeopleLine
 from engine.runtimes.remembering import Remembering
 from engine.runtimes.services import Services, of_attempt
-from engine.runtimes.task import Task, TaskInput, as_text, in_context
+from engine.runtimes.task import Task, TaskInput, in_context
 from engine.runtimes.time_limits import TimeLimit
 from engine.runtimes.values import json_value, one_line, own, shown_input
 

@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from engine.core.values import Usage
+from engine.core.values import Usage, as_text
 from engine.models.records import Message, ModelRequest
-from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 from engine.simulation.laws.spending import budgets, payers
 from engine.simulation.playing import Playing

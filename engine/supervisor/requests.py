@@ -21,11 +21,10 @@ from engine.core.records import Json
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
-from engine.core.values import TextRef
+from engine.core.values import TextRef, as_text
 from engine.errors import EngineError, NotRunning, UnknownRun, Unusable
 from engine.host.pending_commands import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
-from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, own
 from engine.stream.narrator import Narrator
 from engine.stream.records import StreamEvent

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, parse, scan
 from dashboard.demo.fingerprints import pack
 from dashboard.demo.history import Commit
-from dashboard.demo.markdown import code, count, size, table
+from dashboard.demo.markdown import code, size, table
 from dashboard.demo.report import report, sections_in
 
 HOSTILE = st.text(st.sampled_from("ab/.|`*_[]<>#\\\n\r\x1b\x07\u202e\u200b\ud800é"), min_size=1, max_size=12)
@@ -155,6 +155,5 @@ def test_names_with_backticks_get_a_longer_fence() -> None:
 
 
 def test_numbers_read_well() -> None:
-    assert (count(1, "entry", "entries"), count(2_000, "file")) == ("1 entry", "2,000 files")
     assert (size(640), size(12_300), size(4_500_000)) == ("640 B", "12.3 kB", "4.5 MB")
     assert table(("A", "B"), [("x", 1)]) == "| A | B |\n| --- | ---: |\n| x | 1 |\n"

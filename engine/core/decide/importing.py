@@ -14,6 +14,7 @@ from engine.core.records import changed
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
 from engine.core.transfer.importing import compact, raise_ids
+from engine.core.values import counted
 
 KINDS = ("agents", "supervisors", "runs", "tasks")
 """Entities that are counted in the result."""
@@ -104,14 +105,10 @@ def _applied(signal: StateReady, counts: dict[str, int]) -> Event:
         command="import_state",
         sender=signal.sender,
         role=signal.role,
-        summary=f"imported {_counted(counts['agents'], 'agent')} and {_counted(counts['runs'], 'open run')}",
+        summary=f"imported {counted(counts['agents'], 'agent')} and {counted(counts['runs'], 'open run')}",
         result={**{kind: counts[kind] for kind in KINDS}, "paused": signal.paused},
         args={"path": signal.path, "sha256": signal.sha256, "paused": signal.paused},
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _refused(signal: ArchiveChecked | StateReady | StateUnusable, code: str, reason: str) -> events.CommandRefused:

@@ -15,6 +15,7 @@ from engine.core.records import changed, fact
 from engine.core.scheduler import Schedule
 from engine.core.scheduler.free import full_of_processes
 from engine.core.state import Agent, ParkedFor, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
+from engine.core.values import counted
 
 Why: TypeAlias = Literal[
     "engine",
@@ -176,7 +177,7 @@ def _at_work(task: Task) -> Wait | None:
         words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(asked)})" if asked else "")
         return Wait(why="person" if asked else "moment", words=words, ids=asked, until_ms=attempt.until_ms)
     awaited = sum(task.calls[key].open for key in attempt.waits)
-    return Wait(why="calls", words=f"waits for {_counted(awaited, 'delegated task')}")
+    return Wait(why="calls", words=f"waits for {counted(awaited, 'delegated task')}")
 
 
 def _closed(state: State, queue: Queue) -> Wait | None:
@@ -300,7 +301,3 @@ def _named(names: Sequence[str], kind: str = "") -> str:
     """Return the first name and the number of the others: `parse`, `run r3 and 2 more`."""
     more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
     return f"{kind} {names[0]}{more}".strip()
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

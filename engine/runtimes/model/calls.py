@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import anyio
 
 from engine.core.records import JsonValue
+from engine.core.values import as_text
 from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult, OwnTool
@@ -20,7 +21,6 @@ from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of
-from engine.runtimes.task import as_text
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.work import Work
 

@@ -13,6 +13,7 @@ import msgspec
 
 from engine.core.records import JsonValue
 from engine.core.signals import StepFinished
+from engine.core.values import as_text
 from engine.models.records import Call, Message, ModelAnswer, ModelError, ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult
 from engine.runtimes.model.calls import Calls
@@ -24,7 +25,6 @@ from engine.runtimes.model.output import Unfit, fitting
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, kept
 from engine.runtimes.people import steers_key
-from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 SAME = 3

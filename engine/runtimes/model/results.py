@@ -4,10 +4,10 @@ Rule: the journal has a result whole; what the model is shown of it follows from
 """
 
 from engine.core.records import JsonValue
+from engine.core.values import as_text
 from engine.models.records import ToolSchema
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.tools import Arguments, error_result, object_schema
-from engine.runtimes.task import as_text
 
 
 class Results:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from engine.core.queries.workers import leads
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
+from engine.core.values import as_text
 from engine.errors import Unusable
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
@@ -23,7 +24,6 @@ from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.planning import CreatePlan
 from engine.runtimes.model.teams import Says, run_talk, run_team
 from engine.runtimes.model.turn import Turns
-from engine.runtimes.task import as_text
 from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.work import Work
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from engine.core.records import JsonValue
+from engine.core.values import as_text
 from engine.errors import DelegationFailed
 from engine.joins import Result, concat
 from engine.runtimes.model.calls import at_once
@@ -19,7 +20,7 @@ from engine.runtimes.model.errors import ModelStopped
 from engine.runtimes.model.options import TalkOptions, TeamOptions
 from engine.runtimes.model.output import Unfit, fitting
 from engine.runtimes.people import steers_key
-from engine.runtimes.task import TaskInput, as_text, in_context
+from engine.runtimes.task import TaskInput, in_context
 from engine.runtimes.work import Work
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from engine.core.code import program_reference
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
+from engine.core.values import as_text
 from engine.errors import Unusable
 from engine.garbage import importing
 from engine.runtimes.base import Runtime
@@ -23,7 +24,6 @@ from engine.runtimes.programs.once import once
 from engine.runtimes.programs.options import AcpOptions, options_of
 from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.starting import looked_up
-from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 LONGEST_LINE_BYTES = 50_000_000

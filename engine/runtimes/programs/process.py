@@ -14,6 +14,7 @@ from anyio.lowlevel import checkpoint
 from engine.core.code import program_reference
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
+from engine.core.values import as_text
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
@@ -24,7 +25,6 @@ from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.speaking import Speaking
 from engine.runtimes.programs.starting import looked_up
 from engine.runtimes.programs.watched import Program
-from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 
