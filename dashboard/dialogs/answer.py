@@ -127,10 +127,15 @@ class AnswerDialog(Dialog):
             return
         self.told("told").show(self._about(view, found))
         chosen, widest = self._chosen(), max([10, *map(len, self._options)]) + 2
-        self.told("meanings").show(
-            [Cell(self._meaning(found, option), "strong" if option == chosen else "muted", f"{option:<{widest}}")
-             for option in self._options]
-        )  # fmt: skip
+        meanings = {option: self._meaning(found, option) for option in self._options}
+        shown = [
+            Cell(f"{means}  (the default)" if all(one.default == option for one in found) else means,
+                 "strong" if option == chosen else "muted", f"{option:<{widest}}")
+            for option, means in meanings.items()
+        ]  # fmt: skip
+        # Answers of an agent's own mean what they say, which their buttons do too.
+        self.told("meanings").display = any(meanings.values())
+        self.told("meanings").show(shown)
         if not self._options:
             self.problem("they have no answer in common; mark questions of one kind")
 
@@ -144,8 +149,7 @@ class AnswerDialog(Dialog):
 
     def _meaning(self, found: Sequence[Escalation], option: str) -> str:
         told = dict.fromkeys(inbox.MEANINGS.get((one.kind, option), "") for one in found)
-        default = all(one.default == option for one in found)
-        return "; ".join(one for one in told if one) + ("  (the default)" if default else "")
+        return "; ".join(one for one in told if one)
 
     def _show_settled(self, view: ViewState) -> None:
         """Show who answered first; nothing can be sent any more."""

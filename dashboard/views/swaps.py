@@ -8,6 +8,7 @@ from msgspec import Struct, to_builtins
 from dashboard.views.amounts import counted, duration, median, percent
 from dashboard.views.rows import Cell
 from engine.core.candidate import Candidate, names_it, suits
+from engine.core.policies.failure_policies import Escalate, Retry
 from engine.core.queries.suiting import Fit, candidate_from
 from engine.core.queries.targets import at
 from engine.core.records import fields, names
@@ -29,7 +30,7 @@ _FIRST = (
     ("instructions", "instructions"),
     ("output", "output"),
     ("at once", "max_concurrency"),
-    ("timeout s", "timeout_s"),
+    ("timeout", "timeout_s"),
     ("step timeout", "step_timeout_s"),
     ("on failure", "on_failure"),
     ("pool", "pool"),
@@ -55,7 +56,7 @@ def spec_lines(spec: AgentSpec) -> list[tuple[str, str]]:
     for label, field in FIELDS:
         value = getattr(spec, field)
         if value and value != _UNSAID.get(field):
-            told.append((label, written(value)))
+            told.append((label, _of_field(field, value)))
     return [("name", spec.name), *told]
 
 
@@ -72,13 +73,20 @@ def changes(old: AgentSpec, new: AgentSpec) -> list[Cell]:
             for key in keys:
                 cells += _change(f"{label}.{key}", before.get(key), after.get(key))
         else:
-            cells += _change(label, before, after)
+            cells += _change(label, _of_field(field, before), _of_field(field, after))
     return cells or [Cell("the same as it has now", "muted")]
 
 
 def _change(label: str, before: Any, after: Any) -> list[Cell]:
     cells = [Cell(_short(before), "warn", f"- {label:<12} ")] if before else []
     return cells + ([Cell(_short(after), "busy", f"+ {label:<12} ")] if after else [])
+
+
+def _of_field(field: str, value: Any) -> str:
+    """Return what a field of a spec says; empty where that is nothing."""
+    if not value:
+        return ""
+    return f"{value:g} s" if field.endswith("_s") else written(value)
 
 
 def _short(value: Any) -> str:
@@ -90,6 +98,13 @@ def written(value: Any) -> str:
     """Return a field's value as a person would write it."""
     if isinstance(value, tuple | list):
         return ", ".join(written(item) for item in value)
+    if isinstance(value, Retry):
+        usual = {one.name: one.default for one in fields(Retry)}
+        other = {name: item for name, item in to_builtins(value).items() if item and item != usual.get(name, item)}
+        times = other.pop("retries", value.retries)
+        return f"retry {times}" + (f" ({written(other)})" if other else "")
+    if isinstance(value, Escalate):
+        return "escalate" + (f" ({value.default} after {value.after_s:g} s)" if value.after_s is not None else "")
     if isinstance(value, Struct):
         given = to_builtins(value)
         kind = given.pop("type", "")

@@ -83,6 +83,14 @@ def _tool(work: World, key: tuple[str, int], name: str, given: object, found: ob
     work.record(key, f"tool:{name}", found, what="tool", input=given, duration_ms=412)
 
 
+def choosing(*answers: str) -> World:
+    """Return the same team, where the scout wants one of some answers of its own."""
+    work, _ = talking()
+    scout = next(key for key, start in work.started.items() if work.state.agents[start.agent_id].name == "scout")
+    _asks(work, scout, "ask", "Which tides are meant?", {}, answers)
+    return work
+
+
 def asking() -> tuple[World, dict[str, str]]:
     """Return the same team, where the scout asks a question and two tools wait to be allowed."""
     work, live = talking()

@@ -28,7 +28,7 @@ async def test_a_changed_spec_is_a_swap_that_is_shown_first(tmp_path: Path) -> N
         assert hand.problem == "nothing is changed yet"
         await hand.press("ctrl+end", *"timeout_s: 9", "enter", *"weight: 2")
         assert "would do    swapped scout to g2" in hand.told("would")
-        assert "+ timeout s" in hand.told("preview")
+        assert "+ timeout" in hand.told("preview")
         scout = next(one for one in hand.work.state.agents.values() if one.name == "scout")
         meaning = dict(mode_lines(hand.work.state, [scout.id]))["drain"]
         assert len(meaning) > 40

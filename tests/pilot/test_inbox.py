@@ -9,7 +9,7 @@ from dashboard.dialogs.answer import AnswerDialog
 from dashboard.widgets.bar import Bar
 from engine.core.commands import Answer
 from tests.pilot.hand import opened
-from tests.pilot.talking import asking
+from tests.pilot.talking import asking, choosing
 from tests.pilot.trouble import trouble
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +43,14 @@ async def test_an_answer_is_a_button_and_says_what_it_means(tmp_path: Path) -> N
         )
         await hand.press("right", "right", "enter")
         assert hand.ordered == Answer(escalation="e1", answer="skip")
+
+
+async def test_answers_that_need_no_explanation_stand_on_their_buttons_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=choosing("North Sea", "all seas")) as hand:
+        await hand.press("8", "enter")
+        assert not hand.app.screen.query_one("#meanings").display
+        await hand.press("right", "enter")
+        assert hand.ordered == Answer(escalation="e1", answer="all seas")
 
 
 async def test_an_output_is_written_in_an_editor(tmp_path: Path) -> None:

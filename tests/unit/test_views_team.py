@@ -230,7 +230,7 @@ def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:
     assert candidates(world.state, [scout])[0] == "scout-fast"
     new = world.state.specs[world.state.registry["scout-fast"]]
     told = [f"{cell.lead.strip()} {cell.text}" for cell in changes(world.state.spec_of(scout), new)]
-    assert told == ["type function", "- run crew:scout", "+ run crew:scout-fast", "+ timeout s 5.0"]
+    assert told == ["type function", "- run crew:scout", "+ run crew:scout-fast", "+ timeout 5 s"]
 
 
 def test_a_word_means_one_object_or_none() -> None:
