@@ -38,6 +38,8 @@ MOST_DRAFT = 60_000
 MOST_ENDED = 2_000
 """Ends of attempts that are read of a run that has ended, from the newest."""
 _NO_WORK = Census()
+_OF_OPEN = ("D", "P", "ctrl+d", "f")
+"""Keys that do nothing to a run that has ended."""
 
 
 class RunScreen(PanelsScreen):
@@ -63,7 +65,7 @@ class RunScreen(PanelsScreen):
             #work { width: 100%; max-width: 100%; height: 38%; }
             #waiting, #failed { display: none; }
         }
-        &.-whole { #work, #facts { display: none; } }
+        &.-whole { #work, #facts { display: none; } #report { border-left: none; } }
     }
     """
 
@@ -85,6 +87,10 @@ class RunScreen(PanelsScreen):
             Panel(id="draft", edge="┬"), Lines(id="heading"), Report(id="report"), Lines(id="graph"), id="right"
         )
         yield Horizontal(work, report, id="body")
+
+    def keys(self) -> list[tuple[str, str]]:
+        found = super().keys()
+        return found if self._key in self.state.runs else [one for one in found if one[0] not in _OF_OPEN]
 
     @property
     def is_stacked(self) -> bool:

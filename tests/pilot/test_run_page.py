@@ -53,6 +53,15 @@ async def test_a_finished_run_shows_its_report_rendered_and_its_tasks_from_the_j
         await until(hand.pilot, lambda: "writer" in panel(hand, "at_work").whole)
 
 
+async def test_the_last_line_names_no_key_that_does_nothing_to_a_run_that_has_ended(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished()) as hand:
+        await hand.press("7", "enter")
+        assert isinstance(hand.app.screen, RunScreen)
+        named = dict(hand.app.screen.keys())
+        assert not {"D", "P", "ctrl+d", "f"} & named.keys()
+        assert "r" in named
+
+
 async def test_a_long_report_is_drawn_whole_section_by_section(tmp_path: Path) -> None:
     async with opened(tmp_path, work=finished(LONG)) as hand:
         await hand.press("7", "enter")
