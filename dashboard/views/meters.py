@@ -109,13 +109,15 @@ class Meters:
     def _mean(self, supervisor_id: str) -> Samples:
         assert self._activity is not None
         if len(self._state.roots) == 1 and self._state.supervisors[supervisor_id].parent_id is None:
-            return self._shares(self._activity.team, self._samples, len(self._state.agents))
+            return _without_leads(self._shares(self._activity.team, self._samples, len(self._state.agents)))
         each = [self.samples(agent.id) for agent in agents_of(self._state, supervisor_id)]
         if not each:
             return Samples([0.0] * self._samples, [0.0] * self._samples)
-        return Samples(
-            [sum(column) / len(each) for column in zip(*(one.busy for one in each), strict=True)],
-            [sum(column) / len(each) for column in zip(*(one.waited for one in each), strict=True)],
+        return _without_leads(
+            Samples(
+                [sum(column) / len(each) for column in zip(*(one.busy for one in each), strict=True)],
+                [sum(column) / len(each) for column in zip(*(one.waited for one in each), strict=True)],
+            )
         )
 
     def _marks_at(self, member_id: str) -> Mapping[int, str]:
@@ -130,6 +132,11 @@ class Meters:
             if 0 <= place < cells and (place not in found or _RANKS.index(glyph) < _RANKS.index(found[place])):
                 found[place] = glyph
         return found
+
+
+def _without_leads(samples: Samples) -> Samples:
+    """Return the samples of a team, which waits only while nobody in it works: leads wait for the work of others."""
+    return samples._replace(waited=[0.0 if busy else one for busy, one in zip(*samples, strict=True)])
 
 
 def _marks_of(activity: Activity, state: State, since_ms: int) -> dict[str, list[tuple[int, str]]]:

@@ -209,7 +209,7 @@ def _plots(found: Series, activity: Activity, state: State, now_ms: int) -> list
             (_LOW, _MID, _HIGH),
             found.p95_ms,
         ),
-        _flat("QUEUE", count(int(queue[-1]) if queue else 0), queue, "tasks waiting", ("guide", "idle", "waiting")),
+        _flat("QUEUE", count(max(0, int(queue[-1]))), queue, "tasks waiting", ("guide", "idle", "waiting")),
         _flat(
             "AT WORK",
             f"{found.running:,}",
@@ -231,10 +231,10 @@ def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tu
 
 
 def _queue(activity: Activity, found: Series, now_ms: int) -> list[float]:
-    """Lengths of all queues by sample, as far as they were looked at."""
+    """Lengths of all queues by sample; below 0 before the first look, as in the past: they were not empty."""
     samples, each_ms = len(found.done), found.each_ms
     first = now_ms // each_ms - samples + 1
-    lengths = [0.0] * samples
+    lengths = [-1.0] * samples
     for at_ms, waiting in activity.queued:
         place = at_ms // each_ms - first
         if 0 <= place < samples:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track, ends_of
-from dashboard.views.meters import Samples, meter_spans
+from dashboard.views.meters import Meters, Samples, meter_spans
 from engine.core.events import (
     AgentRemoved,
     AgentSwapped,
@@ -24,6 +24,8 @@ from engine.core.events import (
 from engine.core.spec import AgentSpec
 from engine.core.values import Usage
 from tests.pilot.scene import audit
+from tests.story import attempt, member, submitted
+from tests.world import agent, team_world
 
 START_MS = 1_000_000
 AGENT = "a1"
@@ -223,10 +225,10 @@ def test_samples_lie_on_the_clock_so_that_bars_keep_their_shape() -> None:
 def test_a_state_is_taken_up_where_its_events_are_not_known() -> None:
     work = audit()
     whole, cold = Activity.of(work.state, work.journal), Activity.of(work.state, ())
-    for agent in work.state.agents.values():
-        track = cold.track(agent.id)
-        assert (track.running, track.parked) == (len(agent.running), len(agent.parked))
-        assert whole.track(agent.id).running == len(agent.running)
+    for one in work.state.agents.values():
+        track = cold.track(one.id)
+        assert (track.running, track.parked) == (len(one.running), len(one.parked))
+        assert whole.track(one.id).running == len(one.running)
 
 
 def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds() -> None:
@@ -256,3 +258,19 @@ def test_an_agent_that_only_waits_for_what_it_delegated_is_not_drawn_as_one_at_r
 
     assert [span.text for span in meter_spans(waits, {})] == ["⠒"]
     assert [span.text for span in meter_spans(Samples([0.9, 0.0], [0.1, 1.0]), {})] != ["⠒"]
+
+
+def test_a_team_whose_leads_wait_for_one_at_work_is_not_drawn_as_one_that_waits() -> None:
+    idle = [agent(f"idle{number}") for number in range(16)]
+    work = team_world(
+        agent("ada"), agent("bob"), agent("cyd", "sum"), *idle, mode="parallel", participants=["ada", "bob"]
+    )
+    submitted(work)
+    for lead in ("ada", "bob"):
+        work.ask(attempt(work, lead), "sum", ["x"])
+    meters = Meters()
+    meters.look(Activity.of(work.state, work.journal), work.state, work.now_ms + 5_000)
+    (chief,) = work.state.supervisors
+
+    assert "⠒" in "".join(span.text for span in meters.of(member(work, "ada").id))
+    assert "⠒" not in "".join(span.text for span in meters.of(chief))

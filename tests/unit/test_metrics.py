@@ -127,6 +127,18 @@ def test_the_ends_and_middles_of_axes_are_not_rounded() -> None:
         assert [label for label in labels if label not in told] == [], told
 
 
+def test_a_queue_that_nobody_has_looked_at_yet_is_not_drawn_as_empty() -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    activity.sample_queues(work.now_ms, 25, {})
+    found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
+
+    lines = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2)
+
+    bottom = next("".join(span.text for span in line.spans) for line in lines if " 0 ┤" in line.spans[0].text + "┤")
+    assert bottom.split("┤")[1].strip() in ("⢸", "⣸", "⣿", "⡇")
+
+
 def test_agents_are_compared_by_their_figures() -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
