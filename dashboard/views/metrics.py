@@ -250,7 +250,8 @@ def _one(one: _Plot, width: int, height: int, found: Series) -> list[Line]:
     if room > 0:
         lines += plot(one.values, width, room, top=one.top, labels=labels, tones=one.tones, over=one.over)
     wide = LABELS + 2
-    left = [Span(" " * wide), Span(f"−{left_of(found.each_ms * len(found.done))}", "faint")]
+    window_ms = found.each_ms * len(found.done) // 1000 * 1000  # samples of whole milliseconds make it a little longer
+    left = [Span(" " * wide), Span(f"−{left_of(window_ms)}", "faint")]
     middle = Span(one.below, "faint")
     gap = max(1, (width - wide - 5 - cells(left[1:]) - cells([middle])) // 2)
     lines.append(spread([*left, Span(" " * gap), middle], [Span("now ", "faint")], width))

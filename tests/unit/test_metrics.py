@@ -139,6 +139,16 @@ def test_a_queue_that_nobody_has_looked_at_yet_is_not_drawn_as_empty() -> None:
     assert bottom.split("┤")[1].strip() in ("⢸", "⣸", "⣿", "⡇")
 
 
+@given(st.integers(20, 200))
+def test_an_axis_begins_where_the_window_does(samples: int) -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    found = series([], now_ms=work.now_ms, window_ms=60_000, samples=samples)
+    lines = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)
+
+    assert "−60 s" in "".join(span.text for span in lines[-1].spans)
+
+
 def test_agents_are_compared_by_their_figures() -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
