@@ -13,8 +13,8 @@ from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
-from dashboard.views.graph.drawing import graph_lines
 from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
 from dashboard.views.lines import Line, Span, hairline
 from dashboard.views.markdown import safe
@@ -29,8 +29,8 @@ from store import Reader, Record
 
 REPORT_MS = 1_000
 """A draft is set again at most this often."""
-GRAPH_MS = 500
-"""The graph is drawn again at most this often."""
+METERS_MS = 500
+"""Meters and times of what is at work move at most this often."""
 TALL = 45
 """Screen height from which the graph is shown."""
 MOST_DRAFT = 60_000
@@ -72,7 +72,8 @@ class RunScreen(PanelsScreen):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self._census, self._census_ms = _NO_WORK, 0
-        self._report_ms = self._graph_ms = 0
+        self._report_ms = 0
+        self._graph = GraphSlot()
         self._ended: EndedRun | None = None
         self._fails, self._ends = Newest(MOST), Newest(MOST_ENDED)
         self._kept: dict[str, tuple[object, list[Line]]] = {}
@@ -131,7 +132,10 @@ class RunScreen(PanelsScreen):
             title, right = "TASKS", f"{len(first):,} ended, the newest first"
         else:
             width, working = at_work.wide, view.working
-            first = at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working)
+            first = self._made(
+                "at work", (id(self._census), width, working, view.live, now_ms // METERS_MS),
+                lambda: at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working),
+            )  # fmt: skip
             later = self._made(
                 "waiting", (id(self._census), width),
                 lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),
@@ -189,20 +193,17 @@ class RunScreen(PanelsScreen):
         """Show the graph of the run below its report, where there is room."""
         pane = self.query_one("#graph", Lines)
         has_room = not self.is_stacked and self.size.height >= TALL
-        sight = self._sight(view, run) if has_room else None
-        pane.display = sight is not None
-        if sight is None or not pane.size.width or not view.due(self._graph_ms):
+        then = self._then(view) if has_room and run is None else None
+        pane.display = has_room and (run is not None or then is not None)
+        if not (pane.display and pane.size.width):
             return
-        self._graph_ms = view.wall_ms + GRAPH_MS
         width, height = pane.size
-        lines = graph_lines(sight, subject=self._key, width=width - 1, height=height)
+        lines = self._graph.lines(view, self._key, width - 1, height, then=then)
         edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
         pane.show(edged)
 
-    def _sight(self, view: ViewState, run: Run | None) -> Sight | None:
-        """Return the team to draw the graph of: as it is, or as it was when the run ended."""
-        if run is not None:
-            return Sight.of(view)
+    def _then(self, view: ViewState) -> Sight | None:
+        """Return the team as it was when the run ended; None while it is read."""
         if self._ended is None:
             self._ended = EndedRun(self.deck, self._draw_again)
         return self._ended.sight(self._key, view)

@@ -14,6 +14,10 @@ from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.subject import TEAM
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import walked
+from dashboard.views.graph_slot import GraphSlot
+from dashboard.views.header import Situation, ViewState
+from dashboard.views.lines import Line
+from dashboard.views.names import Names
 from engine.core.commands import Submit, SupervisorSpec
 from engine.core.signals import PlannedItem
 from tests.pilot.scene import NOW_MS, audit
@@ -220,6 +224,23 @@ def test_of_a_crowd_that_fits_nowhere_no_box_is_made_but_those_under_the_cursor(
 
     assert sum(node.name.startswith("a1-") for node in found.nodes) == 30
     assert not any(node.name.startswith("a0-") for node in found.nodes)
+
+
+def test_the_graph_of_an_ended_run_is_drawn_once_however_long_it_is_looked_at() -> None:
+    work, slot = audit(), GraphSlot()
+    then = sight_of(work, idle=True)
+
+    def drawn(now_ms: int, then: Sight | None) -> list[Line]:
+        situation = Situation(
+            db="", engine=None, standbys=(), now_ms=now_ms, events_per_s=0.0, behind=0, opening=False, trouble=None,
+            readonly=False, looked=True, wall_ms=now_ms,
+        )  # fmt: skip
+        view = ViewState(work.state, then.counts if then else digest(work.state), {}, situation, Names(), Activity())
+        return slot.lines(view, "r1", 120, 20, then=then)
+
+    first = drawn(NOW_MS, then)
+    assert drawn(NOW_MS + 60_000, then) is first
+    assert drawn(NOW_MS + 120_000, None) is not drawn(NOW_MS + 180_000, None)
 
 
 def test_the_cursor_walks_along_edges_and_within_a_layer() -> None:

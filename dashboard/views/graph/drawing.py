@@ -13,7 +13,6 @@ from dashboard.views.graph.model import Edge, Graph
 from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.stages import Stages, stages
 from dashboard.views.graph.subject import graph_of
-from dashboard.views.graph.team import hand_overs
 from dashboard.views.layers import BARE, Layered, layered, needed, port, rows
 from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
 
@@ -94,7 +93,7 @@ def graph_lines(
         selected: The id of a node, or of what it is about.
         calm: Whether edges have two steps of heat instead of five.
     """
-    graph = graph_of(sight, subject, hand_overs(sight.state), lines=height - 1)
+    graph = graph_of(sight, subject, lines=height - 1)
     if width < SMALL:
         nodes = (
             one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes

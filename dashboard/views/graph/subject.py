@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dashboard.views.graph.model import Graph
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph.run import run_graph
-from dashboard.views.graph.team import is_crowded, team_graph
+from dashboard.views.graph.team import hand_overs, is_crowded, team_graph
 from engine.core.state import Run, State
 
 TEAM = "team"
@@ -18,14 +18,14 @@ def run_to_show(state: State) -> Run | None:
 
 
 def graph_of(
-    sight: Sight, subject: str, flows: Mapping[tuple[str, str], int], *, opened: str | None = None, lines: int = 0,
-    folded: bool = False,
+    sight: Sight, subject: str, flows: Mapping[tuple[str, str], int] | None = None, *, opened: str | None = None,
+    lines: int = 0, folded: bool = False,
 ) -> Graph:  # fmt: skip
     """Return a graph.
 
     Args:
         subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
-        flows: Who handed work to whom, by ids, and when last; see `team.hand_overs`.
+        flows: Who handed work to whom, by ids, and when last; by default as `team.hand_overs` finds it.
         opened: A supervisor whose members are shown even where too many fold them.
         lines: Into how many lines it should fit; where it cannot, supervisors stand for their members.
         folded: Whether they do in any case.
@@ -41,4 +41,5 @@ def graph_of(
         )  # fmt: skip
     below = subject if subject in state.supervisors else None
     folded = folded or (bool(lines) and is_crowded(sight, below, lines))
+    flows = hand_overs(state) if flows is None else flows
     return team_graph(sight, flows, below=below, opened=opened, folded=folded)
