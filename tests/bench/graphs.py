@@ -17,21 +17,24 @@ def rows(quick: bool) -> Iterator[Row]:
 
 
 def _rewired(nodes: int, budget_ms: float, rounds: int, *, done: int = 0) -> Row:
-    world = _running(nodes)
-    for _ in range(done):
-        world.succeed(next(iter(world.started)))
-    modes = cycle(("parallel", "sequential"))
-    times = max(1, 1_000 // nodes)  # one small graph would measure how cold the caches are after a collection
+    worlds = [_running(nodes, done)]
+    # There and back, which differ. One small graph would measure how cold the caches are after a collection.
+    times = 2 * max(1, 500 // nodes)
+
+    def prepare() -> None:
+        # Each way there leaves a join behind.
+        if len(worlds[0].state.tasks) > 1.1 * nodes:
+            worlds[:] = [_running(nodes, done)]
 
     def switch() -> None:
-        for _ in range(times):
-            _switch(world, next(modes))
+        for _, mode in zip(range(times), cycle(("parallel", "sequential")), strict=False):
+            _switch(worlds[0], mode)
 
     def bare() -> None:
         for _ in range(times):
             _wired(nodes)
 
-    took, floor = interleaved(switch, bare, rounds, times=times)
+    took, floor = interleaved(switch, bare, rounds, before=prepare, times=times)
     return Row(
         what=f"a graph of {nodes:,} nodes rewired" + (f", {done:,} of them done" if done else ""),
         took=took,
@@ -42,11 +45,13 @@ def _rewired(nodes: int, budget_ms: float, rounds: int, *, done: int = 0) -> Row
     )
 
 
-def _running(nodes: int) -> World:
-    """Return a team whose run has as many nodes as members, the first at work."""
+def _running(nodes: int, done: int) -> World:
+    """Return a team whose run has as many nodes as members, some of them done and the next at work."""
     members = [agent(f"a{number}", "parse") for number in range(nodes)]
     world = team_world(*members, mode="sequential", max_parallel=10, max_agents=nodes)
     world.order(Submit(request="go"))
+    for _ in range(done):
+        world.succeed(next(iter(world.started)))
     return world
 
 
