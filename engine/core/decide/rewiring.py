@@ -49,9 +49,7 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
             task_id=group.id, run_id=group.run_id, mode=wanted.mode, kept=[outcome.id], outcome_id=outcome.id
         )
     parts = _parts(state, group, nodes, leads=wanted.mode == "delegate", preserve=preserve)
-    # Whose delegation is stopped takes part anew.
-    there = [*nodes, *(state.tasks[one] for one in parts.adopted if one not in parts.stopping)]
-    fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, there))}
+    fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, nodes, parts))}
     view = _view(state, wanted, parts, fresh)
     wiring = wired(wanted.mode, view)
     graph = drawn(state, wanted, wiring, fresh, mint)
@@ -70,9 +68,9 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
         after={node: graph.all(after) for node, after in wiring.after.items() if node in tasks},
         # What has an item of its own to work on keeps to it, and so does what was asked for.
         takes={
-            node: tasks[node].takes if tasks[node].takes == "own" or tasks[node].call_key is not None else how
+            node: task.takes if task.takes == "own" or task.call_key is not None else how
             for node, how in wiring.takes.items()
-            if node in tasks
+            if (task := tasks.get(node)) is not None
         },
         outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
         sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in tasks},
@@ -117,13 +115,21 @@ def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]
     """
     settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
     aggregator = _aggregator(state, wanted, parts, fresh, settings)  # may be one of the fresh from now on
+    tasks, adopted = state.tasks, set(parts.adopted)
     names = {one: member_name(state, one) for one in wanted.members}
-    members = _whose(state, _every(parts), names) | {key: names[one] for key, one in fresh.items()}
-    asked = {one for one in _every(parts) if one in parts.adopted or state.tasks[one].asked_by is not None}
+    members: dict[str, str] = {}
+    asked: set[str] = set()
+    for one in (*parts.done, *parts.running, *parts.unstarted):
+        task = tasks[one]
+        # A node that works on an item of a list has no place in another graph.
+        members[one] = "" if task.takes == "own" and task.call_key is None else names.get(_worker(task) or "", "")
+        if task.asked_by is not None or one in adopted:
+            asked.add(one)
+    members |= {key: names[one] for key, one in fresh.items()}
     return Nodes(
         done=parts.done,
         ends=_ends(state, parts.done),
-        used=[before for task_id in parts.running for before in state.tasks[task_id].after],
+        used=[before for task_id in parts.running for before in tasks[task_id].after],
         running=parts.running,
         unstarted=[*parts.unstarted, *fresh],
         aggregation=wanted.aggregation,
@@ -146,24 +152,34 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
         leads: The current lead may continue to lead.
         preserve: What is at work goes on.
     """
-    work = [node for node in nodes if node.kind not in ("join", "check")]
-    at_work, leading = [node for node in work if _at_work(node)], []
+    done: list[str] = []
+    at_work: list[Task] = []
+    leading: list[Task] = []
+    unstarted: list[str] = []
+    removed: list[str] = []
+    for node in nodes:
+        if node.kind in ("join", "check"):
+            if not node.ended:
+                removed.append(node.id)
+        elif not node.ended:
+            if _at_work(node):
+                at_work.append(node)
+            else:
+                unstarted.append(node.id)
+        elif _is_done(node):
+            done.append(node.id)
     if group.mode == "delegate" and not leads:  # a team that leads has asked for nothing itself
         leading = [node for node in at_work if node.kind == "agent" and node.role == "lead"]
         led = {node.id for node in leading}
         at_work = [*(node for node in at_work if node.id not in led), *leading]
     stopping = [] if preserve else [node for node in at_work if node.attempt is not None]
     adopted, waiting, dropped = _asked_for(state, leading, stopping)
-    begun = {node.id for node in at_work}
     return _Parts(
-        done=[node.id for node in (*work, *adopted) if _is_done(node)],
+        done=[*done, *(node.id for node in adopted if _is_done(node))],
         running=[node.id for node in (*adopted, *at_work) if not node.ended],
         stopping=[node.id for node in stopping],
-        unstarted=[node.id for node in work if not node.ended and node.id not in begun],
-        removed=[
-            *(node.id for node in nodes if node.kind in ("join", "check") and not node.ended),
-            *(node.id for node in dropped),
-        ],
+        unstarted=unstarted,
+        removed=[*removed, *(node.id for node in dropped)],
         adopted=[node.id for node in adopted],
         waiting=[node.id for node in waiting],
     )
@@ -182,7 +198,7 @@ def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple
     for asker in askers:  # grows as it goes
         together = _kept_together(state, asker, is_stopped=asker.id in stopped)
         for child in (state.tasks[child_id] for child_id in asker.children):
-            if (_is_done(child) or _at_work(child)) and child.id not in together:
+            if (_is_done(child) if child.ended else _at_work(child)) and child.id not in together:
                 adopted.append(child)
             elif child.attempt is None and not child.ended:
                 (dropped if asker.id in stopped else waiting).append(child)
@@ -214,22 +230,12 @@ def _is_done(node: Task) -> bool:
     return node.ended and lets_pass(node) and (node.output is not None or node.status is TaskStatus.DONE)
 
 
-def _every(parts: _Parts) -> list[str]:
-    return [*parts.done, *parts.running, *parts.unstarted]
-
-
 def _at_work(node: Task) -> bool:
-    """A task that backs off or was interrupted has begun: it keeps its place."""
-    return not node.ended and (node.attempts > 0 or node.status is not TaskStatus.WAITING)
+    """Return whether a task that has not ended has begun.
 
-
-def _whose(state: State, nodes: list[str], names: dict[str, str]) -> dict[str, str]:
-    """Return the member of each node; a node that works on an item of a list has no place in another graph."""
-    tasks = [state.tasks[task_id] for task_id in nodes]
-    return {
-        task.id: "" if task.takes == "own" and task.call_key is None else names.get(_worker(task) or "", "")
-        for task in tasks
-    }
+    A task that backs off or was interrupted has begun: it keeps its place.
+    """
+    return node.attempts > 0 or node.status is not TaskStatus.WAITING
 
 
 def _worker(task: Task) -> str | None:
@@ -237,7 +243,7 @@ def _worker(task: Task) -> str | None:
     return task.worker_id or task.agent_id
 
 
-def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[Task]) -> list[str]:
+def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[Task], parts: _Parts) -> list[str]:
     """Return members that had no place in the strategy before, and take part in the new one."""
     if group.mode not in SPARSE or wanted.mode == "delegate":
         return []
@@ -251,7 +257,8 @@ def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[T
         cast = cast_for(state, alone, text, category, before=before)
     except Refused:
         return []
-    there = {_worker(node) for node in nodes}
+    adopted = (state.tasks[one] for one in parts.adopted if one not in parts.stopping)  # else it takes part anew
+    there = {_worker(node) for node in (*nodes, *adopted)}
     return [one for one in (*cast.members, cast.aggregator) if one is not None and one not in there]
 
 
@@ -264,10 +271,15 @@ def _aggregator(
     """
     if wanted.mode not in ("parallel", SYNTHESIS):
         return None
-    members = set(wanted.members) if wanted.mode == SYNTHESIS else set()
-    able = [one for one in (_worker(state.tasks[each]) for each in parts.unstarted) if one in members]
-    begun = [one for one in (_worker(state.tasks[each]) for each in (*parts.done, *parts.running)) if one in members]
-    aggregator_id = aggregator_of(state, wanted, settings=settings, able=[*able, *fresh.values()] or begun or None)
+    able: list[str] | None = None
+    if wanted.mode == SYNTHESIS:
+        members = set(wanted.members)
+        yet, begun = (
+            [one for one in (_worker(state.tasks[each]) for each in nodes) if one in members]
+            for nodes in (parts.unstarted, (*parts.done, *parts.running))
+        )
+        able = [*yet, *fresh.values()] or begun or None
+    aggregator_id = aggregator_of(state, wanted, settings=settings, able=able)
     if aggregator_id is None:
         return None
     node = next((one for one in parts.unstarted if state.tasks[one].worker_id == aggregator_id), None)

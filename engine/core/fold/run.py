@@ -109,8 +109,9 @@ def _rewire(state: State, group: Task, change: events.GroupChange) -> None:
         task.after, task.sees = (), None  # else `wire` would restore edges of earlier strategies
     for asker_id in {state.tasks[one].parent_id or "" for one in change.removed} - {group.id}:
         wire(state, state.tasks[asker_id])
+    tasks = state.tasks
     for task_id in group.children:
-        task = state.tasks[task_id]
+        task = tasks[task_id]
         # Whether a past failure is tolerated was decided when it happened; the new strategy decides for later ones.
         task.tolerated = task.asked_by is not None or (task.tolerated and task.ended)
         task.role, task.sees, task.need = "", None, None
@@ -129,9 +130,9 @@ def _rewire(state: State, group: Task, change: events.GroupChange) -> None:
     group.settings = change.settings or EMPTY
     group.error = None
     for task_id, after in change.after.items():
-        state.tasks[task_id].after = after or ()
+        tasks[task_id].after = after or ()
     for task_id, takes in change.takes.items():
-        state.tasks[task_id].takes = takes
+        tasks[task_id].takes = takes
     for task_id in change.cancelled:
         ask_to_stop(state.tasks[task_id], "cancel")
     group.mode = change.mode

@@ -58,17 +58,21 @@ def wire(state: State, group: Task) -> None:
     tasks = state.tasks
     nodes = [tasks[task_id] for task_id in group.children]
     before: dict[str, list[str]] = {}
+    held_back = is_held(state, group)
     for node in nodes:
         blockers = 0
         for task_id in node.after:
             before.setdefault(task_id, []).append(node.id)
             blockers += tasks[task_id].status not in ENDED
         node.blockers = blockers
+        # A node in its queue keeps its place: enqueueing it again would lose its turn.
+        if node.kind == "agent" and (ready := not blockers and is_ready(node)) != stands(node):
+            if ready:
+                enqueue(state, node, held=held_back or node.held)
+            else:
+                dequeue(state, node)
     for node in nodes:
         node.before = before.get(node.id, ())
-        # A node in its queue keeps its place: enqueueing it again would lose its turn.
-        if node.kind == "agent" and (ready := is_ready(node)) != stands(node):
-            (enqueue if ready else dequeue)(state, node)
 
 
 def _group_planned(state: State, event: events.GroupPlanned) -> None:
