@@ -12,14 +12,14 @@ def the_schedule_follows_from_the_state(state: State) -> Iterator[str]:
     """A schedule that is kept equals one that is built anew."""
     if state.schedule is None:
         return
-    kept, built = _told(Schedule.of(state)), _told(Schedule.built(state))
+    kept, built = _told(state, Schedule.of(state)), _told(state, Schedule.built(state))
     for name, found in kept.items():
         for key in sorted({*found, *built[name]}):
             if found.get(key) != built[name].get(key):
                 yield f"{name} of {key}: {found.get(key)} is kept, and {built[name].get(key)} follows from the state"
 
 
-def _told(schedule: Schedule) -> dict[str, dict[str, Any]]:
+def _told(state: State, schedule: Schedule) -> dict[str, dict[str, Any]]:
     """Return everything that decisions look at, by names and keys."""
     ready_queues = {
         key: ready_queue for key, ready_queue in schedule.queues.items() if ready_queue.levels or ready_queue.free
@@ -45,7 +45,8 @@ def _told(schedule: Schedule) -> dict[str, dict[str, Any]]:
                 slots.processes,
                 slots.capped,
                 (slots.ageing_ms, slots.balance, slots.urgent),
-                _ranked(slots.own),
+                # Nothing of its own can begin while it is full, so what stands there is ranked later.
+                _ranked(slots.own) if slots.running < state.supervisors[key].max_parallel else None,
                 _ranked(slots.offers),
             )
             for key, slots in schedule.slots.items()

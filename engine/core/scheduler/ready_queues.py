@@ -12,7 +12,7 @@ the tasks of its run, that have waited longer. A `Ranking` is a heap with lazy d
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, TypeAlias
 
 from engine.core.queries.queues import is_shared, turn_key
@@ -81,19 +81,21 @@ class RunTurn:
     Attributes:
         since: Number of the event since which the run waits for its turn, and the number of the run.
         since_ms: The time of that event.
-        tasks: The tasks in order of arrival.
+        tasks: The tasks in order of arrival; an `OrderedDict` from the second on.
     """
 
     __slots__ = ("since", "since_ms", "tasks")
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, task_id: str, arrival: Arrival) -> None:
         self.since = (-1, number)
         self.since_ms = 0
-        self.tasks: OrderedDict[str, Arrival] = OrderedDict()
+        self.tasks: dict[str, Arrival] = {task_id: arrival}
 
 
-PriorityLevel: TypeAlias = OrderedDict[str, RunTurn]
-"""The runs with ready tasks of one priority; the run that has waited longest for its turn is first."""
+PriorityLevel: TypeAlias = dict[str, RunTurn]
+"""The runs with ready tasks of one priority; the run that has waited longest for its turn is first. An `OrderedDict`
+from the second run on, as the tasks of a run from the second task on: most queues are of one agent, with one task.
+"""
 
 
 class ReadyQueue:
@@ -118,26 +120,32 @@ class ReadyQueue:
         self.best: Ranking | None = Ranking() if queue.key.startswith("able:") else None
         self.bound: dict[str, None] = {}
 
-    def put(self, task_id: str, run: Run, *, priority: int, seq: int, ms: int) -> None:
-        """Add a task that waits since event `seq`."""
+    def put(self, task_id: str, run: Run, *, priority: int, seq: int, ms: int, now: int) -> None:
+        """Add a task that waits since event `seq`; `now` is the last event."""
+        run_id, arrival = run.id, (seq, int(task_id[1:]), ms)
         level = self.levels.get(priority)
         if level is None:
-            level = self.levels[priority] = OrderedDict()
-        turn = level.get(run.id)
-        arrival = (seq, int(task_id[1:]), ms)
+            level = self.levels[priority] = {}
+        turn = level.get(run_id)
         if turn is None:
-            turn = level[run.id] = RunTurn(int(run.id[1:]))
-            turn.tasks[task_id] = arrival
-            self._time(level, run.id, turn, run, priority)
+            if level and type(level) is dict:
+                level = self.levels[priority] = OrderedDict(level)
+            turn = level[run_id] = RunTurn(int(run_id[1:]), task_id, arrival)
+            if seq == now and len(level) == 1:
+                turn.since, turn.since_ms = (seq, turn.since[1]), ms  # no turn of the run can be later
+            else:
+                self._time(level, run_id, turn, run, priority)
             return
         tasks = turn.tasks
+        if type(tasks) is dict:
+            tasks = turn.tasks = OrderedDict(tasks)
         # Almost every task arrives last; the search for a place is only for those that return with their old `seq`.
-        is_last = not tasks or next(reversed(tasks.values())) < arrival
+        is_last = next(reversed(tasks.values())) < arrival
         tasks[task_id] = arrival
         if not is_last:
-            _to_its_place(tasks, tasks.__getitem__)
+            _to_its_place(tasks, task_id, tasks.__getitem__)
         if next(iter(tasks.values()))[0] != turn.since[0]:
-            self._time(level, run.id, turn, run, priority)
+            self._time(level, run_id, turn, run, priority)
 
     def take(self, task_id: str, run_id: str, run: Run | None, *, priority: int) -> None:
         """Remove a task; `run` is None if the run has ended."""
@@ -153,7 +161,7 @@ class ReadyQueue:
 
     def turn_given_back(self, run: Run, priority: int) -> None:
         """Recompute the place of a run whose last turn no longer counts, because its task is held back again."""
-        level = self.levels.get(priority, OrderedDict())
+        level = self.levels.get(priority, {})
         if (turn := level.get(run.id)) is not None:
             self._time(level, run.id, turn, run, priority)
 
@@ -167,8 +175,7 @@ class ReadyQueue:
         if seq != turn.since[0]:
             turn.since = (seq, turn.since[1])
             if len(level) > 1:
-                level.move_to_end(run_id)
-                _to_its_place(level, lambda one: level[one].since)
+                _to_its_place(level, run_id, lambda one: level[one].since)
 
     def order(self, ageing_ms: int) -> Order:
         """Return the rank among the queues of its supervisor; the queue must not be empty."""
@@ -223,11 +230,12 @@ class ReadyQueue:
                 heappop(levels)
 
 
-def _to_its_place(queue: OrderedDict[str, Any], since: Callable[[str], Any]) -> None:
-    """Move the last entry of an otherwise ordered dict to its place."""
-    backwards = reversed(queue)
-    moved, before = next(backwards), next(backwards, None)
-    if before is None or since(before) < since(moved):
+def _to_its_place(queue: dict[str, Any], moved: str, since: Callable[[str], Any]) -> None:
+    """Move an entry of an otherwise ordered dict of several to its place."""
+    assert isinstance(queue, OrderedDict)
+    queue.move_to_end(moved)
+    _, before = islice(reversed(queue), 2)
+    if since(before) < since(moved):
         return
     mine = since(moved)
     # An OrderedDict moves entries only to an end: the entry goes to the front, then everything earlier goes before it.

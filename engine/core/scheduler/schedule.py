@@ -127,8 +127,9 @@ class Schedule:
         while agents:
             self._agent(state, agents.popitem()[1])
         # Ranks before offers: an offer is made of the ranks below it.
-        while self._ranked_anew:
-            self._rank(self._ranked_anew.popitem()[1])
+        for queue in self._ranked_anew.values():
+            self._rank(state, queue)
+        self._ranked_anew.clear()
         while self._offered_anew:
             supervisor = state.supervisors.get(self._offered_anew.popitem()[0])
             if supervisor is not None:
@@ -165,7 +166,7 @@ class Schedule:
         if agent is not None:
             self._agent(state, agent)
             while self._ranked_anew:
-                self._rank(self._ranked_anew.popitem()[1])
+                self._rank(state, self._ranked_anew.popitem()[1])
             while self._offered_anew:
                 offer(state, self, state.supervisors[self._offered_anew.popitem()[0]])
 
@@ -213,7 +214,7 @@ class Schedule:
             # First ready task in a single-agent queue: until now nobody kept whether its agent is free.
             for one in state.queues[key].agents:
                 self.agents[one] = state.agents[one]
-        queue.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms)
+        queue.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms, now=state.seq)
         if queue.free:
             self._ranked_anew[key] = queue
 
@@ -236,6 +237,7 @@ class Schedule:
         # nothing.
         if slots.running == supervisor.max_parallel - (by < 0):
             self._offered_anew[supervisor_id] = None
+            self._ranked_anew |= slots.to_rank(supervisor)
             self._look_below(state, supervisor, deep=False)
         for above_id in slots.capped:
             above = state.supervisors[above_id]
@@ -255,8 +257,7 @@ class Schedule:
             self.agents.update((one, state.agents[one]) for one in self._in_processes if one in state.agents)
 
     def _is_urgent(self, state: State, task: Task) -> bool:
-        queue = state.queues[task.queue or ""]
-        return task.priority <= self.slots[queue.supervisor_id].urgent
+        return task.priority <= self.slots[state.queues[task.queue or ""].supervisor_id].urgent
 
     def _supervisor(self, state: State, supervisor: Supervisor) -> None:
         """Recompute what may begin under a supervisor that was added, changed or removed."""
@@ -264,6 +265,7 @@ class Schedule:
             if supervisor.id not in self.slots:
                 self.slots[supervisor.id] = Slots(state, supervisor)
             self._offered_anew[supervisor.id] = None
+            self._ranked_anew |= self.slots[supervisor.id].to_rank(supervisor)
             self._look_below(state, supervisor)
         elif self.slots.pop(supervisor.id, None) is not None and supervisor.parent_id is None:
             self.roots.drop(supervisor.id)
@@ -291,6 +293,7 @@ class Schedule:
             slots = self.slots.get(queue.supervisor_id)
             if slots is not None:
                 (slots.offers if queue.shared else slots.own).drop(key)
+                slots.unranked.pop(key, None)
                 self._offered_anew[queue.supervisor_id] = None
             return
         agents = set(entity.agents)
@@ -383,10 +386,13 @@ class Schedule:
         else:
             self.resizable.pop(agent.id, None)
 
-    def _rank(self, queue: ReadyQueue) -> None:
+    def _rank(self, state: State, queue: ReadyQueue) -> None:
         """Update the rank of a queue at its supervisor; drop it if it is not open."""
         key, slots = queue.key, self.slots.get(queue.supervisor_id)
         if slots is None or key not in self.queues:
+            return
+        if not queue.shared and slots.running >= state.supervisors[queue.supervisor_id].max_parallel:
+            slots.unranked[key] = queue
             return
         ranking = slots.offers if queue.shared else slots.own
         known = ranking.ranks.get(key)

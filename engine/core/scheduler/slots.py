@@ -28,18 +28,22 @@ class Slots:
         processes: Processes in use in its whole subtree.
         capped: Ids of the supervisors from this one upwards that set `max_total`.
         own: Open queues of its own agents, ranked by their next task.
+        unranked: Queues of its own agents that have changed while no slot was free for them.
         offers: Child supervisors and queues shared by teams in which a task can begin, ranked likewise.
         ageing_ms: How long a task waits until it is as urgent as one of the next priority level.
         balance: Rule that chooses between free agents.
         urgent: Tasks up to this priority preempt others; -1 if none does.
     """
 
-    __slots__ = ("ageing_ms", "balance", "capped", "offers", "own", "processes", "running", "total", "urgent")
+    __slots__ = (
+        "ageing_ms", "balance", "capped", "offers", "own", "processes", "running", "total", "unranked", "urgent",
+    )  # fmt: skip
 
     def __init__(self, state: State, supervisor: Supervisor) -> None:
         self.running = self.total = self.processes = 0
         self.capped = [one.id for one in above_of(state, supervisor) if one.options.max_total is not None]
         self.own = Ranking()
+        self.unranked: dict[str, ReadyQueue] = {}
         self.offers = Ranking()
         self.ageing_ms = _ageing_ms(state, supervisor)
         self.balance: Balance = inherited(state, supervisor, "balance", "round_robin")
@@ -49,6 +53,13 @@ class Slots:
         """Return True while `max_total` of the supervisor is used up."""
         most = supervisor.options.max_total
         return most is not None and self.total >= most
+
+    def to_rank(self, supervisor: Supervisor) -> dict[str, ReadyQueue]:
+        """Return what has changed while it was full, once it is not; the caller ranks it."""
+        if self.running >= supervisor.max_parallel:
+            return {}
+        changed, self.unranked = self.unranked, {}
+        return changed
 
     def first(self, supervisor: Supervisor) -> tuple[int, int, int, str] | None:
         """Return the best of its own queues and the offers from below; None if nothing may begin.
