@@ -81,8 +81,9 @@ class Gate:
 
     def headers(self, host: str) -> dict[str, str]:
         """Return what every answer says besides its content."""
-        # Named beside 'self', which does not cover sockets in every browser.
-        sockets = f" {'wss' if self.tls else 'ws'}://{host}" if _name(host) in self._known else ""
+        # Named beside 'self', which does not cover sockets in every browser; a proxy may speak TLS where we do not.
+        schemes = ("wss",) if self.tls else ("ws", "wss")
+        sockets = "".join(f" {scheme}://{host}" for scheme in schemes) if _name(host) in self._known else ""
         return {**HEADERS, "Content-Security-Policy": POLICY.format(sockets=sockets)}
 
 

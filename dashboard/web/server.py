@@ -184,9 +184,9 @@ class WebServer(Server):
         if cookie is None:
             return _line(403, "this link was used before, or is not of this server")
         answer = web.Response(status=204)
-        answer.set_cookie(
-            self.cookie_name, cookie, path="/", httponly=True, samesite="Strict", secure=self._terms.gate.tls
-        )
+        # The gate has compared the origin with the host: behind a proxy that speaks TLS it is https too.
+        secure = self._terms.gate.tls or request.headers.get("Origin", "").startswith("https:")
+        answer.set_cookie(self.cookie_name, cookie, path="/", httponly=True, samesite="Strict", secure=secure)
         self._signed_in(request.remote or "somewhere")
         return answer
 
@@ -228,8 +228,10 @@ class WebServer(Server):
             await session.stop()
             del self.sessions[key]
             self._left.set()
-        with contextlib.suppress(ConnectionError):
-            await socket.close(code=code, message=why.encode()[:120])
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            # A server that ends drops what comes in: it would wait in vain for the browser to confirm.
+            async with asyncio.timeout(0 if self._ending else None):
+                await socket.close(code=code, message=why.encode()[:120])
         return socket
 
     async def _has_room(self) -> bool:

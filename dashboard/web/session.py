@@ -186,7 +186,8 @@ class Session(AppService):
             await self.on_data(payload)
             self._drawing = False
         elif kind == b"M":
-            await asyncio.wait_for(self.on_meta(payload), self._stall_s)
+            async with asyncio.timeout(self._stall_s):
+                await self.on_meta(payload)
         elif kind == b"P":
             with contextlib.suppress(DecodeError):
                 await self.on_packed(payload)
@@ -232,9 +233,12 @@ class Session(AppService):
             piece = payload[begin : begin + PIECE_BYTES]
             while self._undrawn_bytes >= WINDOW_BYTES and self._listens:
                 self._room.clear()
-                await asyncio.wait_for(self._room.wait(), self._stall_s)
+                # Not `wait_for`, which swallows a cancellation that comes together with what it waits for.
+                async with asyncio.timeout(self._stall_s):
+                    await self._room.wait()
             self._undrawn_bytes += len(piece)
-            await asyncio.wait_for(self.remote_write_bytes(piece), self._stall_s)
+            async with asyncio.timeout(self._stall_s):
+                await self.remote_write_bytes(piece)
 
     def drawn(self, size: int) -> None:
         """Take note of what the browser has drawn."""

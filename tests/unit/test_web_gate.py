@@ -79,7 +79,7 @@ def test_no_script_may_be_inline_and_nothing_may_come_from_elsewhere() -> None:
 
     assert rules["script-src"] == "'self'"
     assert rules["default-src"] == "'none'"
-    assert rules["connect-src"] == "'self' ws://127.0.0.1:8642"
+    assert rules["connect-src"] == "'self' ws://127.0.0.1:8642 wss://127.0.0.1:8642"
     assert "http" not in policy
 
 

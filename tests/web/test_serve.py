@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import aiohttp
@@ -209,6 +210,31 @@ async def test_with_a_certificate_everything_is_encrypted_and_other_machines_may
         with pytest.raises(aiohttp.ClientError):
             await ann.http.get(at.base.replace("https", "http"))
         assert (await ann.get("/healthz", Host="localhost"))[0] == 403
+
+
+async def test_behind_a_proxy_that_speaks_tls_the_cookie_goes_over_nothing_else(db: Path) -> None:
+    async with inside(db) as at:
+        for scheme, secure in (("http", ""), ("https", True)):
+            async with visitor(at, signed_in=False) as ann:
+                ann.origin = {"Origin": at.base.replace("http", scheme)}
+                assert await ann.sign_in() == 204
+                await at.next_link()
+                (cookie,) = ann.http.cookie_jar
+                assert cookie["secure"] == secure
+
+
+async def test_a_server_that_ends_waits_for_no_browser(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLOSE_S", "SHUTDOWN_S"):
+        monkeypatch.setattr(f"dashboard.web.server.{name}", PATIENCE_S)
+    async with AsyncExitStack() as stays:
+        async with inside(db) as at:
+            ann = await stays.enter_async_context(visitor(at))
+            tab = await stays.enter_async_context(ann.tab())
+            await tab.sees("scout-thorough")
+            begun_s = anyio.current_time()
+
+        assert anyio.current_time() - begun_s < PATIENCE_S / 2
+        assert (await tab.closed())[0] == aiohttp.WSCloseCode.GOING_AWAY
 
 
 async def test_metrics_are_for_whoever_has_the_token(db: Path, tmp_path: Path) -> None:
