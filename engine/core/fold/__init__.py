@@ -1,13 +1,13 @@
 """The one place where supervisor state changes.
 
 Pure by contract (import-linter and a test enforce it): no clock, no randomness, no I/O. What an event needs to know is
-in the event. One handler per kind; a file per subject.
+in the event. One handler per kind, which its annotation names; a file per subject.
 """
 
 from collections.abc import Iterable
 
 from engine.core.errors import CorruptJournal
-from engine.core.events import Event
+from engine.core.events import EVENTS, Event
 from engine.core.fold import (
     accounting,
     attempt,
@@ -16,33 +16,24 @@ from engine.core.fold import (
     escalation,
     failing,
     hierarchy,
+    importing,
     memory,
     people,
     queues,
     run,
+    slots,
     swapping,
     task,
     team,
 )
-from engine.core.fold.timers import Handlers
+from engine.core.handlers import Handlers, handlers_in
 from engine.core.state import State
 
-FOLD: Handlers = {
-    **engine.HANDLERS,
-    **team.HANDLERS,
-    **swapping.HANDLERS,
-    **declared.HANDLERS,
-    **hierarchy.HANDLERS,
-    **run.HANDLERS,
-    **queues.HANDLERS,
-    **task.HANDLERS,
-    **attempt.HANDLERS,
-    **escalation.HANDLERS,
-    **people.HANDLERS,
-    **failing.HANDLERS,
-    **accounting.HANDLERS,
-    **memory.HANDLERS,
-}
+_FILES = (
+    accounting, attempt, declared, engine, escalation, failing, hierarchy, importing, memory, people, queues, run,
+    slots, swapping, task, team,
+)  # fmt: skip
+FOLD: Handlers = handlers_in(_FILES, EVENTS, gives=None)
 """The handler of every kind."""
 
 

@@ -8,7 +8,7 @@ from engine.core import events
 from engine.core.fold.completion import end, withdraw
 from engine.core.fold.queues import hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
-from engine.core.fold.timers import Handlers, drop_timer, set_timer
+from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.fold.track_record import record_of
 from engine.core.queries.tree import tasks_of
 from engine.core.spec import AgentSpec
@@ -293,18 +293,6 @@ def _refresh(state: State, subject: Agent | Supervisor) -> None:
         refresh_agent(state, subject)
     else:
         tell(state, subject)
-
-
-HANDLERS: Handlers = {
-    events.DeadlineSet: _deadline_set,
-    events.DeadlineWarned: _deadline_warned,
-    events.DeadlinePassed: _deadline_passed,
-    events.GraceEnded: _grace_ended,
-    events.BudgetWarned: _budget_warned,
-    events.BudgetExhausted: _budget_exhausted,
-    events.BudgetExtended: _budget_extended,
-    events.BudgetTimed: _budget_timed,
-}
 
 
 def note_spec(state: State, key: str, spec: AgentSpec) -> None:

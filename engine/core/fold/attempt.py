@@ -8,7 +8,6 @@ from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.swapping import begin_again, took_part
-from engine.core.fold.timers import Handlers
 from engine.core.fold.track_record import record_of
 from engine.core.queries.queues import back_queue
 from engine.core.queries.tree import why_cancelled
@@ -258,20 +257,3 @@ def _attempt_lost(state: State, event: events.AttemptLost) -> None:
     task.status = _WAITING
     if task.queue is not None:
         enqueue(state, task, again=True)
-
-
-HANDLERS: Handlers = {
-    events.AttemptStarted: _attempt_started,
-    events.AttemptParked: _attempt_parked,
-    events.SlotWanted: _slot_wanted,
-    events.AttemptResumed: _attempt_resumed,
-    events.AttemptMigrated: _attempt_migrated,
-    events.StepRecorded: _step_recorded,
-    events.ModelFailed: _model_failed,
-    events.AttemptDone: _attempt_done,
-    events.AttemptFailed: _attempt_failed,
-    events.AttemptCancelled: _attempt_cancelled,
-    events.AttemptLost: _attempt_lost,
-    events.AttemptPreempted: _attempt_preempted,
-    events.AttemptSetAside: _attempt_set_aside,
-}

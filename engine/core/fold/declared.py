@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from engine.core.declared import ORDER, setting
 from engine.core.events import MembersDeclared
 from engine.core.events.hierarchy import Declared
-from engine.core.fold.timers import Handlers
 from engine.core.spec import digest
 from engine.core.state import Declaration, State, Supervisor
 
@@ -87,6 +86,3 @@ def _declaration(declared: Declared) -> Declaration:
         parent_id=declared.parent_id,
         removed=list(declared.removed),
     )
-
-
-HANDLERS: Handlers = {MembersDeclared: _members_declared}

@@ -2,9 +2,7 @@
 
 from engine.core import events
 from engine.core.fold.accounting import count_later
-from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
 from engine.core.fold.slots import refresh_agent, tell_all
-from engine.core.fold.timers import Handlers
 from engine.core.queries.undoing import as_command, left_by
 from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, Undoable
 
@@ -87,20 +85,3 @@ def _command_refused(state: State, event: events.CommandRefused) -> None:
 
 def _signal_dropped(state: State, event: events.SignalDropped) -> None:
     """Change nothing: the event only informs readers of the journal."""
-
-
-HANDLERS: Handlers = {
-    events.EngineStarted: _engine_started,
-    events.EngineStopped: _engine_stopped,
-    events.EngineSlept: _engine_slept,
-    events.TeamLoaded: _team_loaded,
-    events.ReferencesTrusted: _references_trusted,
-    events.CommandApplied: _command_applied,
-    events.CommandRefused: _command_refused,
-    events.CommandUndone: _command_undone,
-    events.SignalDropped: _signal_dropped,
-    events.ImportBegan: begin_import,
-    events.PartImported: take_part,
-    events.SummariesImported: take_summaries,
-    events.StateImported: end_import,
-}

@@ -3,7 +3,7 @@
 from engine.core import events
 from engine.core.fold.completion import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
-from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
+from engine.core.fold.timers import drop_timer, note, set_timer
 from engine.core.shared import drop, put
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
 from engine.core.values import stored_value
@@ -91,13 +91,3 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> None
 
 def _question_withdrawn(state: State, event: events.QuestionWithdrawn) -> None:
     withdraw(state, event.escalation_id)
-
-
-HANDLERS: Handlers = {
-    events.Escalated: _escalated,
-    events.EscalationAnswered: _escalation_answered,
-    events.QuestionWithdrawn: _question_withdrawn,
-    events.ToolStarted: _tool_started,
-    events.ToolFailed: _tool_failed,
-    events.DoubtSettled: _doubt_settled,
-}

@@ -4,7 +4,7 @@ from engine.core import events
 from engine.core.fold.completion import begin_anew, end
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
-from engine.core.fold.timers import Handlers, drop_timer, set_timer
+from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Agent, State, Task, TaskStatus
 
 
@@ -117,17 +117,3 @@ def _task_tried_anew(state: State, event: events.TaskTriedAnew) -> None:
 
 def _task_answered(state: State, event: events.TaskAnswered) -> None:
     end(state, state.tasks[event.task_id], TaskStatus.DONE)
-
-
-HANDLERS: Handlers = {
-    events.TaskFailedOver: _task_failed_over,
-    events.TaskTriedAnew: _task_tried_anew,
-    events.TaskAnswered: _task_answered,
-    events.CircuitOpened: _circuit_opened,
-    events.CircuitHalfOpened: _circuit_half_opened,
-    events.CircuitClosed: _circuit_closed,
-    events.AgentsRestarted: _agents_restarted,
-    events.SupervisorFailed: _supervisor_failed,
-    events.SupervisorMended: _supervisor_mended,
-    events.AgentCheckAsked: _agent_check_asked,
-}

@@ -5,9 +5,8 @@ from engine.core.declared import OWN
 from engine.core.fold.accounting import note_supervisor
 from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
 from engine.core.fold.queues import serve
-from engine.core.fold.slots import pool_resized, pool_watched, refresh_agent, tell_all
+from engine.core.fold.slots import pool_resized, refresh_agent, tell_all
 from engine.core.fold.team import forget_unused_specs, learn
-from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue, own_queue
 from engine.core.queries.tree import above_of, agents_in, below_of
 from engine.core.records import changed
@@ -107,15 +106,3 @@ def _coordination_tuned(state: State, event: events.CoordinationTuned) -> None:
         median_ms=event.median_ms,
         given_up=[] if last is None else [*last.given_up],
     )
-
-
-HANDLERS: Handlers = {
-    events.CoordinationTuned: _coordination_tuned,
-    events.MemberMoved: _member_moved,
-    events.MemberRenamed: _member_renamed,
-    events.MembersOrdered: _members_ordered,
-    events.SupervisorChanged: _supervisor_changed,
-    events.SupervisorLeaving: _supervisor_leaving,
-    events.PoolResized: _pool_resized,
-    events.PoolWatched: pool_watched,
-}

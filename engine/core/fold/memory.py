@@ -1,7 +1,7 @@
 """Fold: insights of agents, and parts of prompts."""
 
 from engine.core.events import PartRecorded, Remembered
-from engine.core.fold.timers import Handlers, note
+from engine.core.fold.timers import note
 from engine.core.state import INSIGHTS, PARTS, Agent, Insight, State
 from engine.core.values import stored_value
 
@@ -34,6 +34,3 @@ def _part_recorded(state: State, event: PartRecorded) -> None:
     state.parts[event.hash] = state.seq
     if len(state.parts) > PARTS:
         state.parts.pop(next(iter(state.parts)))
-
-
-HANDLERS: Handlers = {Remembered: _remembered, PartRecorded: _part_recorded}

@@ -1,7 +1,7 @@
 """Fold: messages to tasks, and grants for tools."""
 
 from engine.core.events import GrantGiven, GrantRevoked, Steered
-from engine.core.fold.timers import Handlers, note
+from engine.core.fold.timers import note
 from engine.core.shared import put
 from engine.core.state import Grant, State
 
@@ -27,10 +27,3 @@ def _grant_given(state: State, event: GrantGiven) -> None:
 
 def _grant_revoked(state: State, event: GrantRevoked) -> None:
     del state.grants[event.grant_id]
-
-
-HANDLERS: Handlers = {
-    Steered: _steered,
-    GrantGiven: _grant_given,
-    GrantRevoked: _grant_revoked,
-}

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from engine.core.events import PreemptionAsked, PrioritySet
 from engine.core.fold.slots import ask_to_stop, look_at_pools_of, refresh_agent, tell, tell_agent
-from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue, own_queue, turn_key
 from engine.core.queries.tree import below
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
@@ -168,9 +167,3 @@ def _preemption_asked(state: State, event: PreemptionAsked) -> None:
     task.yields_to = urgent.id
     urgent.taking = task.id
     tell(state, urgent)
-
-
-HANDLERS: Handlers = {
-    PrioritySet: _priority_set,
-    PreemptionAsked: _preemption_asked,
-}

@@ -11,7 +11,7 @@ from engine.core.fold.escalation import start_clocks
 from engine.core.fold.queues import forget_idle_queues, hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
-from engine.core.fold.timers import OF_RUNS, Handlers, drop_all, note
+from engine.core.fold.timers import OF_RUNS, drop_all, note
 from engine.core.queries.tree import below
 from engine.core.records import changed
 from engine.core.shared import EMPTY, extend
@@ -180,13 +180,3 @@ def _run_finished(state: State, event: events.RunFinished) -> None:
     state.finished.append(summary_of(event, state.seq))
     del state.finished[:-SUMMARIES]
     forget_idle_queues(state)
-
-
-HANDLERS: Handlers = {
-    events.RunSubmitted: _run_submitted,
-    events.RunPaused: _run_paused,
-    events.RunResumed: _run_resumed,
-    events.CancelRequested: _cancel_requested,
-    events.StrategySwitched: _strategy_switched,
-    events.RunFinished: _run_finished,
-}

@@ -8,7 +8,7 @@ from engine.core.fold.failing import shut_no_more
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot
 from engine.core.fold.team import forget_unused_specs, learn, note_code
-from engine.core.fold.timers import Handlers, drop_timer, set_timer
+from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.queries.queues import own_queue
 from engine.core.shared import EMPTY, put
 from engine.core.spec import AgentSpec, spec_hash
@@ -140,13 +140,3 @@ def took_part(agent: Agent, generation: int, *, failed: bool = False, ended: boo
     probation.failed += failed
     if probation.failed < probation.failures and probation.ended >= probation.tasks:
         agent.probation = None
-
-
-HANDLERS: Handlers = {
-    events.AgentSwapped: _agent_swapped,
-    events.SwapRolledBack: _swap_rolled_back,
-    events.SwapDrained: _swap_drained,
-    events.SwapHurried: _swap_hurried,
-    events.CapabilitiesChanged: _capabilities_changed,
-    events.TaskReassigned: _task_reassigned,
-}

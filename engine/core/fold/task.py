@@ -6,7 +6,7 @@ from engine.core.fold.attempt import park
 from engine.core.fold.completion import begin_anew, end, forget, let_take_again, note_end, pass_by
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
 from engine.core.fold.slots import stop_waiting_for_slot, tell
-from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
+from engine.core.fold.timers import drop_timer, note, set_timer
 from engine.core.queries.inputs import input_of
 from engine.core.queries.queues import own_queue, turn_key
 from engine.core.shared import EMPTY, extend, put
@@ -303,24 +303,3 @@ def _task_reopened(state: State, event: events.TaskReopened) -> None:
         follow_deadline(state, task, group.deadline_ms)
         group.open += 1
     wire(state, group)
-
-
-HANDLERS: Handlers = {
-    events.GroupPlanned: _group_planned,
-    events.GroupGrown: _group_grown,
-    events.NeedMet: _need_met,
-    events.PlanAsked: _plan_asked,
-    events.GroupEnded: _group_ended,
-    events.Delegated: _delegated,
-    events.CallRejoined: _call_rejoined,
-    events.CallAnswered: _call_answered,
-    events.CallRefused: _call_refused,
-    events.RetryScheduled: _retry_scheduled,
-    events.RetryDue: _retry_due,
-    events.TaskFailed: _task_failed,
-    events.TaskSkipped: _task_skipped,
-    events.ItemReturned: _item_returned,
-    events.ItemTaken: _item_taken,
-    events.TaskRequeued: _task_requeued,
-    events.TaskReopened: _task_reopened,
-}

@@ -9,7 +9,7 @@ from engine.core.fold.declared import declare, forget_declared
 from engine.core.fold.memory import forget_insights
 from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget, refresh_agent, suit, tell, tell_agent
-from engine.core.fold.timers import Handlers, drop_timer, note
+from engine.core.fold.timers import drop_timer, note
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, Supervisor
 
@@ -180,22 +180,3 @@ def _queue_made(state: State, event: events.QueueMade) -> None:
         queue.agents.append(agent_id)
         agent.queues.append(event.key)
         tell_agent(state, agent)
-
-
-HANDLERS: Handlers = {
-    events.SupervisorAdded: _supervisor_added,
-    events.SupervisorRemoved: _supervisor_removed,
-    events.SupervisorPaused: _supervisor_paused,
-    events.SupervisorResumed: _supervisor_resumed,
-    events.SpecRegistered: _spec_registered,
-    events.SpecUnregistered: _spec_unregistered,
-    events.AgentAdded: _agent_added,
-    events.AgentRemoving: _agent_removing,
-    events.AgentRemoved: _agent_removed,
-    events.AgentPaused: _agent_paused,
-    events.AgentResumed: _agent_resumed,
-    events.AgentBroke: _agent_broke,
-    events.AgentMended: _agent_mended,
-    events.ThreadReturned: _thread_returned,
-    events.QueueMade: _queue_made,
-}

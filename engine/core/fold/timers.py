@@ -1,7 +1,4 @@
-"""Shared by all fold handlers: the type of handler tables, ids in use, timers."""
-
-from collections.abc import Callable
-from typing import Any, TypeAlias
+"""Shared by all fold handlers: ids in use, timers."""
 
 from engine.core.state import State, Timer, timer_id
 
@@ -27,10 +24,6 @@ def drop_all(state: State, kinds: tuple[str, ...], subject: str) -> None:
     if state.timers:
         for kind in kinds:
             state.timers.pop(timer_id(kind, subject), None)
-
-
-Handlers: TypeAlias = dict[type, Callable[[State, Any], None]]
-"""Handlers by event class."""
 
 
 def note(state: State, entity_id: str) -> None:

@@ -1,0 +1,42 @@
+"""Finds handlers by their annotations: the second argument of a function says which kinds it handles.
+
+So a kind is named once, where it is handled; tests compare what was found with the unions.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from types import FunctionType, ModuleType
+from typing import Any, TypeAlias, get_args
+
+from engine.core.state import State
+
+Handlers: TypeAlias = dict[type, Callable[..., Any]]
+
+
+def handlers_in(modules: Iterable[ModuleType], kinds: Collection[type], *besides: Any, gives: Any) -> Handlers:
+    """Return the function of some modules that handles each kind.
+
+    Args:
+        modules: What they import is not looked at.
+        kinds: What may be handled; a function for all of them hands out work to the others, and is none itself.
+        besides: Annotations of what a handler takes after the state and what it handles.
+        gives: That of its result.
+
+    Raises:
+        TypeError: If two functions handle one kind.
+    """
+    found: Handlers = {}
+    for module in modules:
+        for one in vars(module).values():
+            if not isinstance(one, FunctionType) or one.__module__ != module.__name__:
+                continue
+            required = one.__code__.co_argcount - len(one.__defaults__ or ())
+            hints = list(one.__annotations__.values())
+            if [required, hints[0], *hints[2:required], hints[-1]] != [len(besides) + 2, State, *besides, gives]:
+                continue
+            handled = get_args(hints[1]) or (hints[1],)
+            if len(handled) == len(kinds) or any(kind not in kinds for kind in handled):
+                continue
+            for kind in handled:
+                if found.setdefault(kind, one) is not one:
+                    raise TypeError(f"{kind.__name__} is handled by {one.__name__} and {found[kind].__name__}")
+    return found
