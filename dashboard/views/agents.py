@@ -22,7 +22,7 @@ COLUMNS = (
     Column("UNDER", 10, drop=4),
     Column("GEN", 4, drop=6),
     Column("STATE", 11),
-    Column("NOW", 26, grow=2, most=70, calm=True),
+    Column("NOW", 18, grow=2, most=70, calm=True),
     Column("CAN", 14, grow=1, drop=7),
     Column("QUEUE", 6, right=True, drop=3),
     Column("DONE", 7, right=True),

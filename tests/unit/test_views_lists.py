@@ -1,9 +1,12 @@
 """The lists of tasks and runs: what has ended is there too, in every order, and found by the same filters."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.views.agents import COLUMNS as OF_AGENTS
 from dashboard.views.digest import digest
 from dashboard.views.ended import Ended, ended_in
 from dashboard.views.event_log import Entry
@@ -76,6 +79,12 @@ def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for
 
     assert [*rooms] == ["TASK", "STATE", "AGENT", "WHY, OR HOW FAR", "TOOK"]
     assert rooms["WHY, OR HOW FAR"] >= len("for a process slot: 1 of 1")
+
+
+def test_in_a_window_of_80_with_a_scroll_bar_the_slowest_agent_can_be_found() -> None:
+    columns = [replace(one, width=16) if one.title == "AGENT" else one for one in OF_AGENTS]
+
+    assert "P50" in [columns[index].title for index, _ in fitted(columns, 77)]
 
 
 @pytest.mark.parametrize("order", ORDERS)
