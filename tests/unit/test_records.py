@@ -97,6 +97,16 @@ def test_a_field_that_nobody_knows_is_refused_at_every_level_of_the_state() -> N
     assert len(found) > 10
 
 
+def test_a_spec_changed_in_one_state_stays_as_it_was_in_others_of_the_same_text() -> None:
+    body = encode_state(team_world(agent("ada", "parse")).state)
+    changed, other = decode_state(body), decode_state(body)
+
+    for spec in changed.specs.values():
+        spec.description = "changed"
+
+    assert encode_state(other) == encode_state(decode_state(body)) == body
+
+
 def test_equal_ids_of_a_decoded_state_are_one_text() -> None:
     world = team_world(*(agent(f"a{number}", "count") for number in range(3)), participants=["a0"])
     world.order(Submit(request="count"))
