@@ -27,13 +27,15 @@ def _unreached(state: State, run: Run, root: Task) -> str | None:
         depth += 1
         below: list[Task] = []
         for parent in level:
-            parent_id = parent.id
-            for child_id in parent.children:
-                child = tasks[child_id]
-                if child_id in seen or child.parent_id != parent_id or child.run_id != run_id:
-                    return f"{child_id} is part of {parent_id}, and says otherwise or is part of another task too"
-                seen.add(child_id)
-                below.append(child)
+            parent_id, known = parent.id, len(seen)
+            children = [*map(tasks.__getitem__, parent.children)]
+            for child in children:
+                if child.parent_id != parent_id or child.run_id != run_id:
+                    return f"{child.id} is part of {parent_id}, and says otherwise"
+            seen.update(parent.children)
+            if len(seen) < known + len(children):
+                return f"a part of {parent_id} is part of another task too, or twice"
+            below += [child for child in children if child.children]
         level = below
     if level:
         return f"tasks of {run_id} nest more than {DEEPEST} levels deep"
@@ -42,21 +44,22 @@ def _unreached(state: State, run: Run, root: Task) -> str | None:
 
 def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
     """What a task comes after, and sees, is of the same graph or the same plan; both ends of an edge know it, once."""
-    for task in state.tasks.values():
-        if (task.after or task.before or task.sees) and task.parent_id is None:
+    ordered = {task.id: task for task in state.tasks.values() if task.after or task.before or task.sees}
+    for task in ordered.values():
+        if task.parent_id is None:
             yield f"{task.id} is part of no graph, and in an order with others"
-    for group in (task for task in state.tasks.values() if task.children):
-        nodes = group.children
-        edges: set[tuple[str, str]] = set()
-        count, inside = 0, set(nodes)
-        for task_id in nodes:
-            task = state.tasks[task_id]
+    groups = (task for task in state.tasks.values() if task.children) if ordered else ()
+    for group in groups:
+        if ordered.keys().isdisjoint(group.children):
+            continue
+        nodes = [ordered[task_id] for task_id in group.children if task_id in ordered]
+        inside = set(group.children)
+        for task in nodes:
             if not inside.issuperset(task.after) or not inside.issuperset(task.sees or ()):
-                yield f"{task_id} comes after tasks of another graph"
-            edges.update((before, task_id) for before in task.after)
-            count += len(task.after)
-        back = [(task_id, after) for task_id in nodes for after in state.tasks[task_id].before]
-        if len(edges) != count or len(back) != count or edges != set(back):
+                yield f"{task.id} comes after tasks of another graph"
+        there = [(before, task.id) for task in nodes for before in task.after]
+        back = [(task.id, after) for task in nodes for after in task.before]
+        if len(set(there)) != len(there) or len(back) != len(there) or set(there) != set(back):
             yield f"the tasks of {group.id} do not agree about what comes after what"
 
 
@@ -96,12 +99,12 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
             if call.key != key:
                 yield f"{task.id} has the call {call.key!a} under another key"
         # A child that another task asked for is a node of the graph of this group.
-        own = (child for child in map(state.tasks.__getitem__, task.children) if child.asked_by is None)
-        for child in (*own, *adopted.get(task.id, ())):
-            if child.call_key != asked.pop(child.id, None):
-                yield f"{child.id} was asked for by another call of {task.id} than it says"
-        if asked:
-            yield f"{task.id} asked for {next(iter(asked))}, which is not its own"
+        parts = (*map(state.tasks.__getitem__, task.children), *adopted.get(task.id, ()))
+        own = (None, task.id)
+        told = {one.id: one.call_key for one in parts if one.call_key is not None and one.asked_by in own}
+        if told != asked:
+            child_id = min(one for one, _ in told.items() ^ asked.items())
+            yield f"{child_id} was asked for by another call of {task.id} than it says, or is not its own"
 
 
 def outcomes_are_of_the_graph(state: State) -> Iterator[str]:

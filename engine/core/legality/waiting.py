@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from engine.core.decide.engine import ON_TIMER
 from engine.core.decide.escalations import ON_ANSWER
-from engine.core.fold.queues import is_held, is_ready, stands
+from engine.core.fold.queues import is_held, is_ready
 from engine.core.limits.budget import AMOUNTS, Subject, subject_with
 from engine.core.limits.enforcement import is_over
 from engine.core.state import OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
@@ -40,17 +40,17 @@ def running_graphs_have_open_nodes(state: State) -> Iterator[str]:
 
 def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
     """Open work of an agent has a queue; what waits for nothing more stands in it, or is held back."""
+    queues = {key for key in state.queues if not key.startswith("back:")}
     for task in state.tasks.values():
         if task.kind != "agent" or task.ended:
             continue
-        if task.queue is None or task.queue.startswith("back:") or task.queue not in state.queues:
+        if task.queue not in queues:
             yield f"{task.id} has the queue {task.queue!a}, which is none for it"
-        elif is_ready(task) and not stands(task) and not is_held(state, task):
-            yield f"{task.id} is ready and stands in no queue"
-        elif stands(task) and not (is_ready(task) or task.held_back):
-            yield f"{task.id} is not ready and stands in {task.queue}"
-        elif task.held_back and not is_held(state, task):
-            yield f"{task.id} is held back, and nothing holds it"
+        elif task.held_back:
+            if not is_held(state, task):
+                yield f"{task.id} is held back, and nothing holds it"
+        elif is_ready(task) != task.ready and not (is_ready(task) and is_held(state, task)):
+            yield f"{task.id} is {'not ' * task.ready}ready and stands in {task.queue if task.ready else 'no queue'}"
 
 
 def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:

@@ -10,13 +10,13 @@ def runs_count_their_tasks(state: State) -> Iterator[str]:
     """The numbers of a run are those of its tasks."""
     for run in state.runs.values():
         tasks = [state.tasks[task_id] for task_id in run.tasks]
-        agents = Counter(task.status for task in tasks if task.kind == "agent")
+        agents = Counter([task.status for task in tasks if task.kind == "agent"])
         counted = (
             agents.total(),
             sum(agents[status] for status in ENDED),
             agents[TaskStatus.DONE],
             agents[TaskStatus.FAILED],
-            sum(task.attempt is not None for task in tasks),
+            len([task for task in tasks if task.attempt is not None]),
         )
         said = (run.total, run.ended, run.done, run.failed, run.running)
         if said != counted:
@@ -32,10 +32,11 @@ def ended_tasks_are_at_rest(state: State) -> Iterator[str]:
 
 def tasks_count_what_they_wait_for(state: State) -> Iterator[str]:
     """The numbers of what blocks a task, and of what it asked for, are right."""
-    is_open = {task.id for task in state.tasks.values() if not task.ended}.__contains__
+    open_tasks = {task.id for task in state.tasks.values() if task.status not in ENDED}
+    is_open = open_tasks.__contains__
     for task in state.tasks.values():
         blockers = sum(map(is_open, task.after)) if task.after else 0
-        if task.blockers != blockers and not task.ended:
+        if task.blockers != blockers and task.id in open_tasks:
             yield f"{task.id} says that {task.blockers} block it; {blockers} do"
         if task.open != (sum(map(is_open, task.children)) if task.children else 0):
             yield f"{task.id} says that {task.open} of its children are open"
@@ -47,9 +48,9 @@ def tasks_count_what_they_wait_for(state: State) -> Iterator[str]:
 def backing_off_has_a_timer(state: State) -> Iterator[str]:
     """A task that is to be tried again has a timer, and no other has one for that."""
     set_for = {key.removeprefix("retry:") for key in state.timers if key.startswith("retry:")}
-    for task in state.tasks.values():
-        if (task.id in set_for) != (task.status is TaskStatus.RETRYING):
-            yield f"{task.id} is {task.status}, and its timer {'is' if task.id in set_for else 'is not'} set"
+    retrying = {task.id for task in state.tasks.values() if task.status is TaskStatus.RETRYING}
+    for task_id in sorted(set_for ^ retrying):
+        yield f"{task_id} is to be tried again, or has a timer for that, but not both"
 
 
 def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:
