@@ -98,7 +98,7 @@ class Schedule:
 
     def _build(self, state: State) -> None:
         self.changed += state.supervisors.values()
-        self.changed += state.tasks.values()
+        self.changed += [task for task in state.tasks.values() if task.ready or task.attempt is not None]
         self.agents.update(state.agents)
         self._follow(state)
         self._settle(state)
