@@ -1,7 +1,6 @@
 """Reads an archive. Rule: everything is checked, from the file to its meaning, before anything is used."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from engine.core.state import State
 from engine.core.strict_json import NotStrict, check_values, strict_json, strict_lines
 from engine.core.transfer.admission import Inadmissible, check, try_out
 from engine.core.transfer.document import Document, bound_in, read_document, references_in
-from engine.core.transfer.ids import LETTERS
+from engine.core.transfer.ids import last_numbers
 from engine.errors import ImportRefused, NotJson
 from engine.garbage import paused
 from engine.runtimes.values import json_value
@@ -138,15 +137,10 @@ def _checked(document: Document, texts: list[JsonValue], manifest: Manifest) -> 
 
 def contents_of(state: State, counts: dict[str, int]) -> Contents:
     """Return what a state holds."""
-    last = Counter(state.minted)
-    for letter, kind in LETTERS.items():
-        last[letter] = max(last[letter], *(int(key[1:]) for key in getattr(state, kind)), 0)
-    last["n"] = max(last["n"], *(int(one[1:]) for task in state.tasks.values() for one in task.steers), 0)
-    last["r"] = max(last["r"], *(int(run.id[1:]) for run in state.finished), 0)
     return Contents(
         counts=counts,
         tasks_of_agents=sum(task.kind == "agent" for task in state.tasks.values()),
-        last=dict(last),
+        last=dict(last_numbers(state)),
         references=references_in(state),
         bound=bound_in(state),
         roots=[root.name for root in state.roots],

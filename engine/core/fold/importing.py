@@ -6,10 +6,9 @@ from engine.core.fold.escalation import start_clock
 from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import note_code
-from engine.core.fold.timers import note
 from engine.core.state import SUMMARIES, Incoming, State, timer_id
 from engine.core.transfer.document import KINDS
-from engine.core.transfer.ids import LETTERS
+from engine.core.transfer.ids import last_numbers
 from engine.core.transfer.importing import part_from, state_from
 
 
@@ -60,8 +59,9 @@ def fold_import(state: State, imported: State, *, paused: bool) -> None:
         imported: The result of `state_from`; its entities become part of `state`.
         paused: Whether its open runs are paused.
     """
-    for letter, number in imported.minted.items():
-        state.minted[letter] = max(number, state.minted.get(letter, 0))
+    for letter, number in last_numbers(imported).items():
+        if number > state.minted.get(letter, 0):
+            state.minted[letter] = number
     _take_specs(state, imported)
     state.supervisors.update(imported.supervisors)
     state.agents.update(imported.agents)
@@ -98,14 +98,6 @@ def _add_totals(state: State, imported: State) -> None:
 
 def _take_up(state: State, imported: State, *, paused: bool) -> None:
     """Set timers relative to the present time, rebuild derived fields, and queue ready tasks."""
-    for kind in LETTERS.values():
-        for entity_id in getattr(imported, kind):
-            note(state, entity_id)
-    for summary in imported.finished:
-        note(state, summary.id)
-    for task in imported.tasks.values():
-        for steer_id in task.steers:
-            note(state, steer_id)
     for timer in imported.timers.values():
         timer.due_ms = state.at_ms + timer.due_ms
         if timer.kind == "retry":

@@ -31,7 +31,7 @@ from engine.core.transfer.document import (
 )
 from engine.core.transfer.ids import FIELDS, ID, MINTED, wrong_ids
 from engine.core.transfer.table import Table, default_of
-from engine.core.values import Usage
+from engine.core.values import TextRef, Usage
 
 _LARGEST = 2**53
 _LAST_MS = 253_402_300_799_000
@@ -55,7 +55,7 @@ def check(state: State, texts: int) -> None:
     Raises:
         Inadmissible: If a value is impossible; the message names the first fault.
     """
-    tables = {kind: Table.of(state, kind) for kind in (*FIELDS, "specs")}
+    tables = {kind: Table.of(state, kind).whole() for kind in (*FIELDS, "specs")}
     for faults in (
         _of_form(state, tables),
         _values(tables),
@@ -63,7 +63,7 @@ def check(state: State, texts: int) -> None:
         _texts(state, texts),
         _numbers(state, tables),
         _specs(state),
-        _guards(state),
+        _guards(tables["tasks"]),
         _finished(state),
     ):
         for fault in faults:
@@ -104,8 +104,11 @@ def _values(tables: Mapping[str, Table]) -> Iterator[str]:
     for kind, table in tables.items():
         for name in open_fields(table.kind):
             for value in filter(None, table.column(name)):
-                if type(value) is not str and _is_deep(value, MOST_LEVELS):
+                if type(value) not in _FLAT and _is_deep(value, MOST_LEVELS):
                     yield f"{kind} hold a value that is nested too deeply"
+
+
+_FLAT = frozenset({str, int, float, bool, TextRef})
 
 
 def _is_deep(value: Any, levels: int) -> bool:
@@ -119,9 +122,9 @@ def _is_deep(value: Any, levels: int) -> bool:
 
 
 def _texts(state: State, texts: int) -> Iterator[str]:
+    there = {f"texts.{number}" for number in range(texts)}
     for ref in text_refs(state):
-        name, _, place = ref.path.partition(".")
-        if ref.seq or name != "texts" or not place.isdecimal() or str(int(place[:9])) != place or int(place) >= texts:
+        if ref.seq or ref.path not in there:
             yield f"it refers to the text {ref.path[:80]!a}, which is not there"
 
 
@@ -137,8 +140,7 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     for name in _numbers_in(TrackRecord):
         yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
-    for usage in usages:
-        yield from _usage(usage)
+    yield from _usages(Table(Usage, usages).whole())
     if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.durations_ms):
         yield "an agent has worked for less than no time"
     if any(timer.due_ms > _LONGEST_MS for timer in state.timers.values()):
@@ -160,14 +162,15 @@ _numbers_in: Callable[[Any], list[str]] = cache(_find_numbers)
 """Names of the fields of an entity class that hold a count or a time."""
 
 
-def _usage(usage: Usage) -> Iterator[str]:
-    cost, cached = usage.cost_usd, usage.tokens_cached or 0
-    spent = (usage.tokens_in or 0, usage.tokens_out or 0, cached, usage.time_ms)
-    if min(spent) < 0 or max(spent) >= _LARGEST:
+def _usages(table: Table) -> Iterator[str]:
+    spent = [amount for name in _numbers_in(Usage) for amount in filter(None, table.column(name))]
+    if spent and not 0 < min(spent) <= max(spent) < _LARGEST:
         yield "usage below 0 or beyond measure"
-    if cached > (usage.tokens_in or 0):
+    given = zip(table.column("tokens_cached"), table.column("tokens_in"), strict=True)
+    if any(cached > (tokens_in or 0) for cached, tokens_in in given if cached):
         yield "more tokens from a cache than were given"
-    if cost is not None and not (cost.is_finite() and 0 <= cost < 10**12 and abs(cost.adjusted()) < 100):
+    costs = (cost for cost in table.column("cost_usd") if cost is not None)
+    if not all(cost.is_finite() and 0 <= cost < 10**12 and abs(cost.adjusted()) < 100 for cost in costs):
         yield "a cost that nothing can have"
 
 
@@ -177,13 +180,14 @@ def _specs(state: State) -> Iterator[str]:
             yield f"the spec {spec.name!a} is not the one that its hash says"
 
 
-def _guards(state: State) -> Iterator[str]:
+def _guards(tasks: Table) -> Iterator[str]:
     """Report patterns in stored checks that no command would accept (for example, ones with exponential run time)."""
+    told = zip(tasks.column("id"), tasks.column("settings"), tasks.column("check"), strict=True)
     try:
-        for task in state.tasks.values():
-            for values in (task.settings, task.check.args if task.check is not None else None):
-                for pattern in _patterns(values) if values else ():
-                    check_pattern(task.id, pattern)
+        for task_id, settings, check in told:
+            if settings or check is not None:
+                for pattern in (*_patterns(settings), *_patterns(check.args if check is not None else None)):
+                    check_pattern(task_id, pattern)
     except Refused as refusal:
         yield refusal.reason
 

@@ -105,15 +105,16 @@ def text_refs(state: State) -> list[TextRef]:
     return [ref for _, _, ref in text_places(state)]
 
 
-def point_to(ref: Any, seq: int, number: int) -> None:
+def point_to(ref: Any, seq: int, number: int | None = None) -> None:
     """Redirect a reference, in place; it must have been decoded for the caller.
 
     Args:
         seq: The event that carries the text; 0 in a document.
-        number: Its place among the texts there.
+        number: Its place among the texts there; None if it stays.
     """
     force_setattr(ref, "seq", seq)
-    force_setattr(ref, "path", f"texts.{number}")
+    if number is not None:
+        force_setattr(ref, "path", f"texts.{number}")
 
 
 def number_of(ref: TextRef) -> int:

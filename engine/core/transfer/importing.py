@@ -85,5 +85,5 @@ def part_from(part: Raw, texts: Sequence[tuple[int, int]]) -> State:
     for ref in text_refs(state):
         number = number_of(ref)
         first, seq = texts[bisect_right(firsts, number) - 1]
-        point_to(ref, seq, number - first)
+        point_to(ref, seq, number - first if first else None)
     return state

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import astuple
 
-from engine.core.records import fields
+from engine.core.records import fields, names
 from engine.core.state import State
 
 
@@ -19,6 +21,8 @@ class Table:
     kind: Any
     """Their class."""
     entities: list[Any]
+    cells: list[Any] | None = None
+    """The values of all fields, entity by entity."""
 
     @staticmethod
     def of(state: State, kind_name: str) -> "Table":
@@ -26,9 +30,16 @@ class Table:
         there = getattr(state, kind_name)
         return Table(_class_of(kind_name), [*(there.values() if isinstance(there, dict) else there)])
 
+    def whole(self) -> "Table":
+        """Return the same with all fields read at once, which is faster where most of them are asked for."""
+        return Table(self.kind, self.entities, [*chain.from_iterable(map(astuple, self.entities))])
+
     def column(self, name: str) -> list[Any]:
         """Return the values of a field, in the order of the entities."""
-        return [*map(attrgetter(name), self.entities)]
+        if self.cells is None:
+            return [*map(attrgetter(name), self.entities)]
+        every = names(self.kind)
+        return self.cells[every.index(name) :: len(every)]
 
     def others_than_default(self, derived: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yield the given fields that differ from their default, with the entities that do."""
