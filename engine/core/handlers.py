@@ -3,8 +3,8 @@
 So a kind is named once, where it is handled; tests compare what was found with the unions.
 """
 
-from collections.abc import Callable, Collection, Iterable
-from types import FunctionType, ModuleType
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import FunctionType
 from typing import Any, TypeAlias, get_args
 
 from engine.core.state import State
@@ -12,11 +12,11 @@ from engine.core.state import State
 Handlers: TypeAlias = dict[type, Callable[..., Any]]
 
 
-def handlers_in(modules: Iterable[ModuleType], kinds: Collection[type], *besides: Any, gives: Any) -> Handlers:
-    """Return the function of some modules that handles each kind.
+def handlers_in(files: Iterable[Mapping[str, Any]], kinds: Collection[type], *besides: Any, gives: Any) -> Handlers:
+    """Return the function of some files that handles each kind.
 
     Args:
-        modules: What they import is not looked at.
+        files: Their `vars`; what they import is not looked at.
         kinds: What may be handled; a function for all of them hands out work to the others, and is none itself.
         besides: Annotations of what a handler takes after the state and what it handles.
         gives: That of its result.
@@ -25,9 +25,9 @@ def handlers_in(modules: Iterable[ModuleType], kinds: Collection[type], *besides
         TypeError: If two functions handle one kind.
     """
     found: Handlers = {}
-    for module in modules:
-        for one in vars(module).values():
-            if not isinstance(one, FunctionType) or one.__module__ != module.__name__:
+    for file in files:
+        for one in file.values():
+            if not isinstance(one, FunctionType) or one.__module__ != file["__name__"]:
                 continue
             required = one.__code__.co_argcount - len(one.__defaults__ or ())
             hints = list(one.__annotations__.values())

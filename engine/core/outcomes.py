@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import field
 from msgspec.structs import force_setattr
@@ -21,12 +21,6 @@ class Decided:
     summary: str
     """What the command did, in a few words that follow "✓"."""
     result: dict[str, JsonValue] = field(default_factory=dict)
-
-
-OnCommand: TypeAlias = dict[type, Callable[[State, Any, DecisionContext], Decided]]
-"""What decides each command, by its class."""
-OnMessage: TypeAlias = dict[type, Callable[[State, Any, DecisionContext], list[Event]]]
-"""What decides each signal and follow-up, by its class."""
 
 
 class Mint:

@@ -1,13 +1,15 @@
 """Decides messages: a command, signal or follow-up and the state become events; one file per subject.
 
-Each file names its handlers at its end, in `ON_COMMAND` and `ON_MESSAGE`; here they are joined.
+A handler is a function of the state, what it decides on, and `ctx`: its annotations say which message that is.
 
 Pure: time and one random draw come in `ctx`, and the state is only read. A command becomes events and `CommandApplied`,
 or `CommandRefused` and nothing else.
 """
 
+from typing import get_args
+
 from engine.core import commands
-from engine.core.commands import Command, Order
+from engine.core.commands import COMMANDS, Command, Order
 from engine.core.decide import (
     asking,
     attempts,
@@ -36,50 +38,24 @@ from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.excerpts import args_of
 from engine.core.followups import FollowUp
+from engine.core.handlers import handlers_in
 from engine.core.limits import deadlines, enforcement
-from engine.core.outcomes import Decided, OnCommand, OnMessage, stamped
+from engine.core.outcomes import Decided, stamped
 from engine.core.queries.undoing import as_command, as_json, inverse_of
 from engine.core.records import changed
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.core.validation.records import checked
 
-ON_COMMAND: OnCommand = {
-    **run.ON_COMMAND,
-    **steering.ON_COMMAND,
-    **strategy.ON_COMMAND,
-    **loading.ON_COMMAND,
-    **team.ON_COMMAND,
-    **leaving.ON_COMMAND,
-    **swapping.ON_COMMAND,
-    **moving.ON_COMMAND,
-    **settings.ON_COMMAND,
-    **deadlines.ON_COMMAND,
-    **escalations.ON_COMMAND,
-    **asking.ON_COMMAND,
-    **engine.ON_COMMAND,
-    **importing.ON_COMMAND,
-}
+_FILES = (
+    asking, attempts, deadlines, dispatch, enforcement, engine, escalations, failing, graphs, importing, leaving,
+    loading, memory, moving, progress, run, settings, steering, strategy, swapping, team,
+)  # fmt: skip
+ON_COMMAND = handlers_in(map(vars, _FILES), COMMANDS, DecisionContext, gives=Decided)
 """The handler of every command."""
-
-ON_MESSAGE: OnMessage = {
-    **run.ON_MESSAGE,
-    **strategy.ON_MESSAGE,
-    **team.ON_MESSAGE,
-    **leaving.ON_MESSAGE,
-    **swapping.ON_MESSAGE,
-    **escalations.ON_MESSAGE,
-    **asking.ON_MESSAGE,
-    **engine.ON_MESSAGE,
-    **importing.ON_MESSAGE,
-    **attempts.ON_MESSAGE,
-    **memory.ON_MESSAGE,
-    **progress.ON_MESSAGE,
-    **dispatch.ON_MESSAGE,
-    **graphs.ON_MESSAGE,
-    **failing.ON_MESSAGE,
-    **enforcement.ON_MESSAGE,
-}
+ON_MESSAGE = handlers_in(
+    map(vars, _FILES), (*get_args(Signal), *get_args(FollowUp)), DecisionContext, gives=list[Event]
+)
 """The handler of every signal and every follow-up."""
 
 # Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.
@@ -119,7 +95,7 @@ def carry_out(state: State, command: Command, ctx: DecisionContext) -> Decided:
     Raises:
         Refused: If it is not carried out; `BadValue` if a value in it is invalid.
     """
-    applied = ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
+    applied: Decided = ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
     stamped(state, applied.events, ctx.now_ms)
     return applied
 

@@ -12,7 +12,7 @@ from engine.core.decide.escalations import REPLY, answered
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import EscalationAnswered, Event, GrantGiven, GrantRevoked, QuestionWithdrawn
-from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage, ask
+from engine.core.outcomes import Decided, Mint, ask
 from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked
 from engine.core.state import Agent, Grant, State
@@ -126,12 +126,3 @@ def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> De
 def replied(state: State, event: EscalationAnswered, ctx: DecisionContext) -> list[Event]:
     """Decide nothing: `TellAnswer` has told the attempt already."""
     return []
-
-
-ON_COMMAND: OnCommand = {
-    RevokeGrant: revoke_grant,
-}
-ON_MESSAGE: OnMessage = {
-    PersonAsked: person_asked,
-    AskGivenUp: given_up,
-}

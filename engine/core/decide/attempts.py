@@ -27,7 +27,7 @@ from engine.core.events import (
     ThreadReturned,
 )
 from engine.core.limits.enforcement import too_little
-from engine.core.outcomes import Mint, OnMessage, of_attempt
+from engine.core.outcomes import Mint, of_attempt
 from engine.core.policies.failure_policies import is_optional
 from engine.core.policies.rules import chain_of_agent
 from engine.core.queries.placement import Place, place_for
@@ -85,7 +85,7 @@ def model_erred(state: State, signal: signals.ModelErred, ctx: DecisionContext) 
 
 def budget_short(state: State, signal: signals.BudgetShort, ctx: DecisionContext) -> list[Event]:
     """End a budget that is too small for the next call, if it still is."""
-    return [] if live(state, signal) is None else too_little(state, signal, ctx)
+    return [] if live(state, signal) is None else too_little(state, ctx, signal)
 
 
 def delegation_asked(state: State, signal: signals.DelegationAsked, ctx: DecisionContext) -> list[Event]:
@@ -367,17 +367,3 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: DecisionContext) -> li
 def exceeded_by(state: State, task: Task) -> str | None:
     """Return the deadline or budget that ends `task`, in words; None if an operator ends it."""
     return cause_of(state, task).exceeded
-
-
-ON_MESSAGE: OnMessage = {
-    signals.StepFinished: step_finished,
-    signals.ModelErred: model_erred,
-    signals.BudgetShort: budget_short,
-    signals.DelegationAsked: delegation_asked,
-    signals.StepsEnded: steps_ended,
-    signals.SlotAsked: slot_asked,
-    signals.AttemptSucceeded: attempt_succeeded,
-    signals.AttemptErred: attempt_erred,
-    signals.AttemptStopped: attempt_stopped,
-    signals.ThreadCameBack: thread_came_back,
-}

@@ -20,7 +20,6 @@ from engine.core.events import (
 from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.limits.enforcement import before_start
 from engine.core.options import Preempt
-from engine.core.outcomes import OnMessage
 from engine.core.queries.able import is_able, why_not_able
 from engine.core.queries.placement import Place, asker_of, home_of, place_for
 from engine.core.queries.queues import FEW, capability_of, few_of, is_of_few, is_shared, not_begun, returned, team_for
@@ -276,12 +275,3 @@ def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
     except NoAgentMatches:
         return None
     return None if place.waits else place
-
-
-ON_MESSAGE: OnMessage = {
-    Dispatch: dispatch,
-    TakeSlot: take_slot,
-    GiveSlot: give_slot,
-    PlaceAgain: place_again,
-    ReturnItems: return_items,
-}

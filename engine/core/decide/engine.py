@@ -10,7 +10,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import EngineSlept, EngineStarted, EngineStopped, Event
 from engine.core.limits import deadlines, enforcement
-from engine.core.outcomes import Decided, OnCommand, OnMessage
+from engine.core.outcomes import Decided
 from engine.core.queries.able import bound_elsewhere
 from engine.core.signals import EngineBegan, EngineEnds, EngineWoke, TimerDue
 from engine.core.state import State, Timer
@@ -89,16 +89,3 @@ def timer_due(state: State, signal: TimerDue, ctx: DecisionContext) -> list[Even
     if timer is None or timer.due_ms > ctx.now_ms:
         return []
     return ON_TIMER[timer.kind](state, timer, ctx)
-
-
-ON_COMMAND: OnCommand = {
-    StopEngine: stop_engine,
-    HandOver: hand_over,
-    Ping: ping,
-}
-ON_MESSAGE: OnMessage = {
-    EngineBegan: engine_began,
-    EngineEnds: engine_ends,
-    EngineWoke: engine_woke,
-    TimerDue: timer_due,
-}

@@ -13,7 +13,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.followups import ActOnAnswer, AskDoubt
-from engine.core.outcomes import Decided, OnCommand, OnMessage, ask, of_attempt
+from engine.core.outcomes import Decided, ask, of_attempt
 from engine.core.queries.questions import alike, find_question
 from engine.core.queries.tree import is_cancelled
 from engine.core.records import JsonValue
@@ -137,14 +137,3 @@ def settled(state: State, event: EscalationAnswered, ctx: DecisionContext) -> li
         return [TaskFailed(task_id=task.id, error=error)]
     ran = event.answer == "ran"
     return [DoubtSettled(task_id=task.id, name=name, key=key, ran=ran)]
-
-
-ON_COMMAND: OnCommand = {
-    Answer: answer,
-}
-ON_MESSAGE: OnMessage = {
-    ToolBegan: tool_began,
-    ToolRaised: tool_raised,
-    AskDoubt: ask_doubt,
-    ActOnAnswer: after_answer,
-}

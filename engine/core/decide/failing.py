@@ -8,7 +8,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.events import EscalationAnswered, Event
 from engine.core.followups import ApplyPolicy, LookAtCircuit, MemberCrashed
 from engine.core.limits.enforcement import before_retry
-from engine.core.outcomes import OnMessage, ask
+from engine.core.outcomes import ask
 from engine.core.policies.failure_policies import AskPerson, Failover, Failures, GiveTo, GiveUp, TryAgain, Verdict, walk
 from engine.core.policies.records import Circuit, Restart
 from engine.core.policies.rules import affected, chain_of, cool_s, is_too_often
@@ -256,10 +256,3 @@ def _given_in(state: State, supervisor: Supervisor, policy: Restart, because: st
     inner = {group.id for group in groups if any(one.id in failing for one in islice(above_of(state, group), 1, None))}
     children = [state.tasks[task_id] for group in groups if group.id not in inner for task_id in group.children]
     return [event, *stop_all(state, children, error)]
-
-
-ON_MESSAGE: OnMessage = {
-    ApplyPolicy: apply_policy,
-    LookAtCircuit: look_at_circuit,
-    MemberCrashed: member_crashed,
-}

@@ -9,7 +9,7 @@ from engine.core.errors import Refused
 from engine.core.events import Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
 from engine.core.fold.completion import lets_pass
 from engine.core.followups import GrowGroup, PlanGroup
-from engine.core.outcomes import Mint, OnMessage
+from engine.core.outcomes import Mint
 from engine.core.queries.conversation import worked_before
 from engine.core.queries.inputs import input_of
 from engine.core.queries.participants import Cast, cast_for, members_in, names_in, wants_text
@@ -186,9 +186,3 @@ def _with_dependents(state: State, skipped: Iterable[str]) -> list[str]:
 def _is_check(state: State, task_id: str) -> bool:
     """Return whether a task is a finished check, whose verdict no dependent can use as input."""
     return state.tasks[task_id].kind == "check" and state.tasks[task_id].ended
-
-
-ON_MESSAGE: OnMessage = {
-    PlanGroup: plan_group,
-    GrowGroup: grow_group,
-}

@@ -9,7 +9,7 @@ from engine.core.decide.trust import trusted
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event
-from engine.core.outcomes import Decided, OnCommand, OnMessage
+from engine.core.outcomes import Decided
 from engine.core.records import changed
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
@@ -120,14 +120,3 @@ def _refused(signal: ArchiveChecked | StateReady | StateUnusable, code: str, rea
         code=code,
         reason=reason,
     )
-
-
-ON_COMMAND: OnCommand = {
-    ImportState: import_state,
-}
-ON_MESSAGE: OnMessage = {
-    ArchiveChecked: archive_checked,
-    PartRead: part_read,
-    StateReady: state_ready,
-    StateUnusable: state_unusable,
-}

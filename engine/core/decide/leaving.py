@@ -19,7 +19,7 @@ from engine.core.events import (
     TaskSkipped,
 )
 from engine.core.followups import CheckLeaving, Requeue
-from engine.core.outcomes import Decided, OnCommand, OnMessage
+from engine.core.outcomes import Decided
 from engine.core.queries.placement import left_behind, stand_ins
 from engine.core.queries.queues import is_of_few, own_queue
 from engine.core.queries.targets import find_member
@@ -189,12 +189,3 @@ def requeue(state: State, followup: Requeue, ctx: DecisionContext) -> list[Event
     if agent.removing is None and task.queue is not None and meant is None:
         return [requeued(task, task.queue, f"{agent.name} was stopped")]
     return [elsewhere(state, task, agent)]
-
-
-ON_COMMAND: OnCommand = {
-    RemoveMember: remove_member,
-}
-ON_MESSAGE: OnMessage = {
-    Requeue: requeue,
-    CheckLeaving: check_leaving,
-}

@@ -27,7 +27,7 @@ from engine.core.events import (
     SupervisorLeaving,
     TeamLoaded,
 )
-from engine.core.outcomes import Decided, Mint, OnCommand
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.targets import find_supervisor
 from engine.core.queries.tree import DEEPEST, depth_of, height_of, warning_of
 from engine.core.records import JsonValue, changed
@@ -267,11 +267,3 @@ def _check_depth(team: SupervisorSpec) -> None:
     limit = min(DEEPEST, limits.depth) if limits is not None and limits.depth is not None else DEEPEST
     if height > limit:
         raise Refused(f"supervisor {team.name!r} is {height} levels deep, itself included; {limit} is the limit")
-
-
-ON_COMMAND: OnCommand = {
-    LoadTeam: load_team,
-    Declare: declare,
-    AddSupervisor: add_supervisor,
-    ReplaceTeam: replace_team,
-}

@@ -3,7 +3,7 @@
 from engine.core.decide.attempts import live
 from engine.core.decision_context import DecisionContext
 from engine.core.events import Event, PartRecorded, Remembered, StepRecorded
-from engine.core.outcomes import Mint, OnMessage
+from engine.core.outcomes import Mint
 from engine.core.signals import InsightNoted, PartTold
 from engine.core.state import State
 
@@ -40,9 +40,3 @@ def insight_noted(state: State, signal: InsightNoted, ctx: DecisionContext) -> l
 def part_told(state: State, signal: PartTold, ctx: DecisionContext) -> list[Event]:
     """Record a part of a prompt, once for each content."""
     return [] if signal.hash in state.parts else [PartRecorded(hash=signal.hash, value=signal.value)]
-
-
-ON_MESSAGE: OnMessage = {
-    PartTold: part_told,
-    InsightNoted: insight_noted,
-}

@@ -5,7 +5,7 @@ from engine.core.decide.team import must, name_is_free
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event, MemberMoved, MembersOrdered, QueueMade, TaskRequeued
-from engine.core.outcomes import Decided, OnCommand
+from engine.core.outcomes import Decided
 from engine.core.queries.placement import able_agents, able_queues_for
 from engine.core.queries.queues import able_queue, is_of_few
 from engine.core.queries.targets import find_member, find_supervisor
@@ -135,8 +135,3 @@ def may_be_so_deep(state: State, parent: Supervisor, height: int) -> None:
                 f"supervisor {above.name!r} may be {limits.depth} levels deep, itself included; this makes {levels}"
             )
     must(levels <= DEEPEST, f"that makes {levels} levels of supervisors; {DEEPEST} is the limit")
-
-
-ON_COMMAND: OnCommand = {
-    Move: move,
-}

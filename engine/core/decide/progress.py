@@ -23,7 +23,7 @@ from engine.core.events import (
 )
 from engine.core.fold.completion import lets_pass
 from engine.core.followups import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlaceAgain, PlanGroup
-from engine.core.outcomes import Mint, OnMessage
+from engine.core.outcomes import Mint
 from engine.core.queries.tree import is_cancelled, why_cancelled
 from engine.core.records import names
 from engine.core.signals import TextRead
@@ -268,13 +268,3 @@ def finish_run(state: State, followup: FinishRun, ctx: DecisionContext) -> list[
 
 def _figures(run: Run) -> RunFigures:
     return RunFigures(tasks=run.total, **{name: getattr(run, name) for name in names(RunFigures) if name != "tasks"})
-
-
-ON_MESSAGE: OnMessage = {
-    TextRead: text_read,
-    LookAt: look_at,
-    AfterEnd: after_end,
-    CheckGroup: check_group,
-    FinishRun: finish_run,
-    AnswerNow: answer_now,
-}

@@ -25,7 +25,7 @@ from engine.core.followups import FollowRun, PlanGroup
 from engine.core.limits.deadlines import deadline_for
 from engine.core.limits.enforcement import why_exhausted
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.able import why_not_able
 from engine.core.queries.participants import cast_for, check_category, members_in
 from engine.core.queries.queues import own_queue
@@ -316,16 +316,3 @@ def _of_agent(state: State, task: Task, agent: Agent) -> str | None:
     if task.queue == own_queue(agent.id):
         return f"task {task.id} is for {agent.name} already"
     return None
-
-
-ON_COMMAND: OnCommand = {
-    Submit: submit,
-    Cancel: cancel,
-    Abort: abort,
-    RetryWork: retry_work,
-    SetPriority: set_priority,
-    Reassign: reassign,
-}
-ON_MESSAGE: OnMessage = {
-    FollowRun: follow_run,
-}

@@ -16,7 +16,7 @@ from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
 from engine.core.options import SupervisorOptions
-from engine.core.outcomes import Decided, OnCommand
+from engine.core.outcomes import Decided
 from engine.core.queries.targets import find_supervisor, member_name
 from engine.core.queries.tree import below_of, height_of
 from engine.core.records import changed
@@ -113,8 +113,3 @@ def check_named(one: SupervisorSpec | Supervisor, members: Sequence[str]) -> Non
         if name is not None and name not in members:
             raise UnknownAgent(name, nearest(name, members))
     check_settings(one.mode, one.options.settings, members)
-
-
-ON_COMMAND: OnCommand = {
-    ChangeSupervisor: change_supervisor,
-}

@@ -4,7 +4,7 @@ from engine.core.commands import Steer
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Steered
-from engine.core.outcomes import Decided, Mint, OnCommand
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.reach import reached
 from engine.core.queries.tree import is_cancelled, tasks_of
 from engine.core.state import State, Task
@@ -44,8 +44,3 @@ def _hears(state: State, task: Task) -> bool:
         return False
     agent = state.agents.get(task.attempt.agent_id or "") if task.attempt is not None else None
     return agent is None or state.spec_of(agent).run_in != "process"
-
-
-ON_COMMAND: OnCommand = {
-    Steer: steer,
-}

@@ -14,7 +14,7 @@ from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CoordinationTuned, Event, StrategySwitched
 from engine.core.followups import Tune
 from engine.core.options import SupervisorOptions
-from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.participants import aggregator_of, lead_of, members_in
 from engine.core.queries.targets import at, find_supervisor, member_name
 from engine.core.queries.tree import is_cancelled
@@ -172,11 +172,3 @@ def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: Deci
         return switch_strategy(state, command, ctx).events
     options = SupervisorOptions(balance=balance or "round_robin")
     return change_supervisor(state, ChangeSupervisor(supervisor=at(supervisor.id), options=options), ctx).events
-
-
-ON_COMMAND: OnCommand = {
-    SwitchStrategy: switch_strategy,
-}
-ON_MESSAGE: OnMessage = {
-    Tune: tune,
-}

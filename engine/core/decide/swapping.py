@@ -27,7 +27,7 @@ from engine.core.events import (
     SwapRolledBack,
 )
 from engine.core.followups import CheckGeneration, StopLeftOver
-from engine.core.outcomes import Decided, OnCommand, OnMessage, ask
+from engine.core.outcomes import Decided, ask
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.targets import find_agent
 from engine.core.signals import AgentUnusable, AgentUsable
@@ -327,17 +327,3 @@ def agent_usable(state: State, signal: AgentUsable, ctx: DecisionContext) -> lis
     if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):
         return []
     return [AgentMended(agent_id=agent.id)]
-
-
-ON_COMMAND: OnCommand = {
-    SwapAgent: swap_agent,
-    SwapAgents: swap_agents,
-    Rollback: roll_back,
-    RollbackAgents: roll_back_agents,
-}
-ON_MESSAGE: OnMessage = {
-    AgentUnusable: agent_unusable,
-    AgentUsable: agent_usable,
-    StopLeftOver: stop_left_over,
-    CheckGeneration: check_generation,
-}

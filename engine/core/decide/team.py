@@ -33,7 +33,7 @@ from engine.core.events import (
 )
 from engine.core.fold.slots import must_grow, waiting_for
 from engine.core.followups import LookAtPool
-from engine.core.outcomes import Decided, Mint, OnCommand, OnMessage
+from engine.core.outcomes import Decided, Mint
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.queues import own_queue
 from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
@@ -47,11 +47,11 @@ from engine.core.values import counted
 def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) -> Decided:
     """Add one agent, from a spec or from the registry, or several: all of them, or none."""
     if not command.also:
-        return _add(state, command, ctx)
+        return _add(state, ctx, command)
     scratch, done = Scratch(state, ctx), []
     further = [changed(command, spec=spec, registered=None, name=None, also=[]) for spec in command.also]
     for one in (changed(command, also=[]), *further):
-        done.append(_add(scratch.state, one, ctx))
+        done.append(_add(scratch.state, ctx, one))
         scratch.take(done[-1].events)
     under = find_supervisor(state, command.supervisor).name
     return Decided(
@@ -61,7 +61,7 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
     )
 
 
-def _add(state: State, command: commands.AddAgent, ctx: DecisionContext) -> Decided:
+def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Decided:
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
     name = command.name or spec.name
@@ -310,16 +310,3 @@ def _pool(state: State, agent: Agent) -> Pool:
 
 def _idle_ms(state: State, agent: Agent) -> int:
     return max(1, round(_pool(state, agent).idle_s * 1000))
-
-
-ON_COMMAND: OnCommand = {
-    commands.AddAgent: add_agent,
-    commands.RegisterSpec: register_spec,
-    commands.UnregisterSpec: unregister_spec,
-    commands.ChangeCapabilities: change_capabilities,
-    commands.Pause: pause,
-    commands.Resume: resume,
-}
-ON_MESSAGE: OnMessage = {
-    LookAtPool: look_at_pool,
-}

@@ -1,15 +1,16 @@
 """The table from events to effects."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 from engine.core import effects, events
 from engine.core.check import Takes
 from engine.core.code import references_of
 from engine.core.effects import Effect
 from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, source_of
-from engine.core.events import Event
+from engine.core.events import EVENTS, Event
 from engine.core.fold.completion import lets_pass
+from engine.core.handlers import handlers_in
 from engine.core.queries.conversation import remembered_by
 from engine.core.queries.tree import inherited
 from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
@@ -18,7 +19,8 @@ from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, Sw
 def effects_of(state: State, event: Event) -> list[Effect]:
     """Return the effects of `event`, which `state` has just folded."""
     handler = _EFFECTS.get(type(event))
-    return handler(state, event) if handler is not None else []
+    found: list[Effect] = handler(state, event) if handler is not None else []
+    return found
 
 
 def _attempt_started(state: State, event: events.AttemptStarted) -> list[Effect]:
@@ -349,44 +351,4 @@ def _engine_stopped(state: State, event: events.EngineStopped) -> list[Effect]:
     return [effects.StopLoop(reason=event.reason)]
 
 
-_EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
-    events.AttemptStarted: _attempt_started,
-    events.AttemptResumed: _attempt_resumed,
-    events.AttemptLost: _attempt_lost,
-    events.CallAnswered: _call_answered,
-    events.CallRefused: _call_refused,
-    events.CancelRequested: _cancel_requested,
-    events.StrategySwitched: _strategy_switched,
-    events.PreemptionAsked: _preemption_asked,
-    events.RunSubmitted: _run_submitted,
-    events.RunResumed: _run_resumed,
-    events.DeadlineSet: _deadline_set,
-    events.DeadlinePassed: _deadline_passed,
-    events.GraceEnded: _grace_ended,
-    events.BudgetExhausted: _budget_exhausted,
-    events.BudgetTimed: _budget_timed,
-    events.AgentRemoving: _agent_removing,
-    events.PlanAsked: _plan_asked,
-    events.RetryScheduled: _retry_scheduled,
-    events.Escalated: _escalated,
-    events.EscalationAnswered: _escalation_answered,
-    events.Steered: _steered,
-    events.PoolWatched: _pool_watched,
-    events.AgentAdded: _check_agent,
-    events.AgentCheckAsked: _check_agent,
-    events.AgentsRestarted: _agents_restarted,
-    events.CircuitOpened: _circuit_opened,
-    events.AgentSwapped: _agent_swapped,
-    events.SwapRolledBack: _agent_swapped,
-    events.SwapHurried: _swap_hurried,
-    events.CapabilitiesChanged: _check_agent,
-    events.MemberRenamed: _check_renamed,
-    events.ReferencesTrusted: _references_trusted,
-    events.TaskReassigned: _task_reassigned,
-    events.AttemptMigrated: _attempt_migrated,
-    events.StateImported: _state_imported,
-    events.CommandApplied: _command_applied,
-    events.CommandRefused: _command_refused,
-    events.RunFinished: _run_finished,
-    events.EngineStopped: _engine_stopped,
-}
+_EFFECTS = handlers_in([globals()], EVENTS, gives=list[Effect])

@@ -1,11 +1,11 @@
 """The table from events to their follow-ups."""
 
-from collections.abc import Callable
 from typing import Any
 
 from engine.core import events, followups
-from engine.core.events import Event
+from engine.core.events import EVENTS, Event
 from engine.core.followups import FollowUp
+from engine.core.handlers import handlers_in
 from engine.core.limits.budget import is_empty, is_limited, limits_of, touched
 from engine.core.queries.tree import agents_of, below_of, inherited
 from engine.core.scheduler import Schedule
@@ -188,14 +188,11 @@ def _is_awaited(state: State, task_id: str) -> bool:
     return asker.kind == "group" or (asker.attempt is not None and task.call_key in asker.attempt.owed)
 
 
-def _at_end(
-    state: State,
-    event: events.AttemptDone
-    | events.AttemptFailed
-    | events.AttemptCancelled
-    | events.AttemptLost
-    | events.AttemptSetAside,
-) -> list[FollowUp]:
+def _stopped_for_others(state: State, event: events.AttemptPreempted | events.AttemptSetAside) -> list[FollowUp]:
+    return _at_end(state, event)
+
+
+def _at_end(state: State, event: Any) -> list[FollowUp]:
     found: list[FollowUp] = []
     agent = state.agents.get(event.agent_id or "")
     if agent is not None and (agent.probation is not None or agent.generation > agent.drained):
@@ -375,43 +372,4 @@ def _escalation_answered(state: State, event: events.EscalationAnswered) -> list
     return [followups.ActOnAnswer(event=event)]
 
 
-_FOLLOWUPS: dict[type, Callable[[State, Any], list[FollowUp]]] = {
-    events.EngineStarted: _waiting_for_the_engine,
-    events.StateImported: _waiting_for_the_engine,
-    events.RunSubmitted: _run_submitted,
-    events.GroupPlanned: _group_planned,
-    events.GroupGrown: _group_grown,
-    events.NeedMet: _need_met,
-    events.GroupEnded: _ended,
-    events.StrategySwitched: _strategy_switched,
-    events.Delegated: _delegated,
-    events.CallRejoined: _call_rejoined,
-    events.ItemTaken: _item_taken,
-    events.SupervisorPaused: _supervisor_paused,
-    events.TaskFailed: _ended,
-    events.TaskAnswered: _ended,
-    events.SupervisorFailed: _supervisor_failed,
-    events.TaskSkipped: _ended,
-    events.TaskReopened: _task_reopened,
-    events.AttemptStarted: _attempt_started,
-    events.AttemptDone: _attempt_done,
-    events.AttemptFailed: _attempt_failed,
-    events.AttemptCancelled: _attempt_cancelled,
-    events.AttemptLost: _attempt_lost,
-    events.AttemptPreempted: _at_end,
-    events.AttemptResumed: _attempt_resumed,
-    events.RunFinished: _run_finished,
-    events.CancelRequested: _cancel_requested,
-    events.DeadlinePassed: _deadline_passed,
-    events.BudgetExhausted: _budget_exhausted,
-    events.BudgetExtended: _look_at_budget,
-    events.AttemptSetAside: _at_end,
-    events.SupervisorChanged: _supervisor_changed,
-    events.MemberMoved: _member_moved,
-    events.AgentSwapped: _agent_swapped,
-    events.SwapRolledBack: _agent_swapped,
-    events.SwapHurried: _agent_swapped,
-    events.AttemptMigrated: _attempt_migrated,
-    events.EscalationAnswered: _escalation_answered,
-    events.DoubtSettled: _doubt_settled,
-}
+_FOLLOWUPS = handlers_in([globals()], EVENTS, gives=list[FollowUp])

@@ -10,7 +10,7 @@ from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Even
 from engine.core.fold.accounting import deadline_above
 from engine.core.limits import WARN_AT, Limits
 from engine.core.options import GRACE_S
-from engine.core.outcomes import Decided, OnCommand
+from engine.core.outcomes import Decided
 from engine.core.queries.targets import find_work
 from engine.core.queries.tree import above_of, halted, inherited
 from engine.core.records import fact
@@ -175,8 +175,3 @@ def grace_ms(state: State, supervisor_id: str) -> int:
     supervisor = state.supervisors.get(supervisor_id)
     grace_s: float = GRACE_S if supervisor is None else inherited(state, supervisor, "grace_s", GRACE_S)
     return round(grace_s * 1000)
-
-
-ON_COMMAND: OnCommand = {
-    SetDeadline: set_deadline,
-}

@@ -30,7 +30,7 @@ from engine.core.limits.budget import (
     touched,
 )
 from engine.core.limits.deadlines import grace_ms
-from engine.core.outcomes import OnMessage, ask, of_attempt
+from engine.core.outcomes import ask, of_attempt
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
@@ -102,7 +102,7 @@ def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
     return _NOTHING if ledger is None else ledger.needs.get(budget.name, _NOTHING)
 
 
-def too_little(state: State, signal: BudgetShort, ctx: DecisionContext) -> list[Event]:
+def too_little(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[Event]:
     """End a budget that is too small for the next call of a model."""
     subject = subject_with(state, signal.subject)
     if subject is None:
@@ -375,8 +375,3 @@ def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decim
         granted=granted,
         limit=limit,
     )
-
-
-ON_MESSAGE: OnMessage = {
-    CheckBudget: check_budget,
-}
