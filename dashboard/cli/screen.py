@@ -9,7 +9,7 @@ import click
 from dashboard.cli.database import VARIABLE, database_of
 from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, quoted, say
 from dashboard.process import is_alive
-from engine.garbage import collect_rarely, return_large_blocks
+from engine.garbage import collect_rarely, keep_memory_small
 from store import Reader
 
 _WELCOME = """\
@@ -68,7 +68,7 @@ def open_dashboard(
 
     collect_rarely(is_told=True)
     sys.setswitchinterval(SWITCH_S)
-    return_large_blocks()
+    keep_memory_small()
     shown = [db]
     try:
         return run_dashboard(

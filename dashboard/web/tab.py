@@ -20,7 +20,7 @@ from dashboard.views.amounts import size
 from dashboard.views.place import Place
 from dashboard.web.confinement import confine
 from dashboard.web.driver import TabDriver
-from engine.garbage import collect_rarely, return_large_blocks
+from engine.garbage import collect_rarely, keep_memory_small
 from store import Reader, StoreError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     sys.dont_write_bytecode = True
     confine(Path(folder), viewer=role != "operator")
     collect_rarely(is_told=True)
-    return_large_blocks()
+    keep_memory_small()
     try:
         with Reader(db):
             pass

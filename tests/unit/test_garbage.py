@@ -66,9 +66,9 @@ def test_new_objects_are_looked_through_when_told_and_older_ones_never_by_themse
 
 LARGE = """
 from pathlib import Path
-from engine.garbage import return_large_blocks
+from engine.garbage import keep_memory_small
 
-return_large_blocks()
+keep_memory_small()
 text = "x" * 20_000_000
 del text
 blocks = ["y" * 1_000_000 for _ in range(20)]
@@ -84,3 +84,28 @@ def test_large_blocks_are_given_back_also_between_others_and_after_a_larger_one(
     ran = subprocess.run([sys.executable, "-P", "-c", LARGE], capture_output=True, text=True, check=True)
 
     assert int(ran.stdout) > 8_000_000
+
+
+SHARED = """
+import threading
+from pathlib import Path
+from engine.garbage import keep_memory_small
+
+keep_memory_small()
+kept = []
+made = lambda: [bytes(1_000) for _ in range(20_000)]
+reads = threading.Thread(target=lambda: kept.append(made()[::50]))
+reads.start()
+reads.join()
+pages = lambda: int(Path("/proc/self/statm").read_text().split()[1])
+before = pages()
+kept.append(made())
+print((pages() - before) * 4096)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have one heap")
+def test_what_a_thread_has_freed_another_uses() -> None:
+    ran = subprocess.run([sys.executable, "-P", "-c", SHARED], capture_output=True, text=True, check=True)
+
+    assert int(ran.stdout) < 5_000_000
