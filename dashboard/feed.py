@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from dashboard.views.activity import Activity
@@ -30,12 +31,16 @@ from store.records import EngineInfo, StandbyInfo
 
 BLOCK, PIECE = 500, 100
 """Records that are read and decoded at once, and of those as many as are folded at once: 2 milliseconds of work."""
-WAITING_PIECES = 100
-"""Decoded pieces that may wait for the drawing thread, as many as it folds in a flush; then the reading one waits."""
+WAITING_PIECES = 30
+"""Decoded pieces that may wait for the drawing thread: three flushes of 10,000 events a second; then the reading one
+waits.
+"""
 RECENT = 2_000
 """Events that are kept decoded for the log's newest lines."""
-EARLIER = 1_000
-"""Events before the snapshot that are read when a file is opened."""
+EARLIER, EARLIER_BYTES = 1_000, 500_000
+"""Events before the snapshot that are read when a file is opened, and the most that they may take in the journal: a
+call with 10,000 tasks is 1 MB there, and 4 as an event.
+"""
 LOOK_S = 0.2
 """How often the live file is looked at, in seconds."""
 RATE_S = 5.0
@@ -191,7 +196,9 @@ class Feed:
         self._hand_over(state)
         with Reader(self.path) as reader:
             before = reader.records_before(state.seq + 1, EARLIER)
-            self._hand_over(_Earlier(entries_of(reader, before, self.names)))
+            sizes = accumulate(len(one.body) for one in reversed(before))
+            small = sum(size <= EARLIER_BYTES for size in sizes)
+            self._hand_over(_Earlier(entries_of(reader, before[len(before) - small :], self.names)))
         return state.seq
 
     def _snapshot(self) -> State | None:

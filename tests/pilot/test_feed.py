@@ -3,17 +3,19 @@
 import sqlite3
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import anyio
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.feed import Feed
+from dashboard.feed import EARLIER_BYTES, Feed
 from engine.core.codec import encode_state
 from engine.core.state import State
 from engine.host.batch import row_of
 from store import Row, open_store
+from tests.bench.histories import mapped, succeed
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, Ordering
@@ -93,6 +95,28 @@ def test_a_feed_begins_at_the_newest_snapshot_and_knows_what_came_just_before(tm
 
     assert encode_state(feed.state) == encode_state(work.state)
     assert [one.seq for one in feed.recent] == list(range(1, work.state.seq + 1))
+
+
+def test_of_what_came_before_the_snapshot_only_so_much_is_read_as_little_memory_holds(tmp_path: Path) -> None:
+    history = mapped(tasks=9_000)
+    work = history.world
+    for key in islice(history.workers(), 20):
+        succeed(work, key)
+    rows = [row_of(event) for event in work.journal]
+    large = next(seq for seq, row in enumerate(rows, 1) if len(row.body) > EARLIER_BYTES)
+
+    async def write() -> None:
+        async with open_store(tmp_path / "team.db") as store:
+            await store.journal.append(1, rows)
+            await store.snapshots.save(work.state.seq, encode_state(work.state))
+
+    anyio.run(write)
+    feed = Feed(tmp_path / "team.db")
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq and len(feed.recent) > 0)
+    feed.stop()
+
+    assert [one.seq for one in feed.recent] == list(range(large + 1, len(rows) + 1))
 
 
 def test_a_slice_of_time_folds_only_a_part(tmp_path: Path, work: World) -> None:
