@@ -3,20 +3,25 @@
 Everything here blocks; call it in the thread of the reader.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import partial
 
 from dashboard.feed import entries_of
 from dashboard.views.event_filter import OfEvent, conditions_of, likely
 from dashboard.views.event_log import BLOCK, Entry, Search
 from dashboard.views.filters import Filter, FilterError
 from dashboard.views.names import Names
+from engine.core.events import RunFinished
 from engine.core.state import State
-from engine.folding import ends_of
+from engine.folding import ends_of, events_of
 from store import Reader, Record
 from store.statements import Conditions
 
 PAGE = 500
+ENDS = 200
+"""Ends of runs that are searched for titles; where more mention a word, every event is decoded."""
 LOOKED_AT = 10_000
 """Events that are decoded before what was found so far is handed over: a tenth of a second."""
 
@@ -29,6 +34,24 @@ class Asked:
     names: Names
     state: State
     """Read only: in which supervisors agents are."""
+    _ended: dict[str, Collection[str] | None] = field(default_factory=dict)
+    """By word: the tasks of ended runs whose titles contain it."""
+
+    def conditions(self, reader: Reader) -> Conditions:
+        """Return what an event has to meet to have a chance to pass."""
+        return conditions_of(self.wanted, partial(self._ids_of, reader))
+
+    def _ids_of(self, reader: Reader, word: str) -> Collection[str] | None:
+        """Return the ids whose names contain a word, also of tasks whose titles were forgotten; None: too many."""
+        if word not in self._ended:
+            # As the journal spells it; letters besides a to z it does not know in both cases.
+            spelled = json.dumps(word, ensure_ascii=False)[1:-1] if word.isascii() else None
+            ends = reader.records(0, ENDS, kinds={"run_finished"}, contains=spelled)
+            titles = [event.titles for event in events_of(ends) if isinstance(event, RunFinished)]
+            named = {an_id for one in titles for an_id, title in one.items() if word in title.casefold()}
+            self._ended[word] = None if len(ends) == ENDS else named
+        ended = self._ended[word]
+        return None if ended is None else {*self.names.ids_of(word), *ended}
 
     def passing(self, reader: Reader, records: list[Record]) -> list[Entry]:
         """Return the entries that pass; none, and the filter's `fault` is set, if an expression takes too long."""
@@ -68,7 +91,7 @@ def after(reader: Reader, seq: int, asked: Asked, *, limit: int = BLOCK) -> Sear
 def _search(
     reader: Reader, seq: int, asked: Asked, limit: int, page: Callable[[int, Conditions], list[Record]], *, back: bool
 ) -> Search:
-    conditions, looked_at = conditions_of(asked.wanted, asked.names), 0
+    conditions, looked_at = asked.conditions(reader), 0
     found = Search([], seq, complete=bool(asked.wanted.fault))
     while not found.complete and len(found.entries) < limit and looked_at < LOOKED_AT:
         records = page(found.seq, conditions)

@@ -19,7 +19,6 @@ from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, say, write_j
 from dashboard.cli.times import now_in, seq_of
 from dashboard.event_search import Asked
 from dashboard.views.amounts import moment
-from dashboard.views.event_filter import conditions_of
 from dashboard.views.filters import Filter
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
@@ -47,9 +46,9 @@ class _Wanted:
     run_id: str | None
     asked: Asked
 
-    def conditions(self) -> Conditions:
+    def conditions(self, reader: Reader) -> Conditions:
         """Return the conditions for the journal; what it finds still has to pass the filter."""
-        found = conditions_of(self.asked.wanted, self.asked.names)
+        found = self.asked.conditions(reader)
         likely = found.get("kinds")
         kinds = self.kinds if likely is None else likely if self.kinds is None else {*likely} & {*self.kinds}
         return {**found, "kinds": kinds, "agent_id": self.agent_id, "run_id": self.run_id}
@@ -122,7 +121,7 @@ def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None,
     if limit is not None:
         yield from (record for record in _last(reader, wanted, limit) if record.seq > after_seq)
         return
-    conditions = wanted.conditions()
+    conditions = wanted.conditions(reader)
     while page := reader.records(after_seq, _PAGE, **conditions):
         yield from wanted.passing(reader, page)
         after_seq = page[-1].seq
@@ -130,7 +129,7 @@ def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None,
 
 def _last(reader: Reader, wanted: _Wanted, limit: int) -> list[Record]:
     found: list[Record] = []
-    conditions, before_seq = wanted.conditions(), reader.last_seq() + 1
+    conditions, before_seq = wanted.conditions(reader), reader.last_seq() + 1
     size = _PAGE if wanted.asked.wanted else limit
     while len(found) < limit and (page := reader.records_before(before_seq, size, **conditions)):
         found = wanted.passing(reader, page) + found

@@ -125,8 +125,13 @@ def likely(records: Sequence[Record], wanted: Filter, names: Names) -> list[Reco
     return [*records]
 
 
-def conditions_of(wanted: Filter, names: Names) -> Conditions:
-    """Return what an event has to meet to have a chance to pass a filter; the journal can look for that."""
+def conditions_of(wanted: Filter, ids_of: Callable[[str], Collection[str] | None]) -> Conditions:
+    """Return what an event has to meet to have a chance to pass a filter; the journal can look for that.
+
+    Args:
+        wanted: The filter.
+        ids_of: Returns every id whose name contains a word; None where they are too many.
+    """
     kinds: set[str] | None = None
     found = Conditions(mentions=[])
     mentions: list[tuple[str, Collection[str]]] = []
@@ -136,13 +141,16 @@ def conditions_of(wanted: Filter, names: Names) -> Conditions:
         if term.negated:
             continue
         if isinstance(test, Word):
-            if test.text.isascii():  # other letters the journal does not know in both cases
-                mentions.append((test.text, names.ids_of(test.text)))
+            # Other letters the journal does not know in both cases.
+            if test.text.isascii() and (named := ids_of(test.text)) is not None:
+                mentions.append((test.text, named))
         elif isinstance(test, Took):
             kinds = _both(kinds, _TIMED)
         elif isinstance(test, Keyed):
             if test.key in ("agent", "run", "task"):
-                few = {*names.ids_of(test.wanted), test.wanted.removeprefix("@"), test.wanted}
+                if (named := ids_of(test.wanted)) is None:
+                    continue
+                few = {*named, test.wanted.removeprefix("@"), test.wanted}
                 ids[test.key] = few & ids[test.key] if test.key in ids else few
             elif (likely := _kinds(test)) is not None:
                 kinds = _both(kinds, likely)

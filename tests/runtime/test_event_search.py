@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -18,7 +19,8 @@ from engine.simulation.teams import drawn_team
 from store import Reader
 from tests.chance import random_turn
 from tests.databases import write_database
-from tests.world import World, load
+from tests.story import attempt, submitted
+from tests.world import World, agent, load, team_world
 
 
 @cache
@@ -99,3 +101,19 @@ def test_what_takes_too_long_finds_nothing_and_says_so(reader: Reader) -> None:
 
     assert found.complete
     assert (found.entries, bool(wanted.fault)) == ([], True)
+
+
+def test_events_of_tasks_whose_titles_were_forgotten_are_found_by_them(tmp_path: Path) -> None:
+    work = team_world(agent("lead"), agent("ada", "sum"), participants=["lead"])
+    for _ in range(2):
+        submitted(work)
+        work.ask(attempt(work, "lead"), "sum", ["lib/glob.py", "lib/json.py"])
+        work.settle()
+    names = Names()  # of another process, or long after: only the ends of runs say what their tasks were called
+    names.learn_state(work.state)
+    with Reader(write_database(tmp_path / "team.db", work.journal)) as reader:
+        for needle in ("GLOB", "task:glob", '"lib/glob" agent:ada'):
+            asked = Asked(filter_typed(f"{needle} kind:attempt_done"), names, work.state)
+            found = after(reader, 0, asked, limit=1_000).entries
+
+            assert [names.of(entry.event.task_id) for entry in found] == ["lib/glob.py"] * 2, needle  # type: ignore[union-attr]
