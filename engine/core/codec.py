@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache, lru_cache
 from math import isfinite
-from typing import Any, get_args
+from typing import Any, Union, get_args
 
 import msgspec
 from msgspec import Struct, field
 
 from engine.core.commands import COMMAND_KINDS, Command
 from engine.core.errors import BadValue, CorruptJournal, NewerKind
-from engine.core.events import KINDS, Event
+from engine.core.events import EVENTS, KINDS, Event
 from engine.core.records import JsonValue, fields, names
 from engine.core.spec import AgentSpec
 from engine.core.state import State, Task
@@ -42,8 +42,8 @@ def _make_reader(kind: Any) -> msgspec.json.Decoder[Any]:
 
 _reader_of: Callable[[Any], msgspec.json.Decoder[Any]] = cache(_make_reader)
 """The decoder of a type, built on first use."""
-_EVENT: Any = Event
-_EVENTS: Any = list[Event]
+_EVENT: Any = Union[EVENTS]  # noqa: UP007 - a tuple
+_EVENTS: Any = list[_EVENT]
 
 
 def kind_of(event_type: type[Event]) -> str:

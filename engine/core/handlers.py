@@ -1,6 +1,6 @@
 """Finds handlers by their annotations: the second argument of a function says which kinds it handles.
 
-So a kind is named once, where it is handled; tests compare what was found with the unions.
+So a kind is named once, where it is handled; tests compare what was found with all kinds.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

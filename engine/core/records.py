@@ -112,6 +112,12 @@ _NOT_TAKEN = {
 }
 
 
+def facts_of(base: type[T], names: Mapping[str, object]) -> tuple[type[T], ...]:
+    """Return every class of facts with this base among some names, in their order."""
+    made = (one for one in names.values() if isinstance(one, type) and issubclass(one, Fact))
+    return tuple(one for one in made if issubclass(one, base))
+
+
 def _fields_of(cls: Any) -> tuple[FieldInfo, ...]:
     return msgspec.structs.fields(cls)
 

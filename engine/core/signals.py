@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Raw, field
 
 from engine.core.events.attempt import Said, StepKind
-from engine.core.records import JsonValue, fact, shared_fields
+from engine.core.records import JsonValue, fact, facts_of, shared_fields
 from engine.core.state import CallKind, ParkedFor
 from engine.core.values import Usage
 
@@ -19,7 +19,14 @@ PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
 
 
 @shared_fields
-class AttemptSignal:
+class Signal:
+    """What every signal is."""
+
+    __slots__ = ()
+
+
+@shared_fields
+class AttemptSignal(Signal):
     """A signal about an attempt."""
 
     __slots__ = ()
@@ -30,7 +37,7 @@ class AttemptSignal:
 
 
 @shared_fields
-class OrderSignal:
+class OrderSignal(Signal):
     """A signal about the archive that a command imports."""
 
     __slots__ = ()
@@ -40,7 +47,7 @@ class OrderSignal:
 
 
 @fact
-class EngineBegan:
+class EngineBegan(Signal):
     """This process holds the lease and begins to decide; attempts that ran before are lost."""
 
     pid: int
@@ -55,14 +62,14 @@ class EngineBegan:
 
 
 @fact
-class EngineEnds:
+class EngineEnds(Signal):
     """This process is about to end on purpose."""
 
     reason: str
 
 
 @fact
-class EngineWoke:
+class EngineWoke(Signal):
     """The computer was suspended, or its clock was set ahead."""
 
     slept_ms: int
@@ -88,7 +95,7 @@ class StepFinished(AttemptSignal):
 
 
 @fact
-class PartTold:
+class PartTold(Signal):
     """A system prompt or tool schemas that are sent to a model for the first time."""
 
     hash: str
@@ -258,7 +265,7 @@ class AttemptStopped(AttemptSignal):
 
 
 @fact
-class ThreadCameBack:
+class ThreadCameBack(Signal):
     """Code that ran on after the end of its attempt has returned, such as a thread that cannot be stopped."""
 
     agent_id: str
@@ -268,14 +275,14 @@ class ThreadCameBack:
 
 
 @fact
-class TimerDue:
+class TimerDue(Signal):
     """A timer is due."""
 
     timer_id: str
 
 
 @fact
-class AgentUnusable:
+class AgentUnusable(Signal):
     """The code of an agent's generation is missing or not callable."""
 
     agent_id: str
@@ -286,7 +293,7 @@ class AgentUnusable:
 
 
 @fact
-class AgentUsable:
+class AgentUsable(Signal):
     """The code of an agent's generation was found."""
 
     agent_id: str
@@ -342,39 +349,12 @@ class StateUnusable(OrderSignal):
 
 
 @fact
-class TextRead:
+class TextRead(Signal):
     """The text of a request was read from the journal: its graph can be planned."""
 
     task_id: str
     text: str
 
 
-Signal: TypeAlias = (
-    EngineBegan
-    | EngineEnds
-    | EngineWoke
-    | StepFinished
-    | ModelErred
-    | BudgetShort
-    | PartTold
-    | InsightNoted
-    | ToolBegan
-    | ToolRaised
-    | DelegationAsked
-    | StepsEnded
-    | SlotAsked
-    | PersonAsked
-    | AskGivenUp
-    | AttemptSucceeded
-    | AttemptErred
-    | AttemptStopped
-    | ThreadCameBack
-    | TimerDue
-    | AgentUnusable
-    | AgentUsable
-    | ArchiveChecked
-    | PartRead
-    | StateReady
-    | StateUnusable
-    | TextRead
-)
+SIGNALS: tuple[type[Signal], ...] = facts_of(Signal, globals())
+"""Every class of signal."""

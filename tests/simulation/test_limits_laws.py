@@ -85,7 +85,7 @@ def test_what_agents_report_adds_up_at_every_level(world: World) -> None:
     for event in world.journal:
         for payer in payers(before, event):
             if getattr(event, "usage", None) is not None:
-                spent[payer] = spent.get(payer, Usage()).plus(event.usage)  # type: ignore[union-attr]
+                spent[payer] = spent.get(payer, Usage()).plus(event.usage)  # type: ignore[attr-defined]
             if isinstance(event, AttemptStarted):
                 begun[payer] = begun.get(payer, 0) + 1
         fold(before, (event,))

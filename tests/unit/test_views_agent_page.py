@@ -70,7 +70,7 @@ def test_the_prompt_is_put_together_as_it_was_sent() -> None:
     steps = steps_among(entries(work), task.id)
     parts = {"h1": "You find sources.", "h2": '[{"type": "function", "function": {"name": "search"}}]'}
     for step in steps[:1]:
-        step.event.parts.extend(parts)  # type: ignore[union-attr]
+        step.event.parts.extend(parts)  # type: ignore[attr-defined]
     first = prompt_of(work.state, task, steps[:1], parts, Texts())
     after = prompt_of(work.state, task, steps, parts, Texts())
 
@@ -134,7 +134,7 @@ def test_events_of_an_agent_leave_its_name_out_and_have_those_of_others() -> Non
 
     assert not any(line.startswith(agent.name) for line in told)
     assert "swapped to g2, scout-fast (drain)" in told
-    assert told[-1].startswith(f"{names.of(other.event.agent_id)} finished")  # type: ignore[union-attr]
+    assert told[-1].startswith(f"{names.of(other.event.agent_id)} finished")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("width", [30, 40, 60])
@@ -143,10 +143,10 @@ def test_how_long_what_happened_to_an_agent_took_is_never_cut(width: int) -> Non
     names = Names()
     names.learn(work.journal)
     names.learn_state(work.state)
-    ends = [one for one in entries(work) if one.kind == "attempt_done" and one.event.agent_id is not None]  # type: ignore[union-attr]
+    ends = [one for one in entries(work) if one.kind == "attempt_done" and one.event.agent_id is not None]  # type: ignore[attr-defined]
     drawn = text(happened(ends, names, width))
 
-    took = [duration(one.event.duration_ms) for one in ends]  # type: ignore[union-attr]
+    took = [duration(one.event.duration_ms) for one in ends]  # type: ignore[attr-defined]
     assert [line.endswith(f" {one}") for line, one in zip(drawn, took, strict=True)] == [True] * len(ends)
     assert {cell_len(line) <= width for line in drawn} == {True}
 

@@ -6,8 +6,6 @@ Pure: time and one random draw come in `ctx`, and the state is only read. A comm
 or `CommandRefused` and nothing else.
 """
 
-from typing import get_args
-
 from engine.core import commands
 from engine.core.commands import COMMANDS, Command, Order
 from engine.core.decide import (
@@ -37,13 +35,13 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.excerpts import args_of
-from engine.core.followups import FollowUp
+from engine.core.followups import FOLLOWUPS, FollowUp
 from engine.core.handlers import handlers_in
 from engine.core.limits import deadlines, enforcement
 from engine.core.outcomes import Decided, stamped
 from engine.core.queries.undoing import as_command, as_json, inverse_of
 from engine.core.records import changed
-from engine.core.signals import Signal
+from engine.core.signals import SIGNALS, Signal
 from engine.core.state import State
 from engine.core.validation.records import checked
 
@@ -53,9 +51,7 @@ _FILES = (
 )  # fmt: skip
 ON_COMMAND = handlers_in(map(vars, _FILES), COMMANDS, DecisionContext, gives=Decided)
 """The handler of every command."""
-ON_MESSAGE = handlers_in(
-    map(vars, _FILES), (*get_args(Signal), *get_args(FollowUp)), DecisionContext, gives=list[Event]
-)
+ON_MESSAGE = handlers_in(map(vars, _FILES), (*SIGNALS, *FOLLOWUPS), DecisionContext, gives=list[Event])
 """The handler of every signal and every follow-up."""
 
 # Registered here, because these modules import `escalations` and `attempts`, which cannot import them in turn.

@@ -6,7 +6,7 @@ from engine.core.records import shared_fields
 
 
 @shared_fields
-class EventBase:
+class Event:
     """What every event has."""
 
     __slots__ = ()
@@ -17,7 +17,7 @@ class EventBase:
 
 
 @shared_fields
-class RunEvent(EventBase):
+class RunEvent(Event):
     """An event of one run."""
 
     __slots__ = ()
@@ -25,7 +25,7 @@ class RunEvent(EventBase):
 
 
 @shared_fields
-class TaskEvent(EventBase):
+class TaskEvent(Event):
     """An event of one task."""
 
     __slots__ = ()
@@ -44,7 +44,7 @@ class AttemptEvent(TaskEvent):
 
 
 @shared_fields
-class AgentEvent(EventBase):
+class AgentEvent(Event):
     """An event of one agent."""
 
     __slots__ = ()
@@ -52,7 +52,7 @@ class AgentEvent(EventBase):
 
 
 @shared_fields
-class SupervisorEvent(EventBase):
+class SupervisorEvent(Event):
     """An event of one supervisor."""
 
     __slots__ = ()

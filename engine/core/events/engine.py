@@ -2,12 +2,12 @@
 
 from msgspec import Raw, field
 
-from engine.core.events.base import EventBase
+from engine.core.events.base import Event
 from engine.core.records import JsonValue, fact
 
 
 @fact
-class EngineStarted(EventBase):
+class EngineStarted(Event):
     """A process acquired the lease and starts to decide."""
 
     pid: int
@@ -22,7 +22,7 @@ class EngineStarted(EventBase):
 
 
 @fact
-class EngineStopped(EventBase):
+class EngineStopped(Event):
     """The engine stopped cleanly; open runs are suspended until the next one starts."""
 
     reason: str
@@ -31,14 +31,14 @@ class EngineStopped(EventBase):
 
 
 @fact
-class EngineSlept(EventBase):
+class EngineSlept(Event):
     """The computer was suspended while the engine ran, or its clock was set ahead; that time is no time at work."""
 
     slept_ms: int
 
 
 @fact
-class TeamLoaded(EventBase):
+class TeamLoaded(Event):
     """A team file was read; its text is stored, so that the database does not depend on the file."""
 
     path: str
@@ -48,7 +48,7 @@ class TeamLoaded(EventBase):
 
 
 @fact
-class ReferencesTrusted(EventBase):
+class ReferencesTrusted(Event):
     """The user who runs the engine allowed these references to be imported and called."""
 
     references: dict[str, str]
@@ -56,7 +56,7 @@ class ReferencesTrusted(EventBase):
 
 
 @fact
-class CommandApplied(EventBase):
+class CommandApplied(Event):
     """A command was applied; what it did are the events around this one, which follow each other in the journal."""
 
     command_id: str
@@ -79,7 +79,7 @@ class CommandApplied(EventBase):
 
 
 @fact
-class CommandUndone(EventBase):
+class CommandUndone(Event):
     """A command was undone."""
 
     command_id: str
@@ -88,7 +88,7 @@ class CommandUndone(EventBase):
 
 
 @fact
-class CommandRefused(EventBase):
+class CommandRefused(Event):
     """A command was refused, and nothing changed."""
 
     command_id: str
@@ -102,7 +102,7 @@ class CommandRefused(EventBase):
 
 
 @fact
-class SignalDropped(EventBase):
+class SignalDropped(Event):
     """A signal could not be decided because of a defect in the engine; everything else continues."""
 
     signal: str
@@ -111,7 +111,7 @@ class SignalDropped(EventBase):
 
 
 @fact
-class ImportBegan(EventBase):
+class ImportBegan(Event):
     """The import of a checked archive begins; nothing of it is part of the team before its last part."""
 
     command_id: str
@@ -124,7 +124,7 @@ class ImportBegan(EventBase):
 
 
 @fact
-class PartImported(EventBase):
+class PartImported(Event):
     """Entities or texts of the archive that is being imported."""
 
     state: Raw
@@ -133,7 +133,7 @@ class PartImported(EventBase):
 
 
 @fact
-class SummariesImported(EventBase):
+class SummariesImported(Event):
     """Finished runs of the archive that is being imported."""
 
     state: Raw
@@ -143,7 +143,7 @@ class SummariesImported(EventBase):
 
 
 @fact
-class StateImported(EventBase):
+class StateImported(Event):
     """An import is complete: the state is this event's part and all parts before it."""
 
     path: str

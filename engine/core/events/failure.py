@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import field
 
-from engine.core.events.base import AgentEvent, AttemptEvent, EventBase, SupervisorEvent, TaskEvent
+from engine.core.events.base import AgentEvent, AttemptEvent, Event, SupervisorEvent, TaskEvent
 from engine.core.records import JsonValue, fact
 
 
@@ -93,7 +93,7 @@ class AgentCheckAsked(AgentEvent):
 
 
 @fact
-class Escalated(EventBase):
+class Escalated(Event):
     """A question was put to a person; its subject waits for the answer."""
 
     escalation_id: str
@@ -113,7 +113,7 @@ class Escalated(EventBase):
 
 
 @fact
-class EscalationAnswered(EventBase):
+class EscalationAnswered(Event):
     """A question was answered; the events that follow carry the answer out."""
 
     escalation_id: str

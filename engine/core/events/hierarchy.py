@@ -5,14 +5,14 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.entities.team import SupervisorSettings
-from engine.core.events.base import AgentEvent, EventBase, SupervisorEvent
+from engine.core.events.base import AgentEvent, Event, SupervisorEvent
 from engine.core.options import Balance
 from engine.core.records import fact
 from engine.core.spec import AgentSpec
 
 
 @fact
-class MemberMoved(EventBase):
+class MemberMoved(Event):
     """An agent, or a supervisor with everything under it, moved to another supervisor."""
 
     member_id: str
@@ -24,7 +24,7 @@ class MemberMoved(EventBase):
 
 
 @fact
-class MemberRenamed(EventBase):
+class MemberRenamed(Event):
     """An agent or a supervisor was renamed; its id, generation and work stay."""
 
     member_id: str
@@ -55,7 +55,7 @@ class Declared:
 
 
 @fact
-class MembersDeclared(EventBase):
+class MembersDeclared(Event):
     """A program or a team file declared members; later differences from this are changes by others."""
 
     same: list[str]

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Literal
 
-from engine.core.events.base import EventBase, RunEvent
+from engine.core.events.base import Event, RunEvent
 from engine.core.records import fact, shared_fields
 
 
@@ -17,7 +17,7 @@ class DeadlineEvent(RunEvent):
 
 
 @shared_fields
-class BudgetEvent(EventBase):
+class BudgetEvent(Event):
     """An event of a budget."""
 
     __slots__ = ()

@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from engine.core.events.base import EventBase, TaskEvent
+from engine.core.events.base import Event, TaskEvent
 from engine.core.records import JsonValue, fact
 
 
@@ -19,7 +19,7 @@ class Remembered(TaskEvent):
 
 
 @fact
-class PartRecorded(EventBase):
+class PartRecorded(Event):
     """A system prompt or tool schemas were sent to a model for the first time; steps refer to them by hash."""
 
     hash: str

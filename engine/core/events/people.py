@@ -1,11 +1,11 @@
 """Events of people besides answers: messages to running work, and standing permissions for tools."""
 
-from engine.core.events.base import EventBase
+from engine.core.events.base import Event
 from engine.core.records import fact
 
 
 @fact
-class Steered(EventBase):
+class Steered(Event):
     """A person sent a message to running work; each attempt reads it at its next turn, recorded as a step."""
 
     steer_id: str
@@ -18,7 +18,7 @@ class Steered(EventBase):
 
 
 @fact
-class GrantGiven(EventBase):
+class GrantGiven(Event):
     """A person decided all future calls of a tool by an agent, so that no more questions are asked about them."""
 
     grant_id: str
@@ -31,7 +31,7 @@ class GrantGiven(EventBase):
 
 
 @fact
-class GrantRevoked(EventBase):
+class GrantRevoked(Event):
     """A standing permission was revoked: a person is asked again about calls of the tool."""
 
     grant_id: str

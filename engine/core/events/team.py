@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import field
 
 from engine.core.entities.team import Coordination
-from engine.core.events.base import AgentEvent, AttemptEvent, EventBase, SupervisorEvent, TaskEvent
+from engine.core.events.base import AgentEvent, AttemptEvent, Event, SupervisorEvent, TaskEvent
 from engine.core.records import fact
 from engine.core.spec import AgentSpec
 from engine.core.state import SwapMode
@@ -38,14 +38,14 @@ class SupervisorResumed(SupervisorEvent):
 
 
 @fact
-class SpecRegistered(EventBase):
+class SpecRegistered(Event):
     """A spec was put into the registry, for new agents and swaps."""
 
     spec: AgentSpec
 
 
 @fact
-class SpecUnregistered(EventBase):
+class SpecUnregistered(Event):
     """A name was removed from the registry; agents made from it stay."""
 
     name: str
@@ -138,7 +138,7 @@ class ThreadReturned(AgentEvent):
 
 
 @fact
-class QueueMade(EventBase):
+class QueueMade(Event):
     """The queue of a capability was created, because work asked for it for the first time."""
 
     key: str

@@ -3,34 +3,39 @@
 A follow-up is decided like a message. `table.py` says which events have which.
 """
 
-from typing import TypeAlias
-
 from engine.core.events import EscalationAnswered
-from engine.core.records import JsonValue, fact
+from engine.core.records import JsonValue, fact, facts_of, shared_fields
 from engine.core.state import RunStatus
 
 
+@shared_fields
+class FollowUp:
+    """What every follow-up is."""
+
+    __slots__ = ()
+
+
 @fact
-class Dispatch:
+class Dispatch(FollowUp):
     """A ready task has a free agent and slots at every level: start it."""
 
 
 @fact
-class TakeSlot:
+class TakeSlot(FollowUp):
     """An urgent task is ready and dispatch could not start it: preempt a less urgent attempt."""
 
     task_id: str
 
 
 @fact
-class GiveSlot:
+class GiveSlot(FollowUp):
     """A preempted attempt has ended: give its slot to the task for which it was stopped."""
 
     task_id: str
 
 
 @fact
-class FollowRun:
+class FollowRun(FollowUp):
     """A run that another run waits for has finished."""
 
     run_id: str
@@ -40,7 +45,7 @@ class FollowRun:
 
 
 @fact
-class PlanGroup:
+class PlanGroup(FollowUp):
     """A group is ready to be planned as a graph."""
 
     task_id: str
@@ -49,28 +54,28 @@ class PlanGroup:
 
 
 @fact
-class LookAt:
+class LookAt(FollowUp):
     """A node has no blockers left: plan the group, or start the join or check."""
 
     task_id: str
 
 
 @fact
-class AfterEnd:
+class AfterEnd(FollowUp):
     """A task has ended: continue its dependents, its group and its asker."""
 
     task_id: str
 
 
 @fact
-class CheckGroup:
+class CheckGroup(FollowUp):
     """A graph changed and may have ended."""
 
     task_id: str
 
 
 @fact
-class GrowGroup:
+class GrowGroup(FollowUp):
     """A check has given its verdict: extend the graph accordingly."""
 
     check_id: str
@@ -80,21 +85,21 @@ class GrowGroup:
 
 
 @fact
-class Tune:
+class Tune(FollowUp):
     """A run of a supervisor with `optimize` has ended: adjust its coordination."""
 
     supervisor_id: str
 
 
 @fact
-class FinishRun:
+class FinishRun(FollowUp):
     """The root of a run has its outcome and its last attempt has ended: finish the run."""
 
     run_id: str
 
 
 @fact
-class ApplyPolicy:
+class ApplyPolicy(FollowUp):
     """An attempt failed: apply the failure policies."""
 
     task_id: str
@@ -107,7 +112,7 @@ class ApplyPolicy:
 
 
 @fact
-class LookAtCircuit:
+class LookAtCircuit(FollowUp):
     """An attempt ended, and the agent's circuit may open or close."""
 
     agent_id: str
@@ -115,7 +120,7 @@ class LookAtCircuit:
 
 
 @fact
-class MemberCrashed:
+class MemberCrashed(FollowUp):
     """An agent or a supervisor crashed: restart members, or fail the supervisor above."""
 
     member_id: str
@@ -123,14 +128,14 @@ class MemberCrashed:
 
 
 @fact
-class AskDoubt:
+class AskDoubt(FollowUp):
     """A task may have been cut off inside a tool call: ask a person."""
 
     task_id: str
 
 
 @fact
-class AnswerNow:
+class AnswerNow(FollowUp):
     """A call has ended while its attempt holds a slot: answer it at once."""
 
     task_id: str
@@ -138,14 +143,14 @@ class AnswerNow:
 
 
 @fact
-class Requeue:
+class Requeue(FollowUp):
     """A task of an agent that is being removed needs another agent."""
 
     task_id: str
 
 
 @fact
-class PlaceAgain:
+class PlaceAgain(FollowUp):
     """The set of able agents may have changed: move tasks that no able agent can take."""
 
     queue: str | None = None
@@ -153,76 +158,51 @@ class PlaceAgain:
 
 
 @fact
-class StopLeftOver:
+class StopLeftOver(FollowUp):
     """A task restarts from its input: stop what it had delegated."""
 
     task_id: str
 
 
 @fact
-class CheckGeneration:
+class CheckGeneration(FollowUp):
     """An attempt ended: a swap may be drained, or the new generation may have failed too often."""
 
     agent_id: str
 
 
 @fact
-class LookAtPool:
+class LookAtPool(FollowUp):
     """A pool may have to grow, or needs an idle timer."""
 
     agent_id: str
 
 
 @fact
-class CheckLeaving:
+class CheckLeaving(FollowUp):
     """Agents and supervisors that are being removed may have no work left."""
 
 
 @fact
-class ActOnAnswer:
+class ActOnAnswer(FollowUp):
     """An escalation was answered: carry out the answer."""
 
     event: EscalationAnswered
 
 
 @fact
-class CheckBudget:
+class CheckBudget(FollowUp):
     """Spending or limits of a task, run, agent or supervisor changed."""
 
     subject: str
 
 
 @fact
-class ReturnItems:
+class ReturnItems(FollowUp):
     """A supervisor can start nothing now, or was moved: return the shared items that it has taken but not begun."""
 
     supervisor_id: str
 
 
-FollowUp: TypeAlias = (
-    Dispatch
-    | Tune
-    | TakeSlot
-    | GiveSlot
-    | FollowRun
-    | PlanGroup
-    | LookAt
-    | AfterEnd
-    | CheckGroup
-    | GrowGroup
-    | FinishRun
-    | ApplyPolicy
-    | AskDoubt
-    | LookAtCircuit
-    | MemberCrashed
-    | AnswerNow
-    | Requeue
-    | PlaceAgain
-    | StopLeftOver
-    | CheckGeneration
-    | ActOnAnswer  # keep one a line
-    | LookAtPool
-    | CheckLeaving
-    | CheckBudget
-    | ReturnItems
-)
+FOLLOWUPS: tuple[type[FollowUp], ...] = facts_of(FollowUp, globals())
+"""Every class of follow-up."""

@@ -119,7 +119,7 @@ class TeamLedger(Ledger):
         """Note what an event means for who is in the team."""
         super().take(event)
         if getattr(event, "stuck", False):
-            self.agents[event.agent_id].stuck += 1  # type: ignore[union-attr, index]
+            self.agents[event.agent_id].stuck += 1  # type: ignore[attr-defined]
 
     def adopt(self, state: State) -> None:
         """Take the members of an import from the state that it was folded into."""
