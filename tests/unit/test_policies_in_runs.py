@@ -142,6 +142,14 @@ def test_a_task_that_waits_for_a_person_holds_no_slot_and_says_so() -> None:
     assert escalation.question == "ada failed: broken; what should happen to it?"
 
 
+def test_a_question_about_a_failure_names_its_task_once() -> None:
+    world = two(ASK)
+
+    asked = only(world.fail(attempt(world, "ada"), "ada: broken"), "escalated")
+
+    assert asked.question == "ada failed: broken; what should happen to it?"
+
+
 @pytest.mark.parametrize(
     ("answer", "next_up", "status"), [("reject", [], "failed"), ("skip", ["bob"], "done"), ("use", ["bob"], "done")]
 )

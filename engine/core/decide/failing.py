@@ -90,13 +90,14 @@ def _given(state: State, task: Task, agent_id: str) -> Event:
 
 
 def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: DecisionContext) -> Event:
+    error = (task.error or "no message").removeprefix(f"{task.title}: ")  # many errors begin with what it was about
     return ask(
         state,
         ctx,
         kind="failure",
         subject=task.id,
         run_id=task.run_id,
-        question=f"{task.title} failed: {task.error or 'no message'}; what should happen to it?",
+        question=f"{task.title} failed: {error}; what should happen to it?",
         options=OPTIONS,
         default=verdict.default,
         after_ms=verdict.after_ms,
