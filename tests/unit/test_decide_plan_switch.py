@@ -1,6 +1,6 @@
 """A switch of the strategy while an agent has a plan carried out: its tasks become nodes together, or stay with it."""
 
-from engine.core.commands import SwitchStrategy
+from engine.core.commands import Cancel, SupervisorSpec, SwitchStrategy
 from engine.core.options import SupervisorOptions
 from engine.core.signals import PlannedItem
 from engine.core.state import TaskStatus
@@ -12,9 +12,13 @@ FACTS = PlannedItem(title="facts", target="bob", input="find")
 TEXT = PlannedItem(title="text", target="cyd", input="write", after=[0])
 
 
+SOUTH = SupervisorSpec(name="south", members=[agent("dan")])
+
+
 def planning(*items: PlannedItem) -> World:
+    options = SupervisorOptions(lead="ada")
     world = team_world(
-        agent("ada"), agent("bob"), agent("cyd"), mode="delegate", max_parallel=3, options=SupervisorOptions(lead="ada")
+        agent("ada"), agent("bob"), agent("cyd"), SOUTH, mode="delegate", max_parallel=3, options=options
     )
     submitted(world)
     world.plan(attempt(world, "ada"), *items)
@@ -67,4 +71,18 @@ def test_what_is_done_of_a_plan_is_kept_where_who_wrote_it_is_stopped() -> None:
     assert node(world, "facts") == (None, [])
     assert_legal(world.state)
     world.settle()
+    assert ended(world).status == "done"
+
+
+def test_a_team_at_work_on_a_part_of_a_plan_is_stopped_with_who_wrote_it() -> None:
+    world = planning(PlannedItem(title="part", target="south", input="find"), FACTS)
+    applied(world, Cancel(target=world.state.tasks[attempt(world, "bob")[0]].id))
+    world.stop(attempt(world, "bob"))
+
+    applied(world, SwitchStrategy(mode="sequential", preserve_agent_states=False))
+    world.stop(attempt(world, "ada"))
+
+    assert attempt(world, "dan") in world.stopping
+    world.settle()
+    assert all(task.ended for task in world.state.tasks.values())
     assert ended(world).status == "done"

@@ -201,7 +201,10 @@ def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple
             if (_is_done(child) if child.ended else _at_work(child)) and child.id not in together:
                 adopted.append(child)
             elif child.attempt is None and not child.ended:
-                (dropped if asker.id in stopped else waiting).append(child)
+                if asker.id not in stopped:
+                    waiting.append(child)
+                elif child.kind != "group" or not _at_work(child):  # a team at work is stopped when its asker has ended
+                    dropped.append(child)
             if child.attempt is not None and asker.id in stopped:
                 stopping.append(child)
                 stopped.add(child.id)
