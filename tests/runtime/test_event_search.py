@@ -116,4 +116,4 @@ def test_events_of_tasks_whose_titles_were_forgotten_are_found_by_them(tmp_path:
             asked = Asked(filter_typed(f"{needle} kind:attempt_done"), names, work.state)
             found = after(reader, 0, asked, limit=1_000).entries
 
-            assert [names.of(entry.event.task_id) for entry in found] == ["lib/glob.py"] * 2, needle  # type: ignore[union-attr]
+            assert [names.of(entry.event.task_id) for entry in found] == ["lib/glob.py"] * 2, needle  # type: ignore[attr-defined]
