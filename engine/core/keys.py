@@ -5,8 +5,10 @@ import json
 
 from engine.core.records import JsonValue
 
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+"""Made once: `json.dumps` makes an encoder for each value."""
+
 
 def stem_of(name: str, value: JsonValue) -> str:
     """Return the key of a step or a call without its number: the name, and 16 hex digits of its input."""
-    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return f"{name}:{hashlib.blake2b(canonical.encode(), digest_size=8).hexdigest()}"
+    return f"{name}:{hashlib.blake2b(_canonical(value).encode(), digest_size=8).hexdigest()}"

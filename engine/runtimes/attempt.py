@@ -40,10 +40,9 @@ class Attempt(Showing):
 
     def key(self, name: str, value: JsonValue) -> str:
         """Return the key of a step or a call: its name, a hash of its input, and the number of its occurrence."""
-        key = self.next_key(name, value)
-        stem, _, number = key.rpartition(":")
-        self._occurrences[stem] = int(number)
-        return key
+        stem = stem_of(name, value)
+        number = self._occurrences[stem] = self._occurrences.get(stem, 0) + 1
+        return f"{stem}:{number}"
 
     def next_key(self, name: str, value: JsonValue) -> str:
         """Return what `key` would return, without counting it."""

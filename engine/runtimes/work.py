@@ -4,7 +4,7 @@ All reports go through here, so that stopping, time limits and partial results w
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -301,16 +301,13 @@ class Work(ModelCaller, PeopleLine, Remembering):
             self._time_limit = TimeLimit(self._services, limit_s, lambda: self._time_out(words))
             self._time_limit.go_on()
 
-    @contextmanager
-    def step_limit(self, name: str) -> Iterator[None]:
+    def step_limit(self, name: str) -> AbstractContextManager[None]:
         """Fail the attempt if the body takes longer than a step may."""
         limit_s = self.spec.step_timeout_s
         if limit_s is None:
-            yield
-            return
+            return nullcontext()
         words = f"step {name!r} took longer than {limit_s:g} s"
-        with self._step_limited(TimeLimit(self._services, limit_s, lambda: self._time_out(words))):
-            yield
+        return self._step_limited(TimeLimit(self._services, limit_s, lambda: self._time_out(words)))
 
     def _time_out(self, words: str) -> None:
         if not self.over:
