@@ -14,8 +14,10 @@ from engine.core.fold import fold
 from engine.core.state import RunSummary, State
 from store import Reader, Record
 
-PAGE = 2000
-"""Events read and folded at a time."""
+PAGE = 500
+"""Events read and folded at a time; 2,000 leave the caches of the processor, and each takes a tenth longer."""
+MOST = 2000
+"""Events returned at a time."""
 IMPORTS = (kind_of(StateImported), kind_of(SummariesImported))
 """Kinds of events that carry what is remembered of runs that ended before they were imported."""
 
@@ -64,7 +66,7 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
 def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
     """Return the summary of a run that ended in this file, or before it was imported; None if none did."""
     records = _end_of(reader, run_id)
-    return summary_in(records or reader.records(0, PAGE, kinds=IMPORTS, contains=run_id), run_id)
+    return summary_in(records or reader.records(0, MOST, kinds=IMPORTS, contains=run_id), run_id)
 
 
 def _end_of(reader: Reader, run_id: str) -> list[Record]:
@@ -89,9 +91,9 @@ def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
 
 
 def events_after(path: str | os.PathLike[str], seq: int) -> list[tuple[int, Event]]:
-    """Return the next events after `seq`, each with its own, at most `PAGE`."""
+    """Return the next events after `seq`, each with its own, at most `MOST`."""
     with Reader(path) as reader:
-        records = reader.records(seq, PAGE)
+        records = reader.records(seq, MOST)
     return list(zip([record.seq for record in records], events_of(records), strict=True))
 
 
