@@ -32,8 +32,8 @@ def engine_began(state: State, signal: EngineBegan, ctx: DecisionContext) -> lis
 
 def reconcile(state: State, ctx: DecisionContext) -> list[Event]:
     """Return the ends of all attempts of the previous engine; the fold keeps their finished steps."""
-    tasks = [(task, task.attempt) for task in state.tasks.values()]
-    return [event for task, attempt in tasks if attempt is not None for event in lost(state, task, attempt, ctx)]
+    tasks = [task for task in state.tasks.values() if task.attempt is not None]
+    return [event for task in tasks if task.attempt is not None for event in lost(state, task, task.attempt, ctx)]
 
 
 def engine_ends(state: State, signal: EngineEnds, ctx: DecisionContext) -> list[Event]:

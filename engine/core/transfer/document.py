@@ -63,9 +63,7 @@ def not_derived(state: State) -> None:
     for name in (*OF_ONE_FILE, *INDEXES):
         setattr(state, name, default_of(State, name))
     for kind, derived in DERIVED.items():
-        for name, entities in Table.of(state, kind).others_than_default(derived):
-            for entity in entities:
-                setattr(entity, name, default_of(type(entity), name))
+        Table.of(state, kind).reset(derived)
 
 
 def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:

@@ -50,13 +50,14 @@ def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only
     _tidy(state, paused)
     texts: list[JsonValue] = []
     lines: dict[tuple[int, str], int] = {}
-    places: dict[bytes, int] = {}
+    places: dict[str | bytes, int] = {}
     for holder, name, ref in text_places(state):
         place = lines.get((ref.seq, ref.path))
         if place is None:
             # By content: an import in parts may have left the same text in the journal twice.
             text = resolve(ref)
-            place = places.setdefault(msgspec.json.encode(text), len(texts))
+            content = text if type(text) is str else msgspec.json.encode(text)
+            place = places.setdefault(content, len(texts))
             lines[ref.seq, ref.path] = place
             if place == len(texts):
                 texts.append(text)

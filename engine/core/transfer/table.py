@@ -41,6 +41,13 @@ class Table:
         every = names(self.kind)
         return self.cells[every.index(name) :: len(every)]
 
+    def reset(self, derived: Iterable[str]) -> None:
+        """Set the given fields to their defaults."""
+        for name, entities in self.others_than_default(derived):
+            default, make = _defaults(self.kind)[name]
+            for entity in entities:
+                setattr(entity, name, default if make is msgspec.NODEFAULT else make())
+
     def others_than_default(self, derived: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yield the given fields that differ from their default, with the entities that do."""
         for name in derived:
