@@ -5,7 +5,7 @@ journal cannot be folded.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from engine.core.codec import decode_events, decode_state, kind_of
 from engine.core.events import Event, RunFinished, StateImported, SummariesImported
@@ -34,19 +34,25 @@ def folded_at(path: str | os.PathLike[str], seq: int) -> State:
         return folded_from(reader, seq)
 
 
-def folded_from(reader: Reader, seq: int | None = None) -> State:
-    """Return the state that an open file holds, as of event `seq` or of the newest."""
-    state = _snapshot(reader, seq)
+def folded_from(reader: Reader, seq: int | None = None, *, decode: Callable[[bytes], State] = decode_state) -> State:
+    """Return the state that an open file holds, as of event `seq` or of the newest.
+
+    Args:
+        reader: Reads the file.
+        seq: The last event to fold.
+        decode: Reads a snapshot: `decode_briefly` for a state that is soon dropped.
+    """
+    state = _snapshot(reader, seq, decode)
     for records in pages(reader, state.seq, seq):
         fold(state, events_of(records))
     return state
 
 
-def _snapshot(reader: Reader, seq: int | None) -> State:
+def _snapshot(reader: Reader, seq: int | None, decode: Callable[[bytes], State]) -> State:
     """Return the nearest stored state; one that an earlier version wrote in another shape is passed over."""
     while (found := reader.snapshot(seq)) is not None:
         try:
-            return decode_state(found[1])
+            return decode(found[1])
         except ValueError:
             seq = found[0] - 1
     return State()

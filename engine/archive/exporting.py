@@ -20,6 +20,7 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
+from engine.core.codec import decode_briefly
 from engine.core.errors import CorruptJournal
 from engine.core.queries.targets import find_supervisor
 from engine.core.records import JsonValue
@@ -66,7 +67,7 @@ def export_archive(
     """
     _check_target(db, target, overwrite=overwrite)
     with Reader(db) as reader:
-        state = folded_from(reader)
+        state = folded_from(reader, decode=decode_briefly)
         seq, at_ms = state.seq, state.at_ms
         part = find_supervisor(state, only).id if only is not None else None
         texts = make_document(state, resolver_of(reader, text_refs(state)), only=part)
