@@ -8,6 +8,7 @@ from dashboard.views.amounts import clock, counted, elapsed, left
 from dashboard.views.digest import needs_person
 from dashboard.views.event_log import Entry
 from dashboard.views.filters import filter_typed
+from dashboard.views.names import without
 from dashboard.views.rows import Cell, Column, Listing, labelled, nothing
 from dashboard.views.subjects import OfNeed
 from engine.core.events import CommandApplied, EscalationAnswered
@@ -108,7 +109,9 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
         return (Cell("settled", "muted"),)
     in_doubt = task.status is TaskStatus.IN_DOUBT
     told = (
-        "in doubt: it may have run before the engine ended" if in_doubt else f"has failed: {task.error or 'no message'}"
+        "in doubt: it may have run before the engine ended"
+        if in_doubt
+        else f"has failed: {without(task.error or 'no message', task.title)}"
     )
     return (
         Cell("a task", "error"),

@@ -137,6 +137,19 @@ def test_a_question_is_a_row_and_a_page() -> None:
     assert not inbox(world.state, now_ms=0, needle="ink").keys
 
 
+def test_a_task_that_failed_is_named_once_in_its_row() -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(world)
+    world.fail(attempt(world, "ada"), "ada: no paper")
+    (task,) = [task for task in world.state.tasks.values() if task.title == "ada"]
+
+    listing = inbox(world.state, now_ms=world.now_ms)
+
+    assert [cell.text for cell in listing.cells([*listing.keys].index(task.id))][:3] == [
+        "a task", "ada", "has failed: no paper",
+    ]  # fmt: skip
+
+
 def test_a_task_is_offered_first_to_those_who_can_do_it() -> None:
     world = team_world(agent("ada", "sum"), agent("bob", "read"), agent("cyd", "sum"), participants=["ada"])
     submitted(world)
