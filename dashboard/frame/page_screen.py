@@ -14,7 +14,7 @@ from dashboard.views.names import Texts
 from dashboard.views.pages import History
 from dashboard.views.raw import object_of
 from dashboard.views.rows import Cell
-from dashboard.views.sentences import sentence
+from dashboard.views.sentences import Sentence, sentence
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
@@ -57,6 +57,7 @@ class PageScreen(Frame):
         """What tasks were given that the state has forgotten, by task."""
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
+        self._told: dict[int, tuple[int, int, Sentence]] = {}
         self._decoded: tuple[list[Record], list[Entry]] = ([], [])
         """The records that were read last, and what they hold."""
 
@@ -85,7 +86,16 @@ class PageScreen(Frame):
 
     def draw(self, view: ViewState) -> None:
         """Show what is known; what is asked of `texts` and not there yet is read afterwards."""
-        self.pane.show(self.page(view, self.texts, told(self.entries, view)))
+        self.pane.show(self.page(view, self.texts, self.told(view)))
+
+    def told(self, view: ViewState) -> History:
+        """Return its events as sentences, the newest first; each is made once."""
+        made = self._told
+        self._told = {
+            one.seq: made.get(one.seq) or (one.seq, one.at_ms, sentence(one.event, view.names))
+            for one in reversed(self.entries)
+        }
+        return list(self._told.values())
 
     def show(self, view: ViewState) -> None:
         self.texts.look()
@@ -155,8 +165,3 @@ def _input_of(reader: Reader, entry: Entry) -> dict[str, str]:
     """Return the input of the task of an event by its id."""
     task_id, run_id = getattr(entry.event, "task_id", ""), getattr(entry.event, "run_id", "")
     return {task_id: input_of(reader, run_id, task_id, entry.seq)}
-
-
-def told(entries: list[Entry], view: ViewState) -> History:
-    """Return events as sentences, the newest first."""
-    return [(one.seq, one.at_ms, sentence(one.event, view.names)) for one in reversed(entries)]

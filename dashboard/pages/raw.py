@@ -27,7 +27,7 @@ class RawScreen(PageScreen):
 
     KEYS = (("esc", "back"), ("Y", "copy"), ("↑↓", "scroll"))
     DEFAULT_CSS = """
-    RawScreen #body { padding-top: 0; }
+    RawScreen #body { margin-top: 0; }
     """
 
     def __init__(self, key: str) -> None:

@@ -9,7 +9,7 @@ from textual.containers import Container, Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen, told
+from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
@@ -52,7 +52,7 @@ class SupervisorScreen(PageScreen):
     SupervisorScreen {
         #facts { height: 4; }
         #parts { height: 1fr; layout: vertical; }
-        #body { padding-top: 0; height: 1fr; }
+        #body { margin-top: 0; height: 1fr; }
         #side { height: 1fr; }
         &.-beside #parts { layout: horizontal; }
         #left { height: 1fr; }
@@ -140,7 +140,7 @@ class SupervisorScreen(PageScreen):
         facts_shown.show([indented(one) for one in head])
         stacked = not self.has_class("-beside")  # then no line parts it from the members
         width, height = side.size.width + stacked, side.size.height
-        lines = supervisor_side(seen, supervisor, told(self.entries, view), width, height)
+        lines = supervisor_side(seen, supervisor, self.told(view), width, height)
         side.show([one._replace(spans=one.spans[stacked:]) for one in lines])
 
     def on_resize(self, event: events.Resize) -> None:

@@ -1,10 +1,11 @@
 """A longer text to scroll through: headings, values, JSON, what an agent wrote."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from rich.segment import Segment
 from textual.binding import Binding
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from dashboard.clean import clean_lines
@@ -41,6 +42,10 @@ class Pane(Toned, Scrolling, can_focus=True):
         super().__init__(id=id)
         self._cells: tuple[Cell, ...] = ()
         self._lines: list[tuple[str, str, str, int]] = []
+        self._pieces: tuple[int, dict[Cell, list[tuple[bool, str]]]] = (-1, {})
+        """Each paragraph as it was folded, and to which width."""
+        self._strips: dict[tuple[str, str, str], Strip] = {}
+        """Lines as they were drawn."""
         self._room = -1
         """The width that they are folded to."""
 
@@ -66,35 +71,61 @@ class Pane(Toned, Scrolling, can_focus=True):
         return self._lines[line][3] if 0 <= line < len(self._lines) else None
 
     def _fold(self) -> None:
-        self._room = self.size.width
-        self._lines = self._folded_to(self._room)
-        self.virtual_size = Size(self.size.width, len(self._lines))
-        self.refresh()
+        """Fold them to the width; what stands in sight as it did is not painted again."""
+        before, (width, height), top = self._lines, self.size, self.scroll_offset.y
+        self._room, self._lines = width, self._folded_to(width)
+        drawn = self._strips
+        self._strips = {line[:3]: drawn[line[:3]] for line in self._lines if line[:3] in drawn}
+        self.virtual_size = Size(width, len(self._lines))
+        seen = zip_longest(before[top : top + height], self._lines[top : top + height], fillvalue=("", "", "", 0))
+        if changed := [Region(0, y, width, 1) for y, (old, new) in enumerate(seen) if old[:3] != new[:3]]:
+            self.refresh(*changed)
 
     def _folded_to(self, width: int) -> list[tuple[str, str, str, int]]:
+        room, known = self._pieces
+        known = known if room == width else {}
+        pieces = {cell: known[cell] if cell in known else _pieces(cell, max(10, width - 2)) for cell in self._cells}
+        self._pieces = (width, pieces)
         return [
             (cell.lead if first else " " * len(cell.lead), piece, cell.tone, place)
             for place, cell in enumerate(self._cells)
-            for first, piece in _pieces(cell, max(10, width - 2))
+            for first, piece in pieces[cell]
         ]
 
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
+
     def on_resize(self) -> None:
+        self._strips.clear()
         self._fold()
+        self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        return self.shown([self.render_line(y) for y in crop.line_range], crop)
 
     def render_line(self, y: int) -> Strip:
-        style, width = self.rich_style, self.size.width
+        width = self.size.width
         if self._room != width:  # the first frame comes before the event that tells the size
             self._room, self._lines = width, self._folded_to(width)
+            self._strips.clear()
         place = y + self.scroll_offset.y
         if place >= len(self._lines):
-            return Strip([Segment(" " * width, style)])
-        lead, text, tone, _ = self._lines[place]
+            return Strip.blank(width, self.rich_style)
+        line = self._lines[place][:3]
+        strip = self._strips.get(line)
+        if strip is None:
+            strip = self._strips[line] = self._drawn(*line)
+        return strip
+
+    def _drawn(self, lead: str, text: str, tone: str) -> Strip:
+        style = self.rich_style
         segments = [
             Segment(" ", style),
             Segment(lead, style + self.tone("muted")),
             Segment(text, style + self.tone(tone)),
         ]
-        return Strip(segments).adjust_cell_length(width, style)
+        return Strip(segments).adjust_cell_length(self.size.width, style)
 
 
 def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
