@@ -14,7 +14,8 @@ PURE = -n $(PROCESSORS) --dist loadfile -p no:textual-snapshot
 STAMP := .venv/.made-from-lock
 
 # Workers keep what pytest made of the test files: without that each of them reads and rewrites all of them at each run.
-check test: export PYTHONDONTWRITEBYTECODE :=
+check test tests/__pycache__: export PYTHONDONTWRITEBYTECODE :=
+check test: | tests/__pycache__
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo check test bench chaos simulate screenshots lock
@@ -36,6 +37,11 @@ check: $(STAMP) ## Lint, format, types, import contracts, unit and contract test
 
 test: $(STAMP) ## Every test but the long chaos runs
 	$(RUN) pytest -q $(PARALLEL) -m "not chaos_long" tests
+
+# In a new clone all workers would make the same of every file at once.
+tests/__pycache__: | $(STAMP)
+	@for kinds in tests/unit "$(filter-out tests/unit/,$(wildcard tests/*/))"; do \
+		$(RUN) pytest -qq --collect-only $$kinds >/dev/null 2>&1 & done; wait
 
 bench: $(STAMP) ## Measure against the floors of this machine
 	.venv/bin/python -P tests/bench/run.py
