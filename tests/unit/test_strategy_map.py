@@ -468,6 +468,23 @@ def test_an_item_that_a_team_has_not_begun_goes_back_when_its_budget_is_spent(th
         assert_legal(world.state)
 
 
+def test_an_item_does_not_go_back_where_the_same_team_would_take_it_again() -> None:
+    spent = SupervisorOptions(limits=Limits(tokens=10, then="stop"))
+    south = SupervisorSpec(name="south", members=[agent("ada")], options=spent)
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("dan"), south], mode="parallel", participants=["south"])
+    world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")
+    submitted(world, supervisor="south")
+    world.record(attempt(world, "ada"), "dear", usage=Usage(tokens_in=10))
+    world.stop(attempt(world, "ada"))
+
+    submitted(world, ["a", "b"])  # type: ignore[arg-type]
+    found(world, items=2)
+
+    assert kinds(world.journal).count("item_taken") == 1
+    world.settle()
+    assert "budget of 10 tokens" in str(ended(world).error)
+
+
 def test_an_item_that_a_paused_team_has_begun_stays_with_it() -> None:
     kitchen = SupervisorSpec(name="kitchen", members=[agent("ada"), agent("cook")])
     world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")

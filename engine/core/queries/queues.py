@@ -107,12 +107,16 @@ def _may_go_back(state: State, task: Task) -> bool:
 
 
 def others_could_do(state: State, task: Task) -> Task | None:
-    """Return the not yet begun item that contains a task, if other agents of the shared queue are able to do it."""
+    """Return the not yet begun item that contains a task, if others that share its queue are able to do it.
+
+    A team of which anybody is able would take the item again at once, and plan it as before.
+    """
     for one in above_of(state, task):
         team, queue = state.supervisors.get(one.worker_id or ""), state.queues.get(one.came_from or "")
         if team is None or queue is None or one.id not in team.taken or not _may_go_back(state, one):
             continue
-        if any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
+        able = [agent for agent in map(state.agents.__getitem__, queue.agents) if is_able(state, agent)]
+        if able and all(team_for(state, queue, agent) is not team for agent in able):
             return one
     return None
 
