@@ -137,6 +137,18 @@ def test_a_question_is_a_row_and_a_page() -> None:
     assert not inbox(world.state, now_ms=0, needle="ink").keys
 
 
+def test_a_question_of_a_paused_run_says_how_long_it_waits_afterwards() -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(after_s=60, default="skip")]))
+    run_id = submitted(world)
+    world.fail(attempt(world, "ada"), "no paper")
+    world.now_ms += 20_000
+    world.order(Pause(target=run_id))
+
+    listing = inbox(world.state, now_ms=world.now_ms + 3_600_000)
+
+    assert listing.cells(0)[3].text == "skip, 40 s after its run is resumed"
+
+
 def test_a_task_that_failed_is_named_once_in_its_row() -> None:
     world = team_world(agent("ada"), agent("bob"), mode="parallel")
     submitted(world)
