@@ -215,17 +215,17 @@ class Table(Toned, Scrolling, can_focus=True):
         return self._lines([y])[0]
 
     def _lines(self, places: Sequence[int]) -> list[Strip]:
-        width, top, rows = self.wide, self.scroll_offset.y - HEADINGS, len(self.rows.keys)
+        width, top, rows, rooms = self.wide, self.scroll_offset.y - HEADINGS, len(self.rows.keys), self._fitted()
         selected = "selected" if self.has_focus else "away"
         return [
-            self._heading(width) if y < HEADINGS
+            self._heading(rooms) if y < HEADINGS
             else self._below(y, width) if (index := y + top) >= rows
-            else self._row(index, width, selected if index == self.line else "")
+            else self._row(index, width, selected if index == self.line else "", rooms)
             for y in places
         ]  # fmt: skip
 
-    def _heading(self, width: int) -> Strip:
-        rooms, asked = self._fitted(), ("heading", self._sorted_by)
+    def _heading(self, rooms: Sequence[tuple[int, int]]) -> Strip:
+        asked = ("heading", self._sorted_by)
         strip = self._strips.get(asked)
         if strip is None:
             strip = self._strips[asked] = self._headed(rooms)
@@ -254,13 +254,14 @@ class Table(Toned, Scrolling, can_focus=True):
         parts = [part for gap, text in zip(gaps, [*texts, None], strict=True) for part in (Segment(gap, signed), text)]
         return Strip([part for part in parts if part is not None]).adjust_cell_length(self.size.width, style)
 
-    def _row(self, index: int, width: int, tone: str) -> Strip:
+    def _row(self, index: int, width: int, tone: str, rooms: Sequence[tuple[int, int]]) -> Strip:
         key = self.rows.keys[index]
         cells = self._seen.get(key)  # a log makes its sentences anew each time it is asked
-        return self._line_of(tuple(self.rows.cells(index)) if cells is None else cells, tone, width, key=key)
+        cells = tuple(self.rows.cells(index)) if cells is None else cells
+        return self._line_of(cells, tone, width, key=key, rooms=rooms)
 
     def _fitted(self) -> list[tuple[int, int]]:
-        """Return the columns that fit beside the cursor and a blank; worked out once for all lines."""
+        """Return the columns that fit beside the cursor and a blank."""
         asked = (self.rows.columns, self.wide - 2)
         if self._room_for != asked:
             self._room_for, self._rooms = asked, fitted(*asked, self._gap)
@@ -276,9 +277,10 @@ class Table(Toned, Scrolling, can_focus=True):
         self._strips.clear()
         super().notify_style_update()
 
-    def _line_of(self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str) -> Strip:
+    def _line_of(
+        self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str, rooms: Sequence[tuple[int, int]]
+    ) -> Strip:
         """Return a line; the same one as before where nothing of it has changed."""
-        rooms = self._fitted()
         bright, marked = frozenset(self._fresh.get(key, ())), key in self.marked
         asked = (cells, tone, bright, marked)
         strip = self._strips.get(asked)
