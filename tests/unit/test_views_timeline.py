@@ -214,9 +214,20 @@ def test_every_kind_that_lanes_look_at_is_one_that_there_is() -> None:
 def test_what_ends_as_a_column_begins_is_counted_over_a_slot_of_time_and_no_less() -> None:
     lanes = learned((0, "attempt_started"), (10_001, "attempt_done"))
     rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
-    seen = Seen(state=State(), rows=rows, begin=0, end=lanes.until(START_MS + 10_001), cursor=0)
+    end = lanes.until(START_MS + 10_001)
+    seen = Seen(state=State(), rows=rows, begin=0, end=end, cursor=end)
 
-    assert "4.0 now" in text(timeline(lanes, seen, width=120, height=20).lines)
+    assert "4.0 at ▼" in text(timeline(lanes, seen, width=120, height=20).lines)
+
+
+def test_the_sums_below_the_lanes_are_those_of_the_cursor() -> None:
+    lanes = learned((0, "attempt_started"), (5_000, "attempt_done"), (20_000, "attempt_started"))
+    rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
+    for cursor, at_work in ((2_000, "1.0 at ▼"), (12_000, "0.0 at ▼")):
+        seen = Seen(state=State(), rows=rows, begin=0, end=lanes.until(START_MS + 20_000), cursor=cursor)
+        told = text(timeline(lanes, seen, width=120, height=30).lines)
+
+        assert at_work in told.partition("at work")[2].partition("failed/s")[0]
 
 
 def test_agents_that_have_left_do_not_keep_a_lane_for_ever() -> None:

@@ -305,7 +305,8 @@ def _plot(
         label = padded(f" {title}" if row == 0 else "", max(0, before - 8)) + padded(said, 6, right=True)
         spans = [Span(label, "muted"), Span(" ┤" if said else "  ", "line"), *joined(cells)]
         if row == SUM_HEIGHT - 1 and width >= WIDE and values:
-            now = f"{values[-1]:.1f} now " if values[-1] < 10 else f"{values[-1]:,.0f} now "
-            spans += [Span(" " * max(0, width - before - len(cells) - len(now))), Span(now, "muted")]
+            value = values[-1 if cursor is None else cursor]
+            told = f"{value:.1f} at ▼ " if value < 10 else f"{value:,.0f} at ▼ "
+            spans += [Span(" " * max(0, width - before - len(cells) - len(told))), Span(told, "muted")]
         lines.append(Line(tuple(spans)))
     return lines
