@@ -65,7 +65,7 @@ class RunScreen(PanelsScreen):
             #work { width: 100%; max-width: 100%; height: 38%; }
             #waiting, #failed { display: none; }
         }
-        &.-whole { #work, #facts { display: none; } #report { border-left: none; } }
+        &.-whole { #work { display: none; } #report { border-left: none; } }
     }
     """
 
@@ -168,21 +168,22 @@ class RunScreen(PanelsScreen):
 
     def _show_report(self, view: ViewState, run: Run | None) -> None:
         """Show the output; while the run works, what there is so far, as lines that are cheap to add to."""
-        state, now_ms = view.state, view.now_ms
+        state = view.state
         ended, growing = state.summary(self._key), self.panel("draft")
         heading = self.query_one("#heading", Lines)
         growing.display, heading.display, self.report.display = run is not None, run is None, run is None
-        joint = "" if self.is_stacked or self.has_class("-whole") else "┬"
+        whole = self.has_class("-whole")
+        joint = "" if self.is_stacked or whole else "┬"
         if run is not None:
             if view.due(self._report_ms):
                 self._report_ms = view.wall_ms + REPORT_MS
                 self._written = draft(state, run, view.live, self.texts)
             growing.edge = joint
             lines = prose(self._written or self._asked(run), growing.wide, most=MOST_DRAFT)
-            growing.fill("REPORT", lines, right=report_words(state, self._key, self._written, now_ms=now_ms))
+            growing.fill("REPORT", lines, right=report_words(state, self._key, self._written, whole=whole))
             return
         written = self.texts.of(ended.output) if ended is not None else ""
-        words = report_words(state, self._key, written, now_ms=now_ms)
+        words = report_words(state, self._key, written, whole=whole)
         line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
         heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
         if written != self._written or not self.report.has_text:  # parsing a long one takes a whole frame's time

@@ -140,10 +140,11 @@ def _error(run: RunSummary, width: int) -> list[Line]:
     return [Line((Span(f" ✕ {cut(run.error, width - 4)}", "error"),))] if run.error is not None else []
 
 
-def report_words(state: State, run_id: str, text: str, *, now_ms: int) -> str:
-    """Return what stands beside the title of a report: whether it still grows, and how long it is."""
+def report_words(state: State, run_id: str, text: str, *, whole: bool) -> str:
+    """Return what stands beside the title of a report: whether it still grows, how long it is, and what `o` does."""
+    key = "o shows its tasks" if whole else "o whole screen"
     words = counted(len(text.split()), "word")
     ended = state.summary(run_id)
     if ended is None:
-        return "draft, grows while it runs · o whole screen" if text else "o whole screen"
-    return f"{words} · {clock(ended.ended_ms)} · o whole screen" if text else ""
+        return f"draft, grows while it runs · {key}" if text else key
+    return f"{words} · {clock(ended.ended_ms)} · {key}" if text else ""

@@ -62,6 +62,17 @@ async def test_the_last_line_names_no_key_that_does_nothing_to_a_run_that_has_en
         assert "r" in named
 
 
+async def test_the_line_above_a_report_says_the_way_to_its_whole_screen_and_back(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished()) as hand:
+        await hand.press("7", "enter")
+        heading = hand.app.screen.query_one("#heading", Lines)
+        await until(hand.pilot, lambda: heading.text.endswith("o whole screen ─"))
+        await hand.press("o")
+        await until(hand.pilot, lambda: heading.text.endswith("o shows its tasks ─"))
+        await hand.press("o")
+        await until(hand.pilot, lambda: heading.text.endswith("o whole screen ─"))
+
+
 async def test_a_long_report_is_drawn_whole_section_by_section(tmp_path: Path) -> None:
     async with opened(tmp_path, work=finished(LONG)) as hand:
         await hand.press("7", "enter")
