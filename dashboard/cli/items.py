@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.views.amounts import median
 from dashboard.views.digest import Digest
+from engine.core.queries.targets import name_of
 from engine.core.queries.tree import agents_of, depth_of, mean_ms_of
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TrackRecord
 from engine.core.values import Usage
@@ -114,14 +115,6 @@ def _supervisor_status(state: State, supervisor: Supervisor, agents: list[Agent]
     if agents and all(agent.error is not None for agent in agents):
         return "error"
     return "busy" if any(agent.running or agent.parked for agent in agents_of(state, supervisor.id)) else "idle"
-
-
-def name_of(state: State, member_id: str | None) -> str | None:
-    """Return the name of an agent or supervisor; its id where it has left, None of none."""
-    if member_id is None:
-        return None
-    member = state.agents.get(member_id) or state.supervisors.get(member_id)
-    return member.name if member is not None else member_id
 
 
 def usage_item(usage: Usage) -> Item:

@@ -14,7 +14,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.filtering import checked, filtering
-from dashboard.cli.items import Item, agent_item, name_of, run_item, supervisor_item, task_item
+from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, task_item
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
 from dashboard.views.amounts import clock, counted, duration, median, money, percent
@@ -26,7 +26,7 @@ from dashboard.views.subjects import OfRun, OfSupervisor, OfTask, agents_passing
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from engine.core.errors import Refused
 from engine.core.fold import fold
-from engine.core.queries.targets import find_supervisor
+from engine.core.queries.targets import find_supervisor, name_of
 from engine.core.queries.track_record import mean_of
 from engine.core.queries.tree import levels, warning_of
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Task

@@ -10,7 +10,6 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.filtering import checked, filtering
-from dashboard.cli.items import name_of
 from dashboard.cli.output import DONE, Table, emit, is_interactive, say
 from dashboard.cli.sending import Sending, change, order, plain, sending_options
 from dashboard.cli.steps import json_given
@@ -21,6 +20,7 @@ from dashboard.views.filters import Filter
 from dashboard.views.inbox import need, otherwise
 from engine.core import commands
 from engine.core.commands import Command
+from engine.core.queries.targets import name_of
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded, folded_from

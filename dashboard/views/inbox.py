@@ -13,6 +13,7 @@ from dashboard.views.rows import Cell, Column, Listing, labelled, nothing
 from dashboard.views.subjects import OfNeed
 from engine.core.events import CommandApplied, EscalationAnswered
 from engine.core.queries.questions import alike
+from engine.core.queries.targets import name_of
 from engine.core.records import JsonValue
 from engine.core.state import Escalation, State, TaskStatus
 
@@ -140,8 +141,7 @@ def subject_name(state: State, asked: Escalation) -> str:
     task, run = state.tasks.get(asked.subject), state.runs.get(asked.subject)
     if task is not None or run is not None:
         return task.title if task is not None else run.title if run is not None else ""
-    member = state.agents.get(asked.subject) or state.supervisors.get(asked.subject)
-    return member.name if member is not None else asked.subject
+    return name_of(state, asked.subject)
 
 
 def question_of(state: State, target: str) -> Escalation | None:

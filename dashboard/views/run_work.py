@@ -12,6 +12,7 @@ from dashboard.views.plots import meter
 from dashboard.views.steps import told_progress
 from dashboard.views.work import why
 from engine.core.queries.queues import capability_of, few_of
+from engine.core.queries.targets import name_of
 from engine.core.state import Run, State, Task, TaskStatus
 
 MOST = 200
@@ -129,8 +130,7 @@ def _waits(state: State, task: Task, counts: Digest, width: int, now_ms: int) ->
 def receiver(state: State, task: Task) -> str:
     """Return who may take a task that is ready: the agent, or those who can do what is asked for."""
     if task.worker_id is not None:
-        member = state.agents.get(task.worker_id) or state.supervisors.get(task.worker_id)
-        return member.name if member is not None else task.worker_id
+        return name_of(state, task.worker_id)
     queue = state.queues.get(task.queue or "")
     if queue is not None and len(queue.agents) == 1 and queue.agents[0] in state.agents:
         return state.agents[queue.agents[0]].name

@@ -11,6 +11,7 @@ from dashboard.views.amounts import median
 from dashboard.views.ended import EndedTask
 from dashboard.views.filters import Filter, Value
 from dashboard.views.glyphs import of_agent, of_run, of_task
+from engine.core.queries.targets import name_of
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task
 
@@ -174,8 +175,7 @@ def worker_name(state: State, task: Task) -> str:
     worker = task.agent_id or task.worker_id
     if worker is None:
         return "engine" if task.kind in ("join", "check") else ""
-    member = state.agents.get(worker) or state.supervisors.get(worker)
-    return member.name if member is not None else worker
+    return name_of(state, worker)
 
 
 class OfTask(_Texts[Task]):
@@ -215,24 +215,18 @@ class OfTask(_Texts[Task]):
         return None if started_ms is None else (self._now_ms if ended_ms is None else ended_ms) - started_ms
 
 
-def member_name(state: State, member_id: str) -> str:
-    """Return the name of an agent or a supervisor; its id where it has left the team."""
-    member = state.agents.get(member_id) or state.supervisors.get(member_id)
-    return member.name if member is not None else member_id
-
-
 class OfEnded(_Texts[EndedTask]):
     """A task of a run that is over; what it takes is its last attempt."""
 
     def parts(self) -> tuple[str, ...]:
         task = self._it
-        return (task.title, task.status.value, task.error or "", task.id, member_name(self._state, task.agent_id))
+        return (task.title, task.status.value, task.error or "", task.id, name_of(self._state, task.agent_id))
 
     def values(self, key: str) -> Iterable[Value]:
         state, task = self._state, self._it
         match key:
             case "agent":
-                return [Value(member_name(state, task.agent_id), task.agent_id)]
+                return [Value(name_of(state, task.agent_id), task.agent_id)]
             case "run":
                 return _run_of(state, task.run_id)
             case "task":

@@ -11,10 +11,11 @@ from dashboard.views.limits import due
 from dashboard.views.names import without
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.steps import last_line
-from dashboard.views.subjects import OfEnded, OfTask, member_name, worker_name
+from dashboard.views.subjects import OfEnded, OfTask, worker_name
 from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import progress, took, why
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.targets import name_of
 from engine.core.state import State, Task, TaskStatus
 from engine.core.values import Usage
 
@@ -101,7 +102,7 @@ def _ended_by_state(state: State, task: EndedTask) -> tuple[object, ...]:
 _ORDERS_OF_ENDED: dict[str, Callable[[State, EndedTask], tuple[object, ...]]] = {
     "state": _ended_by_state,
     "newest": lambda state, task: (-task.ended_ms,),
-    "agent": lambda state, task: (member_name(state, task.agent_id) or "~", *_ended_by_state(state, task)),
+    "agent": lambda state, task: (name_of(state, task.agent_id) or "~", *_ended_by_state(state, task)),
     "attempts": lambda state, task: (-task.attempt, *_ended_by_state(state, task)),
     "urgency": lambda state, task: (True, DEFAULT_PRIORITY, _NEVER, *_ended_by_state(state, task)),
     "title": lambda state, task: (task.title.casefold(),),
@@ -176,7 +177,7 @@ def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
     return (
         Cell(task.title, "muted"),
         Cell(mark.text, mark.tone),
-        Cell(member_name(state, task.agent_id), "muted"),
+        Cell(name_of(state, task.agent_id), "muted"),
         Cell(task.run_id, "muted"),
         Cell(without(task.error or "", task.title), "error" if task.error else "muted"),
         Cell(""),

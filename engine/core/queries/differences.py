@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from engine.core.queries.targets import name_of
 from engine.core.queries.tree import above_of
 from engine.core.records import JsonValue, fact, names
 from engine.core.spec import AgentSpec
@@ -75,11 +76,6 @@ class _Side:
         supervisor = self.state.supervisors.get((agent.supervisor_id if agent is not None else member_id) or "")
         above = [one.name for one in above_of(self.state, supervisor)][::-1] if supervisor is not None else []
         return "/".join([*above, agent.name] if agent is not None else above)
-
-    def name(self, member_id: str | None) -> str | None:
-        """Return the name of a member; its id where it has left."""
-        member = self.state.agents.get(member_id or "") or self.state.supervisors.get(member_id or "")
-        return member.name if member is not None else member_id
 
     def plain(self, value: Any) -> JsonValue:
         """Return a value as JSON has it; of a long text its beginning."""
@@ -170,8 +166,8 @@ def _supervisors(a: _Side, b: _Side) -> Iterator[Difference]:
 def _of_supervisor(side: _Side, one: Supervisor) -> Fields:
     return {
         "name": one.name,
-        "parent": side.name(one.parent_id),
-        "members": [side.name(member) for member in one.members],
+        "parent": name_of(side.state, one.parent_id),
+        "members": [name_of(side.state, member) for member in one.members],
         "paused": one.paused,
         "leaving": one.leaving,
         "error": one.error,
@@ -207,7 +203,7 @@ def _of_agent(side: _Side, one: Agent) -> Fields:
     told = {} if spec is None else {f"spec.{field}": value for field, value in _of_spec(side, spec).items()}
     return {
         "name": one.name,
-        "supervisor": side.name(one.supervisor_id),
+        "supervisor": name_of(side.state, one.supervisor_id),
         "status": one.status.value,
         "error": one.error,
         "circuit": one.circuit,
@@ -265,7 +261,7 @@ def _work(
 def _of_run(side: _Side, run: Run | RunSummary) -> Fields:
     told = {
         "status": run.status.value,
-        "supervisor": side.name(run.supervisor_id),
+        "supervisor": name_of(side.state, run.supervisor_id),
         "strategy": run.strategy,
         "done": run.done,
         "failed": run.failed,
@@ -303,7 +299,7 @@ def _unended(side: _Side, other: _Side) -> dict[str, Task]:
 def _of_task(side: _Side, task: Task) -> Fields:
     return {
         "status": task.status.value,
-        "agent": side.name(task.agent_id or task.worker_id),
+        "agent": name_of(side.state, task.agent_id or task.worker_id),
         "attempts": task.attempts,
         "priority": task.priority,
         "deadline_ms": task.deadline_ms,

@@ -7,7 +7,7 @@ exists; a word that is the name of one object and the id of another is refused.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from engine.core.discovery import nearest
 from engine.core.errors import (
@@ -25,6 +25,7 @@ from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 Member: TypeAlias = Agent | Supervisor
 Work: TypeAlias = Run | Task | RunSummary
+Id = TypeVar("Id", str, str | None)
 
 
 def at(an_id: str) -> str:
@@ -120,6 +121,12 @@ def find_any(state: State, target: str, *, under: Supervisor | None = None) -> M
 def member_name(state: State, member_id: str) -> str:
     """Return the name of an agent or a supervisor."""
     return member_with(state, member_id).name
+
+
+def name_of(state: State, member_id: Id) -> Id:
+    """Return the name of an agent or a supervisor; its id where it has left the team, None of none."""
+    member = state.agents.get(member_id or "") or state.supervisors.get(member_id or "")
+    return member.name if member is not None else member_id
 
 
 def member_with(state: State, member_id: str) -> Member:
