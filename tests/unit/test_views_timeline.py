@@ -15,7 +15,7 @@ from dashboard.views.lines import Line
 from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
 from dashboard.views.timeline.drawing import _by_cell
 from dashboard.views.timeline.lanes import GAP_MS, GONE, SLOTS, STAYS_MS
-from dashboard.views.timeline.rows import rows_of
+from dashboard.views.timeline.rows import Row, rows_of
 from engine.core.codec import kind_of
 from engine.core.commands import Submit
 from engine.core.state import State
@@ -242,3 +242,11 @@ def test_agents_that_have_left_do_not_keep_a_lane_for_ever() -> None:
 
 def test_a_title_below_a_lane_keeps_its_columns_whatever_its_script() -> None:
     assert [span.text for span in _by_cell("a犬e\u0301ש")] == ["a", "犬", "", "e\u0301", "ש"]
+
+
+def test_a_team_of_a_thousand_is_counted_as_everywhere_else() -> None:
+    lanes = learned((0, "attempt_started"))
+    row = Row("s1", "fleet", 0, tuple(f"a{number}" for number in range(1_000)))
+    seen = Seen(state=State(), rows=[row], begin=0, end=lanes.until(START_MS + 1_000), cursor=0)
+
+    assert "0 of 1,000" in text(timeline(lanes, seen, width=120, height=20).lines)

@@ -174,7 +174,7 @@ def _of_supervisor(sight: Sight, node: Node, supervisor: Supervisor) -> list[Lin
         _line(
             Span(f"{node.glyph} {node.word}", f"{node.tone} bold"),
             *_facts(
-                (f"{counts.busy_of[supervisor.id]} of {counts.agents_of[supervisor.id]} at work", ""),
+                (f"{counts.busy_of[supervisor.id]:,} of {counts.agents_of[supervisor.id]:,} at work", ""),
                 (supervisor.mode, "muted"),
                 (f"{counts.done_of[supervisor.id]:,} done, {counts.failed_of[supervisor.id]:,} failed", "muted"),
                 (f"{counts.waiting_of[supervisor.id]:,} queued", "muted"),

@@ -140,7 +140,7 @@ def _row(
 ) -> Line:
     if row.members or row.depth == 0:
         cells = _line_of_supervisor(lanes, row, found)
-        right, tone = f"{seen.busy_of.get(row.id, 0)} of {len(row.members)} ", "strong"
+        right, tone = f"{seen.busy_of.get(row.id, 0):,} of {len(row.members):,} ", "strong"
     else:
         cells = _line_of_agent(lanes, seen, row, found)
         agent = seen.state.agents.get(row.id)
