@@ -34,8 +34,8 @@ class Asked:
     names: Names
     state: State
     """Read only: in which supervisors agents are."""
-    _ended: dict[str, Collection[str] | None] = field(default_factory=dict)
-    """By word: the tasks of ended runs whose titles contain it."""
+    ended: dict[str, Collection[str] | None] = field(default_factory=dict)
+    """By word: the tasks of ended runs whose titles contain it; given again, the journal is asked once."""
 
     def conditions(self, reader: Reader) -> Conditions:
         """Return what an event has to meet to have a chance to pass."""
@@ -43,14 +43,14 @@ class Asked:
 
     def _ids_of(self, reader: Reader, word: str) -> Collection[str] | None:
         """Return the ids whose names contain a word, also of tasks whose titles were forgotten; None: too many."""
-        if word not in self._ended:
+        if word not in self.ended:
             # As the journal spells it; letters besides a to z it does not know in both cases.
             spelled = json.dumps(word, ensure_ascii=False)[1:-1] if word.isascii() else None
             ends = reader.records(0, ENDS, kinds={"run_finished"}, contains=spelled)
             titles = [event.titles for event in events_of(ends) if isinstance(event, RunFinished)]
             named = {an_id for one in titles for an_id, title in one.items() if word in title.casefold()}
-            self._ended[word] = None if len(ends) == ENDS else named
-        ended = self._ended[word]
+            self.ended[word] = None if len(ends) == ENDS else named
+        ended = self.ended[word]
         return None if ended is None else {*self.names.ids_of(word), *ended}
 
     def passing(self, reader: Reader, records: list[Record]) -> list[Entry]:

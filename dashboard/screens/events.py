@@ -1,6 +1,6 @@
 """The journal: every event as a sentence, a million of them as quickly as ten."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from textual.binding import Binding
 from textual.timer import Timer
@@ -33,6 +33,8 @@ class EventsScreen(Frame):
         super().__init__()
         self._whole: WholeLog | None = None
         self._found: FoundLog | None = None
+        self._ended: dict[str, Collection[str] | None] = {}
+        """What its filter has found out about ended runs."""
         self._reading = False
         self._search_ms = 0
         self._typed: Timer | None = None
@@ -64,7 +66,7 @@ class EventsScreen(Frame):
         """Search again where what was found is of later than the moment shown."""
         found = self._found
         if found is not None and found.to_seq > self._newest(view):
-            self._found = FoundLog(view.names, self.needle, found.wanted)
+            self._found, self._ended = FoundLog(view.names, self.needle, found.wanted), {}
 
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
@@ -106,7 +108,7 @@ class EventsScreen(Frame):
         if not back and (not view.due(self._search_ms + SEARCH_EVERY_MS) or view.state.seq == to_seq):
             return
         self._reading, self._search_ms = True, view.wall_ms
-        asked = Asked(log.wanted, view.names, view.state)
+        asked = Asked(log.wanted, view.names, view.state, self._ended)
 
         def read(reader: Reader) -> tuple[int, Search]:
             last_seq = min(reader.last_seq(), newest)
@@ -138,6 +140,7 @@ class EventsScreen(Frame):
         if needle != self.needle or not needle:
             wanted = filter_typed(needle)
             self._found = FoundLog(self.deck.feed.names, needle, wanted) if wanted else None
+            self._ended = {}
             self.log_table.following = True
         super().filter(needle)
 

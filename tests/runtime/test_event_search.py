@@ -1,9 +1,10 @@
 """Filters of events find in the journal exactly what passes, from either end, whatever is asked for."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from dashboard.views.filters import filter_of, filter_typed
 from dashboard.views.names import Names
 from engine.core.state import State
 from engine.simulation.teams import drawn_team
-from store import Reader
+from store import Reader, Record
 from tests.chance import random_turn
 from tests.databases import write_database
 from tests.story import attempt, submitted
@@ -117,3 +118,23 @@ def test_events_of_tasks_whose_titles_were_forgotten_are_found_by_them(tmp_path:
             found = after(reader, 0, asked, limit=1_000).entries
 
             assert [names.of(entry.event.task_id) for entry in found] == ["lib/glob.py"] * 2, needle  # type: ignore[attr-defined]
+
+
+def test_the_ends_of_runs_are_read_once_for_all_searches_of_a_filter(tmp_path: Path) -> None:
+    work = team_world(agent("lead"), agent("ada", "sum"), participants=["lead"])
+    submitted(work)
+    work.ask(attempt(work, "lead"), "sum", ["lib/glob.py"])
+    work.settle()
+    names, asked_for = Names(), list[object]()
+
+    class Watched(Reader):
+        def records(self, *given: Any, **conditions: Any) -> list[Record]:
+            asked_for.append(conditions.get("kinds"))
+            return super().records(*given, **conditions)
+
+    wanted, ended = filter_typed("glob"), dict[str, Collection[str] | None]()
+    with Watched(write_database(tmp_path / "team.db", work.journal)) as reader:
+        for _ in range(3):
+            assert after(reader, 0, Asked(wanted, names, work.state, ended), limit=1_000).entries
+
+    assert asked_for.count({"run_finished"}) == 1
