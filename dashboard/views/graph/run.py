@@ -46,7 +46,10 @@ class _Building:
         return flow
 
     def share(self, node_id: str) -> Share:
-        return self.shares.setdefault(node_id, Share())
+        share = self.shares.get(node_id)
+        if share is None:
+            share = self.shares[node_id] = Share()
+        return share
 
 
 def run_graph(sight: Sight, run: Run) -> Graph:
@@ -165,10 +168,12 @@ def _handed_out(building: _Building, lead: str, children: Iterable[str]) -> list
     for key, waiting in shared.items():
         queue = state.queues.get(key)
         for agent_id in queue.agents if queue is not None else ():
-            share = building.shares.setdefault(f"at:{agent_id}", Share())
+            node_id = f"at:{agent_id}"
+            share = building.share(node_id)
             share.given, share.waiting = share.given + waiting, share.waiting + waiting
-            building.flow(lead, f"at:{agent_id}")
-            found[f"at:{agent_id}"] = None
+            if node_id not in found:
+                building.flow(lead, node_id)
+                found[node_id] = None
     if len(found) > MANY:
         found = _teamed(building, lead, found, shared)
     for node_id in found:
@@ -192,7 +197,7 @@ def _teamed(building: _Building, lead: str, found: Iterable[str], shared: Mappin
             continue
         share, flow = building.shares.pop(node_id), building.flows.pop((lead, node_id))
         team_id = f"at:{agent.supervisor_id}"
-        whole, edge = building.shares.setdefault(team_id, Share()), building.flow(lead, team_id)
+        whole, edge = building.share(team_id), building.flow(lead, team_id)
         whole.given += share.given - waits.get(agent.id, 0)  # what waits for any of them is added once
         whole.ended, whole.failed = whole.ended + share.ended, whole.failed + share.failed
         edge.at_ms = max((at for at in (edge.at_ms, flow.at_ms) if at is not None), default=None)
