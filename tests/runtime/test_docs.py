@@ -26,7 +26,8 @@ from engine.runtimes.programs.options import AcpOptions, ProcessOptions
 from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
 from engine.teamfile.document import read_document
-from engine.teamfile.policies import Block, EscalateBlock, FailoverBlock, RetryBlock
+from engine.teamfile.policies import BLOCKS as POLICY_BLOCKS
+from engine.teamfile.policies import FailoverBlock
 from engine.teamfile.schema import json_schema
 from quarterdeck import AgentSpec, AgentView, DynamicSupervisor, StreamEvent
 
@@ -116,7 +117,7 @@ def test_the_example_of_a_key_is_one(tmp_path: Path, section: str, key: str, tex
 def test_every_key_of_a_team_file_is_told_and_no_other(section: str) -> None:
     keys = {key for name in BLOCKS[section] for key in keys_of(name)}
 
-    assert {key for key, _ in rows()[section]} == keys
+    assert {key for key, _ in rows()[section]} == keys, f"the rows of {section!r} in docs/reference/team-file.md"
 
 
 @pytest.mark.parametrize("section", BLOCKS)
@@ -159,9 +160,10 @@ def test_every_option_of_serve_is_told() -> None:
 
 def test_every_failure_policy_is_told_with_its_settings() -> None:
     table = dict(rows()["on_failure"])
-    settings: dict[str, type[Block]] = {"retry": RetryBlock, "escalate": EscalateBlock}
+    settings = {name: block for name, block in POLICY_BLOCKS.items() if block is not FailoverBlock}
+    policies = {policy.__name__.lower() for policy in get_args(FailurePolicy)}
 
-    assert set(table) == {policy.__name__.lower() for policy in get_args(FailurePolicy)}
+    assert set(table) == policies, "the rows of 'on_failure' in docs/reference/team-file.md"
     assert [key for name, block in settings.items() for key in block.model_fields if key not in table[name]] == []
     assert set(FailoverBlock.model_fields) == {"agents"}
 
@@ -214,7 +216,7 @@ def test_every_guard_is_told() -> None:
 def test_every_subcommand_is_told_by_what_it_is_for() -> None:
     told = set(re.findall(r"^quarterdeck (\w+)", page("operating.md"), re.MULTILINE))
 
-    assert set(COMMANDS) - told <= {"demo"}
+    assert set(COMMANDS) - told <= {"demo"}, "docs/operating.md: a line `quarterdeck NAME` each, in a block of code"
 
 
 def test_the_settings_of_the_dashboard_count_as_they_stand_there(tmp_path: Path) -> None:
@@ -255,13 +257,14 @@ def constructors_told() -> dict[str, set[str]]:
 def test_every_argument_of_a_constructor_is_told(kind: type) -> None:
     known = set(inspect.signature(kind).parameters) - {"unknown"}
 
-    assert constructors_told()[kind.__name__] == known
+    assert constructors_told()[kind.__name__] == known, "the block under Constructors in docs/reference/python.md"
 
 
 def test_every_method_of_a_supervisor_is_told() -> None:
     rows = page("reference/python.md").partition("## Methods")[2].partition("\n- ")[0]
+    methods = {name for name in dir(DynamicSupervisor) if name[0] != "_"}
 
-    assert set(re.findall(r"`(\w+)`", rows)) == {name for name in dir(DynamicSupervisor) if name[0] != "_"}
+    assert set(re.findall(r"`(\w+)`", rows)) == methods, "the table under Methods in docs/reference/python.md"
 
 
 def test_every_kind_of_stream_event_and_every_field_of_a_view_is_told() -> None:

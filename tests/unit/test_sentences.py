@@ -1,11 +1,13 @@
 """How events read: one sentence each."""
 
+from string import Formatter
+
 import pytest
 from msgspec import Raw
 
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
-from dashboard.views.sentences import sentence
+from dashboard.views.sentences import SENTENCES, sentence
 from dashboard.views.tail import tell
 from engine.core import events as on
 from engine.core.events.run import RunFigures
@@ -107,3 +109,14 @@ def test_what_is_delegated_is_counted_apart_from_what_its_title_counts() -> None
 
     assert sentence(event, Names()).text == "a1 delegated a.py and 4 more, and 5 other tasks"
     assert tell(Entry(1, 0, event.type, event), Names()).what == "delegated a.py and 4 more, and 5 other tasks"
+
+
+def test_every_sentence_names_fields_that_its_event_has() -> None:
+    missing = {
+        (kind.__name__, name)
+        for kind, (told, _) in SENTENCES.items()
+        for _, name, _, _ in (Formatter().parse(told) if isinstance(told, str) else ())
+        if name is not None and name != "work" and not hasattr(kind, name.partition(".")[0])
+    }
+
+    assert missing == set()
