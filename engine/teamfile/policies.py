@@ -108,9 +108,6 @@ class PreemptBlock(Block):
     limit: Annotated[int, Field(ge=0, le=100, description="How often one task may be made to wait.")] = 3
 
 
-_ALLOWED = "must be retry, failover, escalate, fail or skip, such as {retry: 3}"
-
-
 class RetryBlock(Block):
     """How often to try again, how long to wait between tries, and after which errors."""
 
@@ -172,7 +169,8 @@ class EscalatePolicy(Block):
 
 BLOCKS: dict[str, type[Block]] = {"retry": RetryBlock, "failover": FailoverBlock, "escalate": EscalateBlock}
 """The models of policies that have settings."""
-_RECORDS: dict[str, type] = {"retry": Retry, "failover": Failover, "escalate": Escalate, "skip": Skip, "fail": Fail}
+_RECORDS: dict[str, type] = {"retry": Retry, "failover": Failover, "escalate": Escalate, "fail": Fail, "skip": Skip}
+_ALLOWED = f"must be one of {', '.join(_RECORDS)}, such as {{retry: 3}}"
 
 
 def _policy(value: Any) -> Any:

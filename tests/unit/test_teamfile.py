@@ -140,7 +140,7 @@ agents:
         "5: agents[2].nam: is not a key here; did you mean name?",
         "6: agents[third].on_failure[1].retry: must be at most 100, not 101",
         "6: agents[third].on_failure[2].retry.tries: is not a key here; did you mean retries?",
-        "6: agents[third].on_failure[3]: must be retry, failover, escalate, fail or skip, such as {retry: 3}",
+        "6: agents[third].on_failure[3]: must be one of retry, failover, escalate, fail, skip, such as {retry: 3}",
     ]
 
 
