@@ -122,6 +122,7 @@ def files_that_name(word: str) -> set[str]:
 ADDITIONS: dict[str, Callable[[], set[str]]] = {
     "A command": lambda: files_that_name("SetPriority") - {UNDO, METHOD} | {"dashboard/cli/group.py"},
     "An event": lambda: {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path},
+    "A rule of balancing": lambda: files_that_name("least_load"),
     "An option of an agent": lambda: files_that_name("step_timeout_s") - {"engine/runtimes/work.py", LABELS},
 }
 
