@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from dashboard.clean import clean
 from dashboard.views.amounts import counted
 from dashboard.views.glyphs import TASK, of_task
-from dashboard.views.layers import layered
+from dashboard.views.graph_layout import layered
 from dashboard.views.lines import cut
 from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.events import GroupChange, StrategySwitched

@@ -4,7 +4,7 @@ from rich.cells import cell_len
 
 from dashboard.views.canvas import HEAVY, LIGHT, Canvas
 from dashboard.views.graph.model import Node
-from dashboard.views.layers import BARE
+from dashboard.views.graph_layout import BARE
 from dashboard.views.lines import Span, cells, cut, cut_name, cut_path, fit_spans
 from dashboard.views.plots import meter, spark
 

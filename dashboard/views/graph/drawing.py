@@ -13,7 +13,7 @@ from dashboard.views.graph.model import Edge, Graph
 from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.stages import Stages, stages
 from dashboard.views.graph.subject import graph_of
-from dashboard.views.layers import BARE, Layered, layered, needed, port, rows
+from dashboard.views.graph_layout import BARE, Layered, layered, needed, port, rows
 from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
 
 NARROW = 100

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dashboard.views.canvas import HEAVY, LIGHT, Canvas
 from dashboard.views.graph.model import HOT
-from dashboard.views.layers import is_dummy
+from dashboard.views.graph_layout import is_dummy
 
 ARROW = "►"
 

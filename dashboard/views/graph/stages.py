@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from dashboard.views.graph.model import Graph, Node
-from dashboard.views.layers import layered
+from dashboard.views.graph_layout import layered
 from dashboard.views.lines import BLANK, Line, Span, cells, fit_spans
 from dashboard.views.plots import meter
 

@@ -23,7 +23,7 @@ from engine.runtimes.programs.attending import Attended
 from engine.runtimes.programs.once import once
 from engine.runtimes.programs.options import AcpOptions, options_of
 from engine.runtimes.programs.place import placed
-from engine.runtimes.programs.starting import looked_up
+from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.work import Work
 
 LONGEST_LINE_BYTES = 50_000_000

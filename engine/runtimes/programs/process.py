@@ -22,8 +22,8 @@ from engine.runtimes.programs.attending import CHUNK_BYTES, Attended
 from engine.runtimes.programs.once import once
 from engine.runtimes.programs.options import ProcessOptions, options_of
 from engine.runtimes.programs.place import placed
+from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.programs.speaking import Speaking
-from engine.runtimes.programs.starting import looked_up
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.work import Work
 
