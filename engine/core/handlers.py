@@ -1,6 +1,11 @@
 """Finds handlers by their annotations: the second argument of a function says which kinds it handles.
 
-So a kind is named once, where it is handled; tests compare what was found with all kinds.
+`def _run_paused(state: State, event: events.RunPaused) -> None` in a file of `fold/` folds every `RunPaused`, and no
+other line names it; `A | B` handles two kinds. So a kind is named once, where it is handled. Annotations are compared
+as objects: quoted ones, or those under `from __future__ import annotations`, are not found. A function with those of a
+handler is one, also where it is meant to help another.
+
+`tests/unit/test_handlers.py` compares what was found with all kinds.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -17,9 +22,10 @@ def handlers_in(files: Iterable[Mapping[str, Any]], kinds: Collection[type], *be
 
     Args:
         files: Their `vars`; what they import is not looked at.
-        kinds: What may be handled; a function for all of them hands out work to the others, and is none itself.
-        besides: Annotations of what a handler takes after the state and what it handles.
-        gives: That of its result.
+        kinds: What may be handled.
+        besides: Annotations of what a handler takes after the state and what it handles; arguments with a default are
+            not looked at.
+        gives: The annotation of its result.
 
     Raises:
         TypeError: If two functions handle one kind.
@@ -34,7 +40,7 @@ def handlers_in(files: Iterable[Mapping[str, Any]], kinds: Collection[type], *be
             if [required, hints[0], *hints[2:required], hints[-1]] != [len(besides) + 2, State, *besides, gives]:
                 continue
             handled = get_args(hints[1]) or (hints[1],)
-            if len(handled) == len(kinds) or any(kind not in kinds for kind in handled):
+            if any(kind not in kinds for kind in handled):
                 continue
             for kind in handled:
                 if found.setdefault(kind, one) is not one:

@@ -51,7 +51,11 @@ def fact(cls: type[T]) -> type[T]:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def shared_fields(cls: type[T]) -> type[T]:
-    """Mark `cls` as a base with fields that several facts begin with; it needs `__slots__ = ()`."""
+    """Mark `cls` as a base with fields that several facts begin with.
+
+    It stays a plain class, of which no object is made: `@fact` copies its fields into each record, which keeps it as a
+    base for `isinstance`. Therefore it needs `__slots__ = ()`, as records have no `__dict__`.
+    """
     return cls
 
 
@@ -113,7 +117,7 @@ _NOT_TAKEN = {
 
 
 def facts_of(base: type[T], names: Mapping[str, object]) -> tuple[type[T], ...]:
-    """Return every class of facts with this base among some names, in their order."""
+    """Return the classes of facts with this base among the names of a module, in their order."""
     made = (one for one in names.values() if isinstance(one, type) and issubclass(one, Fact))
     return tuple(one for one in made if issubclass(one, base))
 

@@ -11,4 +11,4 @@ class CommandBase:
 
     __slots__ = ()
     type: ClassVar[str]
-    """Its kind in the inbox: the name of its class, as in `swap_agent`."""
+    """Its kind in the inbox: the name of its class, as in `swap_agent`; `@fact` sets it."""

@@ -1,6 +1,7 @@
 """Decides messages: a command, signal or follow-up and the state become events; one file per subject.
 
-A handler is a function of the state, what it decides on, and `ctx`: its annotations say which message that is.
+A handler is a function of the state, what it decides on, and `ctx`: its annotations say which message that is, and
+`core/handlers.py` finds it by them in the files of `_FILES`. Those of commands return `Decided`, others events.
 
 Pure: time and one random draw come in `ctx`, and the state is only read. A command becomes events and `CommandApplied`,
 or `CommandRefused` and nothing else.

@@ -1,4 +1,4 @@
-"""The table from events to effects."""
+"""The table from events to effects: functions found by the annotation of their event (`core/handlers.py`)."""
 
 from collections.abc import Iterable
 from typing import Literal

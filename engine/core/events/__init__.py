@@ -1,6 +1,8 @@
 """Events, one file per subject; there are no others.
 
-Names are in the past tense, and the name of an event is its `type`. A released event never changes.
+Names are in the past tense, and the name of an event is its `type`. A released event never changes. What it does is a
+function with its class in the annotation: of `fold/` for the state, of `followups/table.py` and `effects/table.py` for
+what comes of it.
 """
 
 from engine.core.events.attempt import *

@@ -1,4 +1,4 @@
-"""Fields that many events begin with: when it happened, and what it is about."""
+"""Fields that many events begin with: when it happened, and what it is about. What the decorators do: `records`."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ class Event:
 
     __slots__ = ()
     type: ClassVar[str]
-    """Its kind in the journal: the name of its class, as in `task_failed`."""
+    """Its kind in the journal: the name of its class, as in `task_failed`; `@fact` sets it."""
     at_ms: int = 0
     """When it was decided, in UTC milliseconds; filled in by `decide`."""
 

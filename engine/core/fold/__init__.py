@@ -1,7 +1,8 @@
 """The one place where supervisor state changes.
 
 Pure by contract (import-linter and a test enforce it): no clock, no randomness, no I/O. What an event needs to know is
-in the event. One handler per kind, which its annotation names; a file per subject.
+in the event. One handler per kind, found by the annotation of its event (`core/handlers.py`), so that nothing else
+names it; a file per subject, named in `_FILES`.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The table from events to their follow-ups."""
+"""The table from events to their follow-ups: functions found by the annotation of their event (`core/handlers.py`)."""
 
 from typing import Any
 
