@@ -7,12 +7,12 @@ from typing import Any, get_args
 import pytest
 
 from dashboard.views.sentences import SENTENCES
-from engine.core import commands
+from engine.core import commands, events
 from engine.core.commands import COMMANDS
 from engine.core.commands.base import CommandBase
 from engine.core.decide import ON_COMMAND, ON_MESSAGE
 from engine.core.effects import table as effects_table
-from engine.core.events import EVENTS
+from engine.core.events import EVENTS, Event
 from engine.core.fold import FOLD
 from engine.core.followups import FOLLOWUPS
 from engine.core.followups import table as followups_table
@@ -60,6 +60,13 @@ def test_every_function_of_one_kind_of_event_is_in_its_table(table: ModuleType) 
 def _kinds_of_second(function: FunctionType) -> tuple[Any, ...]:
     _, second, *_ = [*function.__annotations__.values(), None, None]
     return get_args(second) or (second,)
+
+
+def test_every_class_of_event_is_a_record() -> None:
+    classes = {one for one in vars(events).values() if isinstance(one, type) and issubclass(one, Event)}
+    left_out = sorted(one.__name__ for one in classes - {*EVENTS} if "__slots__" not in vars(one))
+
+    assert left_out == [], "write `@fact` above them, or make them bases of events, as in events/base.py"
 
 
 def test_every_command_is_in_the_union() -> None:

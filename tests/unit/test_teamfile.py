@@ -18,9 +18,11 @@ from engine.core.codec import decode_command, encode_command
 from engine.core.commands import SupervisorSpec
 from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
+from engine.core.records import names as fields_of
 from engine.core.spec import AgentSpec, Circuit, Escalate, Failover, Pool, Restart, Retry, Skip
 from engine.teamfile import TeamFile, TeamFileError, UnusableTeamFile, json_schema, parse_team, read_team
 from engine.teamfile.document import MAX_DEPTH, read_document
+from engine.teamfile.schema import AgentBlock
 
 PATH = Path("team.yaml")
 HEAD = "version: 1\nsupervisor: {name: chief}\n"
@@ -469,3 +471,10 @@ agents:
         "5: agents[crew].options.mode: must be sequential or parallel, not the text 'round'",
         "6: agents[sage].output: type: 'nothing' is not valid under any of the given schemas",
     ]
+
+
+def test_an_agent_has_the_same_settings_in_a_team_file_as_in_python() -> None:
+    in_python = {*fields_of(AgentSpec)} - {"agent_type", "task_limits"}
+    in_files = {*AgentBlock.model_fields} - {"type", "script"}
+
+    assert in_files == in_python, "AgentBlock of engine/teamfile/schema.py and AgentSpec of engine/core/spec.py"
