@@ -44,5 +44,6 @@ def handlers_in(files: Iterable[Mapping[str, Any]], kinds: Collection[type], *be
                 continue
             for kind in handled:
                 if found.setdefault(kind, one) is not one:
-                    raise TypeError(f"{kind.__name__} is handled by {one.__name__} and {found[kind].__name__}")
+                    both = " and ".join(f"{each.__module__}.{each.__name__}" for each in (found[kind], one))
+                    raise TypeError(f"{kind.__name__} has two handlers, {both}; a helper needs other annotations")
     return found

@@ -16,8 +16,10 @@ from engine.core.events import EVENTS, Event
 from engine.core.fold import FOLD
 from engine.core.followups import FOLLOWUPS
 from engine.core.followups import table as followups_table
+from engine.core.handlers import handlers_in
 from engine.core.records import facts_of
 from engine.core.signals import SIGNALS
+from engine.core.state import State
 
 FILES = "in a file that `_FILES` of its __init__.py names"
 
@@ -73,3 +75,18 @@ def test_every_command_is_in_the_union() -> None:
     left_out = {*facts_of(CommandBase, vars(commands))} - {*COMMANDS}
 
     assert left_out == set(), "name them in `Command` of engine/core/commands/__init__.py"
+
+
+def _pause(state: State, event: events.RunPaused) -> None:
+    assert event.run_id in state.runs
+
+
+def _pause_too(state: State, event: events.RunPaused | events.RunResumed) -> None:
+    assert event.run_id in state.runs
+
+
+def test_two_handlers_of_one_kind_are_named() -> None:
+    file = {"__name__": __name__, "_pause": _pause, "_pause_too": _pause_too}
+
+    with pytest.raises(TypeError, match=r"^RunPaused has two handlers, .*\._pause and .*\._pause_too; "):
+        handlers_in([file], EVENTS, gives=None)
