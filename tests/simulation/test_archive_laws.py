@@ -252,7 +252,7 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
         expected = {name for name in known if name.endswith("_id") or name in of_ids | {"id", "key"}}
         if kind == "finished":
             expected -= {"tasks"}
-        assert set(FIELDS[kind]) == expected - not_carried
+        assert set(FIELDS[kind]) == expected - not_carried, f"FIELDS[{kind!r}] of engine/core/transfer/ids.py"
 
 
 def test_work_at_a_step_is_exported_with_its_steps_and_begins_again_with_them() -> None:
