@@ -267,7 +267,7 @@ class History(World):
             applied = await host.order(command, sender="simulated", id=order_id)
         except CommandRefusedError:
             self._unanswered.pop(order_id, None)
-        except HostStopped:
+        except (HostStopped, EngineKilled):  # the second while it reads what the command is to wait for
             return
         else:
             self._unanswered.pop(order_id, None)
