@@ -123,6 +123,8 @@ class WebServer(Server):
     async def _gate(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
+        if self._ending:  # else a page whose tab was closed would load itself from what is about to go
+            return _line(503, "the server is ending")
         needs_origin = request.method not in ("GET", "HEAD") or request.path == "/ws"
         try:
             self._terms.gate.check(request.headers, needs_origin=needs_origin, opens_page=request.path == "/")

@@ -8,6 +8,7 @@ from pathlib import Path
 import aiohttp
 import anyio
 import pytest
+from aiohttp import web
 
 from tests.patience import PATIENCE_S
 from tests.web.visitor import inside, served, visitor
@@ -221,6 +222,13 @@ async def test_behind_a_proxy_that_speaks_tls_the_cookie_goes_over_nothing_else(
                 await at.next_link()
                 (cookie,) = ann.http.cookie_jar
                 assert cookie["secure"] == secure
+
+
+async def test_a_server_that_ends_lets_no_page_come_back_to_it(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann:
+        await at.server.on_shutdown(web.Application())
+
+        assert (await ann.post("/login", b""))[0] == 503
 
 
 async def test_a_server_that_ends_waits_for_no_browser(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:

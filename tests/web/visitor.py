@@ -78,28 +78,28 @@ class Inside(Served):
     """A server in the process of the test, whose patience is set."""
 
     def __init__(self, server: WebServer, base: str) -> None:
-        self._server, self.base, self.token = server, base, server.logins.new_token()
+        self.server, self.base, self.token = server, base, server.logins.new_token()
 
     async def next_link(self) -> str:
         """Return a link at once."""
-        self.token = self._server.logins.new_token()
+        self.token = self.server.logins.new_token()
         return f"{self.base}/#token={self.token}"
 
     def sessions(self) -> list[tuple[Session, Login]]:
         """Open tabs, with whose they are; the oldest first."""
-        return list(self._server.sessions.values())
+        return list(self.server.sessions.values())
 
     async def keeps(self, key: str) -> bool:
         """Return whether the server still knows a download."""
         try:
-            await self._server.download_manager.get_download_metadata(key)
+            await self.server.download_manager.get_download_metadata(key)
         except KeyError:
             return False
         return True
 
     def pids(self) -> list[int]:
         """Process ids of its tabs, the oldest first."""
-        return [session.pid for session, _ in self._server.sessions.values() if session.pid is not None]
+        return [session.pid for session, _ in self.server.sessions.values() if session.pid is not None]
 
 
 @asynccontextmanager

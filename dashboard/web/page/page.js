@@ -144,6 +144,10 @@ async function upload(file) {
 function closed(code, reason) {
   sending.abort();
   if (code in STAYS_CLOSED) return notice(reason || "Closed", "", "again");
+  lost(reason);
+}
+
+function lost(reason) {
   away(reason);
   comeBack(250);
 }
@@ -185,17 +189,18 @@ async function begin() {
       answer = await signIn("");
     }
   } catch (error) {
-    away("");
-    return comeBack(250);
+    return lost("");
   }
   if (!answer.ok) return leaveOut(hint);
   // xterm.js measures the font once, when it starts.
-  await Promise.all(["400 15px 'Roboto Mono'", "700 15px 'Roboto Mono'"].map((font) => document.fonts.load(font)));
+  const fonts = ["400 15px 'Roboto Mono'", "700 15px 'Roboto Mono'"];
+  await Promise.allSettled(fonts.map((font) => document.fonts.load(font)));
   window.WebSocket = PlacedSocket;
   at("terminal").dataset.sessionWebsocketUrl = location.origin.replace(/^http/, "ws") + "/ws";
   const script = document.createElement("script");
   script.src = "/static/textual.js";
   script.onload = () => window.onload(new Event("load"));
+  script.onerror = () => lost("");
   document.head.append(script);
 }
 
