@@ -46,7 +46,7 @@ class DiskStayedFull(EngineError):
 
 @dataclass(eq=False)
 class ToolRejected(EngineError):
-    """A person does not let an agent call a tool, or nobody said in time that it may."""
+    """A person rejected the call of a tool, or did not approve it in time."""
 
     tool: str
     says = "a person rejected the call of {tool}"
@@ -107,14 +107,14 @@ class NotJson(EngineError):
 
 @dataclass(eq=False)
 class DelegationFailed(EngineError):
-    """Work that an agent asked others to do has failed, or nobody can do it."""
+    """A task that an agent delegated failed, or no agent is able to do it."""
 
     target: str
     """Who was asked."""
     reason: str
     """Why it failed."""
     task_id: str | None = None
-    """The task that failed; None when nobody was asked."""
+    """The task that failed; None where none was made."""
     says = "{target}: {reason}"
 
 

@@ -66,7 +66,7 @@ class EndOfHangs:
 
     @pytest.hookimpl(trylast=True)
     def pytest_exception_interact(self) -> None:
-        """Watch again: pytest takes off what watches, for whoever debugs a test that failed."""
+        """Arm the watch again: after a failure pytest disarms it, so that the test can be debugged."""
         self._since_s = time.monotonic()
         faulthandler.dump_traceback_later(2 * PATIENCE_S + self.RENEWED_S, exit=True, file=self._stderr)
 

@@ -135,7 +135,7 @@ class Meters:
 
 
 def _without_leads(samples: Samples) -> Samples:
-    """Return the samples of a team, which waits only while nobody in it works: leads wait for the work of others."""
+    """Return the samples of a team: waiting counts only while no agent works, because leads wait for the others."""
     return samples._replace(waited=[0.0 if busy else one for busy, one in zip(*samples, strict=True)])
 
 

@@ -31,6 +31,22 @@ def advanced(feed: Feed, until: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
+def with_snapshot(path: Path, work: World) -> Feed:
+    """Return a feed that has read a file whose snapshot is its newest event."""
+
+    async def write() -> None:
+        async with open_store(path) as store:
+            await store.journal.append(1, [row_of(event) for event in work.journal])
+            await store.snapshots.save(work.state.seq, encode_state(work.state))
+
+    anyio.run(write)
+    feed = Feed(path)
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq and len(feed.recent) > 0)
+    feed.stop()
+    return feed
+
+
 @pytest.fixture
 def work() -> World:
     return audit()
@@ -82,16 +98,7 @@ def test_nothing_of_long_ago_is_shown_while_a_file_is_opened(tmp_path: Path, wor
 
 
 def test_a_feed_begins_at_the_newest_snapshot_and_knows_what_came_just_before(tmp_path: Path, work: World) -> None:
-    async def write() -> None:
-        async with open_store(tmp_path / "team.db") as store:
-            await store.journal.append(1, [row_of(event) for event in work.journal])
-            await store.snapshots.save(work.state.seq, encode_state(work.state))
-
-    anyio.run(write)
-    feed = Feed(tmp_path / "team.db")
-    feed.start()
-    advanced(feed, lambda: feed.state.seq == work.state.seq and len(feed.recent) > 0)
-    feed.stop()
+    feed = with_snapshot(tmp_path / "team.db", work)
 
     assert encode_state(feed.state) == encode_state(work.state)
     assert [one.seq for one in feed.recent] == list(range(1, work.state.seq + 1))
@@ -105,16 +112,7 @@ def test_of_what_came_before_the_snapshot_only_so_much_is_read_as_little_memory_
     rows = [row_of(event) for event in work.journal]
     large = next(seq for seq, row in enumerate(rows, 1) if len(row.body) > EARLIER_BYTES)
 
-    async def write() -> None:
-        async with open_store(tmp_path / "team.db") as store:
-            await store.journal.append(1, rows)
-            await store.snapshots.save(work.state.seq, encode_state(work.state))
-
-    anyio.run(write)
-    feed = Feed(tmp_path / "team.db")
-    feed.start()
-    advanced(feed, lambda: feed.state.seq == work.state.seq and len(feed.recent) > 0)
-    feed.stop()
+    feed = with_snapshot(tmp_path / "team.db", work)
 
     assert [one.seq for one in feed.recent] == list(range(large + 1, len(rows) + 1))
 

@@ -127,7 +127,7 @@ def test_the_ends_and_middles_of_axes_are_not_rounded() -> None:
         assert [label for label in labels if label not in told] == [], told
 
 
-def test_a_queue_that_nobody_has_looked_at_yet_is_not_drawn_as_empty() -> None:
+def test_a_queue_without_a_sample_is_not_drawn_as_empty() -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
     activity.sample_queues(work.now_ms, 25, {})

@@ -48,10 +48,10 @@ def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupP
 
 
 def _discovered(books: ShadowLedger, group: Job, wanted: list[str], *, default: list[str]) -> list[str] | None:
-    """Return who is found when everybody's words are read once more; None where it is not known what was looked for.
+    """Return the members that a new search of all members finds; None where the text searched for is not known.
 
-    Those who can work now are asked first; the default agent need not take part. Where nobody is found, the
-    request goes to those who worked on the one before it in its conversation; the ledger does not know them.
+    Members that are able to work now come first; the default agent need not take part. Where none is found, the
+    request goes to the members that worked on the one before it in its conversation; the ledger does not know them.
     """
     team, request = books.team, books.work.runs[group.run_id].request
     below = [team.supervisors[each] for one in wanted if one in team.supervisors for each in team.below(one)]
