@@ -40,7 +40,7 @@ def keep_memory_small() -> None:
     """
     import ctypes  # 2 ms, which other readers of this module need not pay
 
-    with suppress(AttributeError):
+    with suppress(AttributeError, OSError):  # the second where nothing can be loaded, as in a static build
         tune = ctypes.CDLL(None).mallopt
         tune(_M_ARENA_MAX, 1)
         tune(_M_MMAP_THRESHOLD, 128 * 1024)

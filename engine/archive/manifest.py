@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from engine.core.state import State
 
 FORMAT = "quarterdeck-archive"
-VERSION = 3
+VERSION = 4
 MANIFEST, STATE, TEXTS, EVENTS = "manifest.json", "state.json", "texts.jsonl", "events.jsonl"
 REQUIRED = (MANIFEST, STATE, TEXTS)
 PARTS = (*REQUIRED, EVENTS)

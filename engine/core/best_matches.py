@@ -117,8 +117,8 @@ def _levels_of_sums(asked: list[Asked], limit: int) -> Iterator[set[Slot]]:
 def _gains(asked: list[Asked], limit: int) -> dict[Slot, float]:
     """Sum the points of all candidates that can be among the best `limit`, and of few others.
 
-    Once the best `limit` have more than all remaining words can add, no candidate
-    without one of the words so far can enter, and those too far behind are dropped.
+    The words come with the most points first. Once the best `limit` candidates have more than all remaining words can
+    add, none without one of the words so far can enter, and those too far behind are dropped.
     """
     gains: dict[Slot, float] = {}
     summed, left = 0.0, sum(word.grants[0].points for word in asked)

@@ -251,7 +251,10 @@ _REMEMBERED_SPEC = 4_000
 
 
 def _spec_of(body: bytes) -> AgentSpec:
-    """Decode a spec. Its checks are a third of the time for a state, and the next state often has the same specs."""
+    """Decode a spec. Its checks are a third of the time for a state, and the next state often has the same specs.
+
+    States with the same spec share its containers, which are never written to: a spec is replaced as a whole.
+    """
     return copy(_remembered(body)) if len(body) <= _REMEMBERED_SPEC else _decoded(body)
 
 

@@ -18,7 +18,7 @@ def rank_of(id: str, name: str, done: int, failed: int, load: int, age: int) -> 
 
 
 class Ranks(dict[Slot, Rank]):
-    """Ranks that are set, or else computed on first access.
+    """Ranks that are computed on first access.
 
     Args:
         compute: Returns the rank of a slot.

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from engine.archive import ImportRefused
 from engine.archive.cutting import Part, Rest, pieces
 from engine.archive.reading import Contents, complete_state, read_state
 from engine.core.codec import decode_state, encode_state
@@ -342,6 +344,21 @@ def test_a_question_is_carried_with_its_deadline_and_can_be_answered_elsewhere()
     assert (own.id, brought.due_ms) == ("e1", host.state.at_ms + 10_000)
     host.order(Answer(escalation=brought.id, answer="use", output="three"))
     assert host.state.finished[-1].output == "three"
+
+
+@pytest.mark.parametrize("clock", ["due_ms", "left_ms"])
+def test_only_its_timer_says_when_an_imported_question_is_due(clock: str) -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(10.0)]))
+    world.order(Submit(request="count"))
+    world.fail(next(iter(world.started)))
+    state, texts = exported(world)
+    (question,) = state.escalations.values()
+    assert (question.due_ms, question.left_ms) == (None, None)
+
+    setattr(question, clock, 5)
+
+    with pytest.raises(ImportRefused, match="worked out and never written"):
+        read_state(complete_state(state, texts))
 
 
 def test_a_tool_call_in_doubt_is_asked_about_elsewhere_too() -> None:

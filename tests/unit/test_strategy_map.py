@@ -485,6 +485,24 @@ def test_an_item_does_not_go_back_where_the_same_team_would_take_it_again() -> N
     assert "budget of 10 tokens" in str(ended(world).error)
 
 
+def test_an_item_goes_back_to_others_where_all_of_the_team_that_are_able_are_paused() -> None:
+    spent = SupervisorOptions(limits=Limits(tokens=10, then="stop"))
+    south = SupervisorSpec(name="south", members=[agent("ada")], options=spent)
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("dan"), south], mode="parallel", participants=["south"])
+    world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")
+    submitted(world, supervisor="south")
+    submitted(world, ["a", "b"])  # type: ignore[arg-type]
+    found(world, items=2)
+    applied(world, Pause(target="dan"))
+
+    world.record(attempt(world, "ada"), "dear", usage=Usage(tokens_in=10))
+    world.stop(attempt(world, "ada"))
+
+    assert "item_returned" in kinds(world.journal)
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
 def test_an_item_that_a_paused_team_has_begun_stays_with_it() -> None:
     kitchen = SupervisorSpec(name="kitchen", members=[agent("ada"), agent("cook")])
     world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")

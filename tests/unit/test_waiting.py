@@ -1,10 +1,10 @@
 """Every task that waits says for what: one answer, with the numbers behind it."""
 
-from engine.core.commands import AddAgent, Pause, RemoveMember, SetPriority, SupervisorSpec
+from engine.core.commands import AddAgent, Pause, RemoveMember, Resume, SetPriority, SupervisorSpec
 from engine.core.options import SupervisorOptions
 from engine.core.queries.waiting import Wait, Waits
 from engine.core.scheduler import Schedule
-from engine.core.signals import AgentUnusable, EngineEnds
+from engine.core.signals import AgentUnusable, EngineEnds, PersonAsked
 from engine.core.spec import Retry
 from engine.core.state import Task
 from tests.bench.histories import mapped
@@ -182,3 +182,23 @@ def test_a_changed_priority_changes_the_place_that_is_told() -> None:
 
     assert waits(world, of_run(world, third)).ahead == 0
     assert waits(world, of_run(world, "r2")).words == "behind 1 of priority 1 in ada's queue"
+
+
+def test_what_is_left_for_an_answer_stands_still_with_its_run() -> None:
+    world = one_hand()
+    key = attempt(world, "ada")
+    world.say(
+        PersonAsked(
+            task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=["yes", "no"],
+            default="no", due_s=30.0,
+        )
+    )  # fmt: skip
+    world.rest(key, why="ask", until_ms=world.now_ms + 30_000)
+    assert waits(world, of_run(world, "r1")).until_ms == world.now_ms + 30_000
+
+    applied(world, Pause(target="r1"))
+    world.now_ms += 3_600_000
+    assert waits(world, of_run(world, "r1")).until_ms is None
+
+    applied(world, Resume(target="r1"))
+    assert waits(world, of_run(world, "r1")).until_ms == world.now_ms + 30_000

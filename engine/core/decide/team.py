@@ -62,6 +62,7 @@ def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) ->
 
 
 def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Decided:
+    # The command comes last, or `handlers_in` would take this for its handler, which calls it.
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
     name = command.name or spec.name

@@ -46,10 +46,10 @@ class Escalation:
     """The answers that there are."""
     default: str | None
     """The answer when none is given in time; with None the question waits without a limit."""
-    due_ms: int | None
     asked_ms: int
     detail: dict[str, JsonValue] = field(default_factory=dict)
     """What the handler of its kind needs besides."""
+    due_ms: int | None = None
     left_ms: int | None = None
     """While its run is paused: the time until the default that is left when the run is resumed; `due_ms` is None."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from engine.core.state import Run, State, Task
 
 DEEPEST = 256
-"""Levels of tasks under a run: twice those of supervisors, and of delegations in them."""
+"""Levels of tasks of a run, its root being the first: twice those of supervisors, and of delegations in them."""
 
 
 def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
@@ -22,8 +22,8 @@ def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
 
 def _unreached(state: State, run: Run, root: Task) -> str | None:
     tasks, run_id = state.tasks, run.id
-    level, seen, depth = [root], {root.id}, 0
-    while level and depth <= DEEPEST:
+    level, seen, depth = [root], {root.id}, 1
+    while level and depth < DEEPEST:
         depth += 1
         below: list[Task] = []
         for parent in level:

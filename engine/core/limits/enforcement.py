@@ -103,7 +103,10 @@ def _needs(state: State, subject: Subject, budget: Budget) -> Decimal:
 
 
 def too_little(state: State, ctx: DecisionContext, signal: BudgetShort) -> list[Event]:
-    """End a budget that is too small for the next call of a model."""
+    """End a budget that is too small for the next call of a model.
+
+    The signal comes last, or `handlers_in` would take this for its handler, which calls it.
+    """
     subject = subject_with(state, signal.subject)
     if subject is None:
         return []

@@ -109,14 +109,15 @@ def _may_go_back(state: State, task: Task) -> bool:
 def others_could_do(state: State, task: Task) -> Task | None:
     """Return the not yet begun item that contains a task, if others that share its queue are able to do it.
 
-    A team of which anybody is able would take the item again at once, and plan it as before.
+    A team with an agent that is free to take the item would take it again at once, and plan it as before.
     """
     for one in above_of(state, task):
         team, queue = state.supervisors.get(one.worker_id or ""), state.queues.get(one.came_from or "")
         if team is None or queue is None or one.id not in team.taken or not _may_go_back(state, one):
             continue
         able = [agent for agent in map(state.agents.__getitem__, queue.agents) if is_able(state, agent)]
-        if able and all(team_for(state, queue, agent) is not team for agent in able):
+        own = [agent for agent in able if team_for(state, queue, agent) is team]
+        if len(own) < len(able) and all(agent.paused or agent.away for agent in own):
             return one
     return None
 

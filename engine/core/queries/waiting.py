@@ -99,7 +99,7 @@ class Waits:
             ids = () if task.escalation_id is None else (task.escalation_id,)
             return Wait(why="doubt", words=f"in doubt: did the tool run? a person is asked ({', '.join(ids)})", ids=ids)
         if status is TaskStatus.RUNNING:
-            return _at_work(task)
+            return _at_work(self._state, task)
         if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
             return None
         return self._held_up(task, self._state.runs[task.run_id]) or self._in_queue(task)
@@ -166,7 +166,7 @@ def _places(state: State, queue: Queue) -> dict[str, _Place]:
     return found
 
 
-def _at_work(task: Task) -> Wait | None:
+def _at_work(state: State, task: Task) -> Wait | None:
     attempt = task.attempt
     if attempt is None or not attempt.parked:
         return None
@@ -175,7 +175,10 @@ def _at_work(task: Task) -> Wait | None:
     if attempt.parked_for is not None:
         asked = tuple(task.asks.values())
         words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(asked)})" if asked else "")
-        return Wait(why="person" if asked else "moment", words=words, ids=asked, until_ms=attempt.until_ms)
+        if not asked:
+            return Wait(why="moment", words=words, until_ms=attempt.until_ms)
+        due = [one for one in (state.escalations[each].due_ms for each in asked) if one is not None]
+        return Wait(why="person", words=words, ids=asked, until_ms=min(due, default=None))
     awaited = sum(task.calls[key].open for key in attempt.waits)
     return Wait(why="calls", words=f"waits for {counted(awaited, 'delegated task')}")
 

@@ -47,6 +47,7 @@ DERIVED = {
         "ready", "held_back", "ready_seq", "ready_ms", "taking", "yields_to", "attempt", "retry_at_ms", "deadline_ms",
         "begun_ms",
     ),
+    "escalations": ("due_ms", "left_ms"),
 }  # fmt: skip
 """Fields that an import derives, by kind of entity."""
 INDEXES = ("pools", "leaving", "limited")
@@ -151,7 +152,7 @@ _CANONICAL: dict[str, dict[str, Any]] = {
     "agents": {"paused": False},
     "runs": {"paused": False},
     "timers": {"due_ms": 0},
-    "escalations": {"asked_ms": 0, "due_ms": None},
+    "escalations": {"asked_ms": 0},
 }
 """Values of the canonical form, by kind of entity."""
 

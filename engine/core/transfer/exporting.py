@@ -113,7 +113,6 @@ def _tidy(state: State, paused: set[str]) -> None:
     for question in state.escalations.values():
         if question.left_ms is not None:  # its run is paused, at the latest by `rest`
             set_timer(state, "escalation", question.id, question.left_ms)
-            question.due_ms, question.left_ms = question.left_ms, None
     for summary in state.finished:
         summary.seq = 0
     not_derived(state)
