@@ -32,9 +32,7 @@ from store.records import EngineInfo, StandbyInfo
 BLOCK, PIECE = 500, 100
 """Records that are read and decoded at once, and of those as many as are folded at once: 2 milliseconds of work."""
 WAITING_PIECES = 30
-"""Decoded pieces that may wait for the drawing thread: three flushes of 10,000 events a second; then the reading one
-waits.
-"""
+"""Decoded pieces that may wait for the drawing thread, then the reading one waits: 0.3 s of 10,000 events a second."""
 RECENT = 2_000
 """Events that are kept decoded for the log's newest lines."""
 EARLIER, EARLIER_BYTES = 1_000, 500_000

@@ -60,8 +60,11 @@ class EndOfHangs:
         self._since_s = -self.RENEWED_S
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self) -> None:
-        if time.monotonic() - self._since_s >= self.RENEWED_S:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        if item.get_closest_marker("chaos_long") is not None:  # one of them runs for half an hour
+            faulthandler.cancel_dump_traceback_later()
+            self._since_s = -self.RENEWED_S
+        elif time.monotonic() - self._since_s >= self.RENEWED_S:
             self.pytest_exception_interact()
 
     @pytest.hookimpl(trylast=True)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from engine.core import events as on
 from engine.core.events import Event
-from engine.core.state import Run, State, Task
+from engine.core.state import Agent, Run, State, Supervisor, Task
 from engine.core.values import StoredValue, TextRef, preview
 from store.records import Record
 
@@ -46,7 +46,9 @@ class Names:
         """Return the name of an id; the id itself where none is known."""
         if an_id is None:
             return "engine"
-        name = self._members.get(an_id) or self._known.get(an_id)
+        member = self._state.agents.get(an_id) or self._state.supervisors.get(an_id)
+        # An earlier name may have been learned, from the event that added the member.
+        name = member.name if member is not None else self._members.get(an_id) or self._known.get(an_id)
         if name is None:
             work = self._state.tasks.get(an_id) or self._state.runs.get(an_id)
             name = an_id if work is None else work.title
@@ -55,7 +57,9 @@ class Names:
     def ids_of(self, word: str) -> list[str]:
         """Return the ids whose names contain a word, in small letters."""
         works: tuple[Task | Run, ...] = (*self._state.tasks.values(), *self._state.runs.values())
+        members: tuple[Agent | Supervisor, ...] = (*self._state.agents.values(), *self._state.supervisors.values())
         known = {work.id: work.title for work in works} | self._known | self._members
+        known |= {member.id: member.name for member in members}
         return [an_id for an_id, name in known.items() if word in name.casefold()]
 
     def work(self, attempt: OfAttempt) -> str:

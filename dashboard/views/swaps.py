@@ -86,7 +86,7 @@ def _of_field(field: str, value: Any) -> str:
     """Return what a field of a spec says; empty where that is nothing."""
     if not value:
         return ""
-    return f"{value:g} s" if field.endswith("_s") else written(value)
+    return f"{value:.15g} s" if field.endswith("_s") else written(value)
 
 
 def _short(value: Any) -> str:
@@ -104,7 +104,7 @@ def written(value: Any) -> str:
         times = other.pop("retries", value.retries)
         return f"retry {times}" + (f" ({written(other)})" if other else "")
     if isinstance(value, Escalate):
-        return "escalate" + (f" ({value.default} after {value.after_s:g} s)" if value.after_s is not None else "")
+        return "escalate" + (f" ({value.default} after {value.after_s:.15g} s)" if value.after_s is not None else "")
     if isinstance(value, Struct):
         given = to_builtins(value)
         kind = given.pop("type", "")

@@ -39,6 +39,7 @@ LARGEST_FRAME_BYTES = 1 << 20
 LARGEST_LOGIN_BYTES = 1_000
 FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
 """Why a socket was closed, for the page."""
+LET_GO = WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,8 @@ class WebServer(Server):
             size = clamped(_whole(request, "width", 80), _whole(request, "height", 24))
             assert size is not None
             await session.start(size.width, size.height)
-            code, why = await self._live(socket, session)
+            # A server that ends has ended the tabs that were there; this one may have waited for room meanwhile.
+            code, why = LET_GO if self._ending else await self._live(socket, session)
         except ConnectionError:  # left before it was open
             return socket
         except OSError as error:
@@ -263,7 +265,7 @@ class WebServer(Server):
                 task.cancel()
             await asyncio.gather(drawing, typing, return_exceptions=True)
         if self._ending:
-            return WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
+            return LET_GO
         if session.ended_by_itself:
             return ENDED, "closed; the team keeps running"
         return GONE, session.complaint or "the screen ended"

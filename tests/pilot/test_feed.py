@@ -104,7 +104,7 @@ def test_a_feed_begins_at_the_newest_snapshot_and_knows_what_came_just_before(tm
     assert [one.seq for one in feed.recent] == list(range(1, work.state.seq + 1))
 
 
-def test_of_what_came_before_the_snapshot_only_so_much_is_read_as_little_memory_holds(tmp_path: Path) -> None:
+def test_events_before_the_snapshot_are_read_up_to_a_number_of_bytes(tmp_path: Path) -> None:
     history = mapped(tasks=9_000)
     work = history.world
     for key in islice(history.workers(), 20):

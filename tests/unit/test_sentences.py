@@ -10,12 +10,15 @@ from dashboard.views.names import Names
 from dashboard.views.sentences import SENTENCES, sentence
 from dashboard.views.tail import tell
 from engine.core import events as on
+from engine.core.commands import SupervisorSpec
 from engine.core.events.run import RunFigures
 from engine.core.events.task import ChildPlan
-from engine.core.records import JsonValue
+from engine.core.records import JsonValue, changed
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus
 from engine.core.values import Usage
+from tests.story import only
+from tests.world import agent, load, team_world
 
 
 @pytest.mark.parametrize(
@@ -120,3 +123,17 @@ def test_every_sentence_names_fields_that_its_event_has() -> None:
     }
 
     assert missing == set()
+
+
+def test_a_member_that_was_renamed_is_called_by_its_present_name() -> None:
+    world = team_world(agent("ada", "parse"))
+    world.order(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="grace")])))
+    renamed = only(world.journal, "member_renamed")
+    names = Names()
+
+    names.learn_state(world.state)
+    names.learn(world.journal)  # as where what came before is read later
+
+    assert names.of(renamed.member_id) == "grace"
+    assert names.ids_of("grace") == [renamed.member_id]
+    assert sentence(renamed, names).text.startswith("ada was renamed to grace")

@@ -231,6 +231,17 @@ async def test_a_server_that_ends_lets_no_page_come_back_to_it(db: Path) -> None
         assert (await ann.post("/login", b""))[0] == 503
 
 
+async def test_a_server_that_ends_lets_go_of_a_page_that_waits_for_room(db: Path) -> None:
+    async with AsyncExitStack() as stays:
+        async with inside(db, sessions=1) as at:
+            ann = await stays.enter_async_context(visitor(at))
+            tab = await stays.enter_async_context(ann.tab())
+            await tab.sees("scout-thorough")
+            next_one = await stays.enter_async_context(ann.tab())
+
+        assert (await next_one.closed())[0] == aiohttp.WSCloseCode.GOING_AWAY
+
+
 async def test_a_server_that_ends_waits_for_no_browser(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CLOSE_S", "SHUTDOWN_S"):
         monkeypatch.setattr(f"dashboard.web.server.{name}", PATIENCE_S)
