@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from engine.core.commands import Answer, SwapAgent
+from engine.core.events import BudgetExhausted
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.queries.waiting import Waits
@@ -119,4 +120,21 @@ def test_a_question_about_a_budget_does_not_take_the_place_of_one_about_a_failur
     world.order(Answer(escalation=failure.id, answer="use", output="by hand"))
 
     assert lead[0] not in world.state.tasks or world.state.tasks[lead[0]].output == "by hand"
+    assert not world.state.escalations
+
+
+@pytest.mark.parametrize(("answer", "then"), [("continue", "stop"), ("stop", "stop"), ("fail", "fail")])
+def test_an_answer_about_a_limit_raised_since_is_about_the_one_that_holds_the_work_now(answer: str, then: str) -> None:
+    world = team_world(agent("ada", max_concurrency=2, limits=asks(attempts=1)), participants=["ada"])
+    submitted(world)
+    world.record(attempt(world, "ada"), "dear", usage=Usage(tokens_in=20))
+    submitted(world)
+    (question,) = world.state.escalations
+    raised = Limits(attempts=5, tokens=10, then="stop")
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", max_concurrency=2, limits=raised)))
+
+    events = world.order(Answer(escalation=question, answer=answer))
+
+    (spent,) = [event for event in events if isinstance(event, BudgetExhausted)]
+    assert (spent.amount, int(spent.spent), int(spent.limit), spent.then) == ("tokens", 20, 10, then)
     assert not world.state.escalations

@@ -12,15 +12,17 @@ from engine.core.commands import (
     ReplaceTeam,
     Resume,
     SupervisorSpec,
+    Winner,
 )
 from engine.core.events import MemberMoved, QueueMade, TaskRequeued
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.state import RunStatus, Supervisor
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, ended, member, only, refused, submitted, works
-from tests.world import World, agent, team_world
+from tests.world import World, agent, load, team_world
 
 
 def supervisor(world: World, name: str) -> Supervisor:
@@ -250,3 +252,18 @@ def test_cancelling_a_run_reaches_every_descendant_wherever_it_moved() -> None:
     assert len(world.stopping) == 3
     world.settle()
     assert ended(world).status is RunStatus.CANCELLED
+
+
+@pytest.mark.parametrize("wins", ["declared", "current"])
+def test_the_team_of_a_file_stays_where_it_was_moved_when_its_file_is_loaded_again(wins: Winner) -> None:
+    world = team_world(agent("ada"))
+    applied(world, AddSupervisor(parent=None, team=SupervisorSpec(name="above"), declared=False))
+    applied(world, Move(target="/chief", parent="/above"))
+
+    again = load(SupervisorSpec(name="chief", members=[agent("ada"), agent("bob")]))
+    world.order(changed(again, on_conflict=wins, prune=True))
+
+    chief = supervisor(world, "chief")
+    assert chief.parent_id == supervisor(world, "above").id
+    assert [world.state.agents[one].name for one in chief.members] == ["ada", "bob"]
+    assert_legal(world.state)

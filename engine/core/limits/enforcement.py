@@ -35,7 +35,7 @@ from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
 from engine.core.signals import AttemptStopped, BudgetShort
-from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Timer, timer_id
+from engine.core.state import Agent, Attempt, Escalation, Run, State, Supervisor, Task, Timer, timer_id
 
 _NOTHING = Decimal(0)
 
@@ -133,7 +133,7 @@ def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
     Needed because time at work is estimated while an attempt runs, and its end may report less.
     """
     return any(
-        one.detail.get("amount") == budget.name and budget.limit <= Decimal(str(one.detail["limit"]))
+        one.detail.get("amount") == budget.name and not _was_raised(budget, one)
         for one in state.escalations.values()
         if one.kind == "budget" and one.subject == subject.id
     )
@@ -228,12 +228,14 @@ def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> l
     if subject is None or not subject.held or is_over(state, subject):
         return []
     budget = _asked(state, subject, event)
-    if event.answer != "continue":
-        if budget is None:
-            return [extended(subject, None, 0, None)]
-        return [exhausted_as(state, subject, budget, event.answer)]
-    if budget is None:  # its limit was taken away meanwhile
+    if budget is not None and not _has_too_little(state, budget, subject) and _was_raised(budget, event):
+        # Another one holds the work now: to continue is to check that, anything else ends it.
+        others = (one for one in budgets(state, subject) if _has_too_little(state, one, subject))
+        budget = None if event.answer == "continue" else next(others, None)
+    if budget is None:  # its limit was taken away or raised meanwhile
         return [extended(subject, None, 0, None)]
+    if event.answer != "continue":
+        return [exhausted_as(state, subject, budget, event.answer)]
     ledger = state.ledgers.get(subject.id)
     # `budget.limit` includes what was granted before; the amount to grant again is the original one, as often as it
     # takes to have something left.
@@ -241,6 +243,11 @@ def answered(state: State, event: EscalationAnswered, ctx: DecisionContext) -> l
     once = budget.limit / times
     granted = max(times, int((budget.spent + _needs(state, subject, budget)) // once))
     return [extended(subject, budget, granted, once * (1 + granted))]
+
+
+def _was_raised(budget: Budget, question: Escalation | EscalationAnswered) -> bool:
+    """Return whether the limit is above the one that a question is about."""
+    return budget.limit > Decimal(str(question.detail["limit"]))
 
 
 def _asked(state: State, subject: Subject, event: EscalationAnswered) -> Budget | None:

@@ -198,9 +198,11 @@ class _Applied:
     def _load_team(self, command: commands.LoadTeam) -> str | None:
         if (missing := _missing(command.team)) is not None:
             return missing
-        stays = command.on_conflict == "current"  # also under another supervisor, if an operator moved it there
-        named = (one for one in self.team.supervisors.values() if one.name == command.team.name)
-        return None if any(stays or one.parent_id is None for one in named) else "it is not there"
+        named = [one for one in self.team.supervisors.values() if one.name == command.team.name]
+        # A file does not say where its top belongs: it stays where an operator has moved it.
+        moved = (self.state.declared[one.id] for one in named if one.id in self.state.declared)
+        is_there = any(one.parent_id is None for one in named) or any(one.parent_id == "" for one in moved)
+        return None if is_there else "it is not there"
 
     def _replace_team(self, command: commands.ReplaceTeam) -> str | None:
         return self._unlike(self.supervisor, command.team)
