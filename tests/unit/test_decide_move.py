@@ -17,6 +17,7 @@ from engine.core.commands import (
 from engine.core.events import MemberMoved, QueueMade, TaskRequeued
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.queries.targets import member_name
 from engine.core.records import changed
 from engine.core.scheduler import Schedule
 from engine.core.state import RunStatus, Supervisor
@@ -266,4 +267,20 @@ def test_the_team_of_a_file_stays_where_it_was_moved_when_its_file_is_loaded_aga
     chief = supervisor(world, "chief")
     assert chief.parent_id == supervisor(world, "above").id
     assert [world.state.agents[one].name for one in chief.members] == ["ada", "bob"]
+    assert_legal(world.state)
+
+
+@pytest.mark.parametrize(("wins", "below"), [("declared", ["bob"]), ("current", [])])
+def test_a_new_member_of_a_file_gets_no_name_that_was_moved_there(wins: Winner, below: list[str]) -> None:
+    world = team_world(SupervisorSpec(name="north", members=[agent("bob")]))
+    applied(world, Move(target="bob", parent="/chief"))
+
+    north = SupervisorSpec(name="north", members=[agent("bob")])
+    again = load(SupervisorSpec(name="chief", members=[agent("bob", "sum"), north]))
+    result = only(world.order(changed(again, on_conflict=wins)), "command_applied").result
+
+    both = [supervisor(world, name).members for name in ("chief", "north")]
+    names = [sorted(member_name(world.state, one) for one in members) for members in both]
+    assert names == [["bob", "north"], below]
+    assert len(result.get("conflicts", [])) == (2 if wins == "current" else 1)
     assert_legal(world.state)

@@ -162,7 +162,8 @@ class Merge(Noted):
 
     def _add(self, here: Path, above_id: str, member: Described) -> None:
         base = self._base.get(above_id)
-        since = self._since(base is not None and member.name in base.removed)
+        was_removed = base is not None and member.name in base.removed
+        since = self._since(was_removed or self._is_taken(above_id, member.name))
         is_agent = isinstance(member, AgentSpec)
         path = f"{self.path_of(above_id)}/{member.name}"
         if since == "current":
@@ -178,6 +179,15 @@ class Merge(Noted):
         self.ids[here] = new
         for one in member.members if isinstance(member, SupervisorSpec) else ():
             self._member(here, new, one)
+
+    def _is_taken(self, above_id: str, name: str) -> bool:
+        """Return whether a member that is described elsewhere has the name: it was moved here, and stays."""
+        here = self.state.supervisors[above_id].members
+        return self._terms.on_conflict == "current" and any(
+            member_name(self.state, one) == name and self.ids[path[:-1]] != above_id
+            for path, one in self.ids.items()
+            if one in here and (base := self._base.get(one)) is not None and base.parent_id is not None
+        )
 
     def _agent_added(self, spec: AgentSpec, agent_id: str, above_id: str) -> AgentAdded:
         return AgentAdded(
