@@ -80,7 +80,7 @@ class Guide:
             self._done.add(str(entry.event.type))
             self._learn_times(entry.event)
         self._took_ms = {
-            one.id: sum(one.durations_ms) / len(one.durations_ms) for one in state.agents.values() if one.durations_ms
+            one.id: sum(one.at_work_ms) / len(one.at_work_ms) for one in state.agents.values() if one.at_work_ms
         }
         screen = app.screen
         if isinstance(screen, Frame) and screen.is_there:
@@ -96,7 +96,7 @@ class Guide:
         if isinstance(event, AgentSwapped):
             self._swapped, self._before_ms, self._since_swap = event, self._took_ms.get(event.agent_id), []
         elif isinstance(event, AttemptDone) and self._swapped is not None and event.agent_id == self._swapped.agent_id:
-            self._since_swap.append(event.duration_ms)
+            self._since_swap.append(event.usage.time_ms)
 
     def _swap(self, app: "QuarterdeckApp") -> Swap | None:
         if self._swapped is None:

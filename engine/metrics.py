@@ -40,7 +40,7 @@ class AgentView:
     """Share of its attempts that ended well, 0 to 1; NaN below 5 attempts."""
     error_count: int
     p50_ms: float
-    """Median duration of its last attempts that ended well, in milliseconds; NaN before the first."""
+    """Median time at work of its last attempts that ended well, in milliseconds; NaN before the first."""
     current_task: str | None
     """Id of the task that it has been at work on for longest."""
     error: str | None
@@ -66,7 +66,7 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
         tasks=agent.done + agent.failed + agent.cancelled,
         success_rate=rate,
         error_count=agent.failed,
-        p50_ms=median_ms(agent.durations_ms),
+        p50_ms=median_ms(agent.at_work_ms),
         current_task=next(iter(agent.running), next(iter(agent.parked), None)),
         error=agent.error,
         track_record={
@@ -81,9 +81,9 @@ def share(done: int, failed: int) -> float:
     return done / (done + failed) if done + failed >= ENOUGH else math.nan
 
 
-def median_ms(durations_ms: Iterable[int]) -> float:
+def median_ms(times_ms: Iterable[int]) -> float:
     """Return the median, in milliseconds; NaN of nothing."""
-    known = list(durations_ms)
+    known = list(times_ms)
     return float(statistics.median(known)) if known else math.nan
 
 
@@ -104,7 +104,7 @@ class SupervisionMetrics:
     success_rate: float
     """Share of attempts that ended well, 0 to 1; NaN below 5."""
     p50_ms: float
-    """Median duration of the last attempts that ended well, in milliseconds; NaN before the first."""
+    """Median time at work of the last attempts that ended well, in milliseconds; NaN before the first."""
     runs_open: int
     usage: Usage
     by_specialty: dict[str, tuple[int, int]]
@@ -134,7 +134,7 @@ def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
         tasks_done=done,
         tasks_failed=failed,
         success_rate=share(done, failed),
-        p50_ms=median_ms(duration for agent in agents for duration in agent.durations_ms),
+        p50_ms=median_ms(time_ms for agent in agents for time_ms in agent.at_work_ms),
         runs_open=sum(run.supervisor_id in below for run in state.runs.values()),
         usage=usage,
         by_specialty=_by_specialty(state, agents),

@@ -48,6 +48,7 @@ from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
 from engine.core.validation.records import checked
+from engine.core.values import Usage
 
 LONG = "a text that is longer than what the state keeps inline, so that it is held by reference to the journal. " * 2
 
@@ -124,10 +125,12 @@ class World:
         elif isinstance(effect, ReadText):
             self.reads.append(effect.task_id)
 
-    def succeed(self, key: tuple[str, int], output: Any = "done", **said: Any) -> list[Event]:
-        """End an attempt well; `usage` says what it has spent besides."""
+    def succeed(self, key: tuple[str, int], output: Any = "done", *, took_ms: int = 3, **said: Any) -> list[Event]:
+        """End an attempt well, which worked all the time; `usage` says what it has spent instead."""
         said.setdefault("generation", self._over(key))
-        return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output=output, duration_ms=3, **said))
+        said.setdefault("usage", Usage(time_ms=took_ms))
+        said.setdefault("duration_ms", took_ms)
+        return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output=output, **said))
 
     def fail(self, key: tuple[str, int], error: str = "broken", **said: Any) -> list[Event]:
         """End an attempt with an error; `stuck`: its thread has not returned; `crashed`: the agent broke down."""

@@ -25,7 +25,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
     """Return an agent; `queue` counts the tasks that are ready and wait for it alone."""
     spec = state.spec_of(agent)
     ended = agent.done + agent.failed
-    p50_ms = median(agent.durations_ms)
+    p50_ms = median(agent.at_work_ms)
     return {
         **_said(agent, "id name"),
         "supervisor": name_of(state, agent.supervisor_id),

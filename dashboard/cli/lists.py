@@ -140,7 +140,7 @@ def agents(ctx: click.Context, under: str | None, wanted: Filter, *, by_category
         rows = [
             (item["name"], item["supervisor"], f"g{item['generation']}",
              state_of_agent(agent, working=look.working).text, item["queue"], item["done"],
-             item["failed"], percent(item["success_rate"]), duration(median(agent.durations_ms)), _tokens(item),
+             item["failed"], percent(item["success_rate"]), duration(median(agent.at_work_ms)), _tokens(item),
              now_of_agent(state, agent, counts, live, look.now_ms).text)
             for agent, item in zip(found, items, strict=True)
         ]  # fmt: skip

@@ -195,7 +195,7 @@ class AgentScreen(PanelsScreen):
         ended = [one for one in ended_in(self.entries[::-1], view.names) if one.agent_id == agent.id][:LAST]
         for name, rows in (("times", 3), ("times_right", 7)):
             pane = self.panel(name)
-            pane.set_class(not agent.durations_ms and not ended and not steps, "-empty")
+            pane.set_class(not agent.at_work_ms and not ended and not steps, "-empty")
             if pane.display and pane.size.width:
                 parts = [
                     agent_aside.times_section(agent, steps, pane.wide, rows),

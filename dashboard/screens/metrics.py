@@ -153,14 +153,16 @@ class MetricsScreen(TableScreen):
         at_work = [agents[only]] if only in agents else agents.values()
         tasks = [view.state.tasks.get(task_id) for agent in at_work for task_id in agent.running]
         samples = 2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS)
-        running_ms = [task.attempt.started_ms for task in tasks if task is not None and task.attempt is not None]
-        found = self._window_of(samples, until_ms(view)).series(until_ms(view), running_ms)
+        now_ms = until_ms(view)
+        attempts = [task.attempt for task in tasks if task is not None and task.attempt is not None]
+        running_ms = [now_ms - one.at_work_ms(now_ms) for one in attempts]
+        found = self._window_of(samples, now_ms).series(now_ms, running_ms)
         pane.show(
             plots(
                 found,
                 view.activity,
                 view.state,
-                now_ms=until_ms(view),
+                now_ms=now_ms,
                 width=size.width,
                 height=size.height,
                 large=self._large,

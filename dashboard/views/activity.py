@@ -30,11 +30,11 @@ class Ended(NamedTuple):
     task_id: str
     agent_id: str
     duration_ms: int
+    at_work_ms: int
+    """For how long it held a slot: what it waited for others is left out."""
     done: bool
     tokens: int = 0
     cost_usd: float = 0.0
-    waited: bool = False
-    """Whether it gave its slot back in between, for what it delegated or for a person: it took longer than its work."""
 
 
 class Marked(NamedTuple):
@@ -175,7 +175,7 @@ _NOTHING = Track()
 _MOST = 2**63
 """A counter holds no more, whatever a model says that it has spent."""
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
-END_KINDS = tuple(map(kind_of, (on.AttemptDone, on.AttemptFailed, on.AttemptParked, on.Delegated, on.CallRejoined)))
+END_KINDS = tuple(map(kind_of, (on.AttemptDone, on.AttemptFailed)))
 """Kinds of the events that `ends_of` looks at."""
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),
@@ -225,8 +225,6 @@ class Activity:
         self._tracks: dict[str, Track] = {}
         self._open: dict[str, tuple[str, bool]] = {}
         """Attempts under way by task: the agent, and whether it is parked."""
-        self._waited: set[str] = set()
-        """Tasks whose attempt under way has been parked."""
         self._learned: Sequence[Event] = ()
         """The events that are being counted, and when the last one before them happened."""
         self._heard_ms = 0
@@ -301,7 +299,6 @@ class Activity:
                 track.change(last_ms, -1)
 
     def _started(self, event: on.AttemptStarted) -> None:
-        self._waited.discard(event.task_id)
         if event.agent_id is not None:  # built-in work has no agent
             self._begin(event.task_id, event.agent_id, event.at_ms)
 
@@ -315,7 +312,6 @@ class Activity:
         agent_id, parked = self._open.get(task_id, ("", True))
         if not parked:
             self._open[task_id] = (agent_id, True)
-            self._waited.add(task_id)
             for track in (self._of(agent_id), self.team):
                 track.change(at_ms, -1, 1)
 
@@ -332,7 +328,6 @@ class Activity:
         agent_id, at_ms = event.agent_id, event.at_ms
         if event.task_id not in self._open:  # nor is its start: it has waited until now
             self._begin(event.task_id, agent_id, at_ms)
-            self._waited.add(event.task_id)
             for track in (self._of(agent_id), self.team):
                 track.span(at_ms - KEPT_MS, at_ms, 0, parked=1)
         agent_id, parked = self._open[event.task_id]
@@ -353,8 +348,7 @@ class Activity:
         agent_id, at_ms = event.agent_id, event.at_ms
         if agent_id is None:
             return
-        begun, waited = self._open.pop(event.task_id, None), event.task_id in self._waited
-        self._waited.discard(event.task_id)
+        begun = self._open.pop(event.task_id, None)
         for track in (self._of(agent_id if begun is None else begun[0]), self.team):
             if begun is None:
                 track.span(at_ms - min(getattr(event, "duration_ms", 0), KEPT_MS), at_ms, 1)
@@ -364,7 +358,7 @@ class Activity:
                 track.change(at_ms, -1)
         if isinstance(event, on.AttemptDone | on.AttemptFailed):  # a lost one goes on: no failure of the agent's
             self.ended += 1
-            self.ends.append(end := ended_of(event, waited=waited))
+            self.ends.append(end := _ended(event))
             (self.done if end.done else self.failed).add(at_ms)
 
     def _spend(self, event: on.StepRecorded) -> None:
@@ -400,25 +394,14 @@ class Activity:
 
 
 def ends_of(events: Iterable[Event]) -> list[Ended]:
-    """Return the ends of attempts of agents among events in their order, of `END_KINDS` at least."""
-    waited: set[str] = set()
-    found = []
-    for event in events:
-        if isinstance(event, on.AttemptDone | on.AttemptFailed):
-            if event.agent_id is not None:
-                found.append(ended_of(event, waited=event.task_id in waited))
-            waited.discard(event.task_id)
-        elif isinstance(event, on.AttemptParked) or (isinstance(event, on.Delegated | on.CallRejoined) and event.parks):
-            waited.add(event.task_id)
-    return found
+    """Return the ends of attempts of agents among events."""
+    ends = (event for event in events if isinstance(event, on.AttemptDone | on.AttemptFailed))
+    return [_ended(event) for event in ends if event.agent_id is not None]
 
 
-def ended_of(event: Any, *, waited: bool) -> Ended:
-    """Return what an event that ends an attempt of an agent says of it; whether it waited, events before it say."""
+def _ended(event: Any) -> Ended:
+    """Return what an event that ends an attempt of an agent says of it."""
     usage = event.usage
     tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
-    cost = float(usage.cost_usd or 0)
-    return Ended(
-        event.at_ms, event.task_id, event.agent_id, event.duration_ms, isinstance(event, on.AttemptDone), tokens, cost,
-        waited,
-    )  # fmt: skip
+    cost, done = float(usage.cost_usd or 0), isinstance(event, on.AttemptDone)
+    return Ended(event.at_ms, event.task_id, event.agent_id, event.duration_ms, usage.time_ms, done, tokens, cost)

@@ -132,7 +132,7 @@ def times_section(agent: Agent, steps: Sequence[Entry], width: int, rows: int) -
     turns = [
         one.event.duration_ms for one in steps if isinstance(one.event, StepRecorded) and one.event.what == "model"
     ]
-    durations, what = (turns, "TIME A TURN") if len(turns) > 1 else (agent.durations_ms, "TIME A TASK")
+    durations, what = (turns, "TIME A TURN") if len(turns) > 1 else (agent.at_work_ms, "TIME A TASK")
     if not durations or rows < 2:
         return (what, "", [])
     top = axis_top(max(durations) / 1000) * 1000

@@ -110,7 +110,7 @@ def _figures(
         worked,
         [Span("done ", "muted"), Span(count(agent.done), "strong")],
         [Span("failed ", "muted"), Span(count(agent.failed), "warn" if agent.failed else "muted")],
-        [Span("p50 ", "muted"), Span(duration(median(agent.durations_ms)), "strong")],
+        [Span("p50 ", "muted"), Span(duration(median(agent.at_work_ms)), "strong")],
         [Span("queue ", "muted"), Span(count(counts.waiting_of[agent.id]), "strong")],
         *([_process(live, task.id)] if task is not None and f"process:{task.id}" in live else []),
         [Span("ok ", "muted"), Span(percent(agent.done / ended if ended else None))],

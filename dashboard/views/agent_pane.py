@@ -144,7 +144,7 @@ def _runs(spec: AgentSpec) -> str:
 
 def _now(seen: Seen, agent: Agent, room: int) -> list[Section]:
     """What it is at, each attempt against what its tasks take; why it is at nothing; its queue."""
-    state, middle_ms = seen.state, median(agent.durations_ms)
+    state, middle_ms = seen.state, median(agent.at_work_ms)
     at_work = [
         (state.tasks[one], g) for one, g in (*agent.running.items(), *agent.parked.items()) if one in state.tasks
     ]
@@ -174,8 +174,9 @@ def _attempt(seen: Seen, agent: Agent, task: Task, generation: int, middle_ms: f
     old = f"◐ g{generation}" if generation != agent.generation else mark.glyph
     wide = max(6, min(24, room // 4))
     title = max(4, room - wide - 10 - len(old) - 3)
-    share = 0.0 if not middle_ms else min(1.0, spent_ms / (2 * middle_ms))  # half the meter is what half of them take
-    tone = "draining" if middle_ms and spent_ms > 2 * middle_ms else mark.tone
+    worked_ms = task.attempt.at_work_ms(seen.now_ms) if task.attempt is not None else 0
+    share = 0.0 if not middle_ms else min(1.0, worked_ms / (2 * middle_ms))  # half the meter is what half of them take
+    tone = "draining" if middle_ms and worked_ms > 2 * middle_ms else mark.tone
     parts = [
         ([Span(old, "draining" if generation != agent.generation else mark.tone)], len(old)),
         ([Span(cut_path(task.title, title))], title),
@@ -291,9 +292,9 @@ def _step(event: on.StepRecorded, room: int, key: str, tone: str) -> list[Line]:
 
 
 def _times(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
-    """How long its last tasks took, the newest at the right."""
-    known = [one.event.duration_ms for one in entries if isinstance(one.event, on.AttemptDone)]
-    times = known[::-1] if len(known) > len(agent.durations_ms) else list(agent.durations_ms)
+    """How long it was at work on its last tasks, the newest at the right."""
+    known = [one.event.usage.time_ms for one in entries if isinstance(one.event, on.AttemptDone)]
+    times = known[::-1] if len(known) > len(agent.at_work_ms) else list(agent.at_work_ms)
     if height <= 0 or not times:
         return []
     top = axis_top(max(times))
@@ -302,8 +303,8 @@ def _times(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> li
     times = times[-wide:]
     each = max(1, min(8, wide // len(times)))
     bars = [value for time in times for value in ([time] * (each - 1) + [-1.0] if each > 2 else [time] * each)]
-    middle = f"p50 {duration(median(agent.durations_ms))}"  # as every other screen says it
-    middle += f" · last {len(agent.durations_ms)}" if room >= 40 else ""
+    middle = f"p50 {duration(median(agent.at_work_ms))}"  # as every other screen says it
+    middle += f" · last {len(agent.at_work_ms)}" if room >= 40 else ""
     tones = ("busy-before", "busy-before", "busy")
     return [Section("TIME A TASK", plot(bars, room, height, top=top, labels=labels, tones=tones), middle)]
 

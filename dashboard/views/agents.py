@@ -36,7 +36,7 @@ _URGENT_FIRST = [
 DECLARED = "declared"
 ORDERS: dict[str, Callable[[Agent, Digest], float | str]] = {
     DECLARED: lambda agent, counts: 0,
-    "slowest": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
+    "slowest": lambda agent, counts: -(median(agent.at_work_ms) or 0.0),
     "state": lambda agent, counts: _URGENT_FIRST.index(agent.status),
     "failures": lambda agent, counts: -agent.failed,
     "queue": lambda agent, counts: -counts.waiting_of[agent.id],
@@ -101,5 +101,5 @@ def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], 
         Cell(count(agent.done), "" if agent.done else "muted"),
         Cell(count(agent.failed or None, none="·"), "warn" if agent.failed else "muted"),
         Cell(percent(agent.done / ended if ended else None), "muted"),
-        Cell(duration(median(agent.durations_ms), most=10), "muted"),
+        Cell(duration(median(agent.at_work_ms), most=10), "muted"),
     )

@@ -35,7 +35,7 @@ class Figures:
     done: int = 0
     failed: int = 0
     time_ms: int = 0
-    """Spent at work on what ended, without what waited in between."""
+    """Spent at work on what ended."""
     p50_ms: float | None = None
     p95_ms: float | None = None
     took_ms: Sequence[int] = ()
@@ -63,12 +63,12 @@ def figures(ends: Sequence[Ended], from_ms: int) -> dict[str, Figures]:
             by.setdefault(end.agent_id, []).append(end)
     found = {}
     for agent_id, own in by.items():
-        took = [end.duration_ms for end in own if end.done]
+        took = [end.at_work_ms for end in own if end.done]
         ordered = sorted(took)
         found[agent_id] = Figures(
             done=len(took),
             failed=len(own) - len(took),
-            time_ms=sum(end.duration_ms for end in own if not end.waited),
+            time_ms=sum(end.at_work_ms for end in own),
             p50_ms=ordered[len(ordered) // 2] if ordered else None,
             p95_ms=ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)] if ordered else None,
             took_ms=took[-2 * _TOOK :],

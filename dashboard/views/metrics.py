@@ -2,7 +2,7 @@
 
 Of a team that uses no tokens the last plot adds up what was done.
 
-Everything is made of the ends of attempts, which say how long each took, what it cost and whether it failed.
+Everything is made of the ends of attempts, which say how long each was at work, what it cost and whether it failed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ TABLE_FROM = 24
 _LOW, _MID, _HIGH = "plot-low", "plot-mid", "plot-high"
 _BUSY = ("busy-before", "busy-before", "busy")
 _MOST_IN_BUCKET = 400
-"""Durations of a sample that count for its percentiles."""
+"""Times of a sample that count for its percentiles."""
 
 
 @dataclass(slots=True)
@@ -82,12 +82,11 @@ class Window:
                 bucket.failed += 1
             else:
                 bucket.done += 1
-                if not end.waited and len(bucket.took_ms) < _MOST_IN_BUCKET:
-                    bucket.took_ms.append(end.duration_ms)
-            if end.waited:
-                continue
-            # By the clock it may lie years ahead of the window, with as long a duration.
-            from_ms = max(end.at_ms - min(end.duration_ms, each_ms * self._samples), first * each_ms)
+                if len(bucket.took_ms) < _MOST_IN_BUCKET:
+                    bucket.took_ms.append(end.at_work_ms)
+            # By the clock it may lie years ahead of the window, with as long a time at work. Of what waited in between
+            # the end does not say when it worked: it counts as if that was at last.
+            from_ms = max(end.at_ms - min(end.at_work_ms, each_ms * self._samples), first * each_ms)
             while from_ms < end.at_ms:
                 until_ms = min(end.at_ms, (from_ms // each_ms + 1) * each_ms)
                 self._bucket(from_ms // each_ms).busy_ms += until_ms - from_ms

@@ -281,7 +281,7 @@ def _agent_cells(rows: _Rows, agent: Agent, line: _Line) -> tuple[Cell, ...]:
             Cell(count(agent.done), "" if agent.done else "faint"),
             Cell(count(agent.failed) if agent.failed else "·", "error" if agent.failed else "faint"),
         ),
-        Cell(duration(median(agent.durations_ms), most=8) if agent.durations_ms else "·", "muted"),
+        Cell(duration(median(agent.at_work_ms), most=8) if agent.at_work_ms else "·", "muted"),
         (Cell(tokens(agent.usage), "muted"), Cell(money(agent.usage), "muted")),
     )
 

@@ -62,7 +62,7 @@ def agent_page(
             "done",
             f"{count(agent.done)}, failed {count(agent.failed)}, {percent(agent.done / ended if ended else None)} ok",
         ),
-        labelled("p50", f"{duration(median(agent.durations_ms))} of the last {len(agent.durations_ms)}"),
+        labelled("p50", f"{duration(median(agent.at_work_ms))} of the last {len(agent.at_work_ms)}"),
     ]
     cells += [*_spent(agent.usage), *_standing(state, agent), *_limits(state, agent_id, now_ms)]
     if agent.error is not None:

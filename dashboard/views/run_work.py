@@ -106,8 +106,9 @@ def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int) -> tupl
     if most:
         return done / most, duration(spent_ms)
     agent = state.agents.get(task.agent_id or "")
-    usual = median(agent.durations_ms) if agent is not None else None
-    return (min(0.95, spent_ms / usual) if usual else None), duration(spent_ms)
+    usual = median(agent.at_work_ms) if agent is not None else None
+    worked_ms = task.attempt.at_work_ms(now_ms) if task.attempt is not None else 0
+    return (min(0.95, worked_ms / usual) if usual else None), duration(spent_ms)
 
 
 def waiting_lines(

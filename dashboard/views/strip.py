@@ -95,8 +95,8 @@ def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], f
 
 
 def _p95(activity: Activity, now_ms: int) -> str:
-    near = (one for one in activity.ends if one.done and not one.waited and now_ms - one.at_ms <= WINDOW_MS)
-    took = sorted(one.duration_ms for one in near)
+    near = (one for one in activity.ends if one.done and now_ms - one.at_ms <= WINDOW_MS)
+    took = sorted(one.at_work_ms for one in near)
     return duration(took[min(len(took) - 1, len(took) * 95 // 100)] if took else None)
 
 

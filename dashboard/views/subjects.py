@@ -147,7 +147,7 @@ class OfAgent(_Texts[Agent]):
         return ()
 
     def took_ms(self) -> float | None:
-        return median(self._it.durations_ms)
+        return median(self._it.at_work_ms)
 
 
 class OfSupervisor(_Texts[Supervisor]):

@@ -166,14 +166,14 @@ def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
     told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
     record = _record_of(state, name)
     if record.done + record.failed:
-        times = [time for user in state.agents.values() if user.spec == content for time in user.durations_ms]
+        times = [time for user in state.agents.values() if user.spec == content for time in user.at_work_ms]
         told.append(_done_well(times, record.done, record.failed))
     return ", ".join(told)
 
 
 def so_far(agent: Agent) -> str:
     """Return how an agent has done that has ended something, in the words of `candidate_line`."""
-    return _done_well(agent.durations_ms, agent.done, agent.failed)
+    return _done_well(agent.at_work_ms, agent.done, agent.failed)
 
 
 def _done_well(took_ms: list[int], done: int, failed: int) -> str:

@@ -72,7 +72,7 @@ class Tip:
 
 def slow_agent(state: State) -> tuple[Agent, Agent] | None:
     """Return the agent that is slowest beside another one that can do the same, and that one."""
-    known = [agent for agent in state.agents.values() if len(agent.durations_ms) >= KNOWN]
+    known = [agent for agent in state.agents.values() if len(agent.at_work_ms) >= KNOWN]
     found: tuple[float, Agent, Agent] | None = None
     for slow in known:
         for fast in known:
@@ -90,7 +90,7 @@ def _alike(state: State, one: Agent, other: Agent) -> bool:
 
 def _ms(agent: Agent) -> float:
     """Return the mean time of its last tasks: of many small files and a few large ones the large ones take the time."""
-    return sum(agent.durations_ms) / max(1, len(agent.durations_ms))
+    return sum(agent.at_work_ms) / max(1, len(agent.at_work_ms))
 
 
 def _look(seen: Seen) -> str:

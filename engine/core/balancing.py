@@ -50,17 +50,17 @@ def weight(agent: Agent) -> int:
 
 
 def performance(agent: Agent) -> int:
-    """Rank an agent by the expected time to a success: its median time by its share of successes, in microseconds.
+    """Rank an agent by the expected work for a success: its median time at work by its share of successes.
 
-    The share is (done + 1) / (done + failed + 1): one failure proves little, and an agent that never failed is ranked
-    by its median alone. Laplace smoothing, which also adds a failure, would rank an agent with one success behind
-    slower agents with more successes; it would get no work to improve by, and stay last permanently. An agent without
-    attempts goes first, so that each is measured. During its first attempt it goes behind the measured agents, and an
-    agent that has only failed goes last: it gets work if no other agent is free. The median of the last attempts is
-    used, because one slow call must not outweigh ten.
+    In microseconds. The share is (done + 1) / (done + failed + 1): one failure proves little, and an agent that never
+    failed is ranked by its median alone. Laplace smoothing, which also adds a failure, would rank an agent with one
+    success behind slower agents with more successes; it would get no work to improve by, and stay last permanently. An
+    agent without attempts goes first, so that each is measured. During its first attempt it goes behind the measured
+    agents, and an agent that has only failed goes last: it gets work if no other agent is free. The median of the last
+    attempts is used, because one slow call must not outweigh ten.
     """
-    if agent.durations_ms:
-        median_ms = max(1, sorted(agent.durations_ms)[len(agent.durations_ms) // 2])
+    if agent.at_work_ms:
+        median_ms = max(1, sorted(agent.at_work_ms)[len(agent.at_work_ms) // 2])
         return median_ms * 1000 * (agent.done + agent.failed + 1) // (agent.done + 1)
     if agent.failed:
         return _ONLY_FAILED + agent.failed

@@ -12,7 +12,7 @@ from dashboard.views.activity import Activity
 from dashboard.views.event_log import Entry
 from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
-from engine.core.signals import AgentUnusable, AttemptSucceeded
+from engine.core.signals import AgentUnusable
 from engine.core.spec import Retry
 from engine.host.batch import row_of
 from store import EngineInfo, open_store
@@ -70,10 +70,7 @@ def _plan(work: World, titles: list[str]) -> None:
             work.fail(key, "UnicodeDecodeError in line 12")
         else:
             work.now_ms += 30 * place
-            work._over(key)
-            work.say(
-                AttemptSucceeded(task_id=key[0], attempt=key[1], output={"lines": place}, duration_ms=41 + 90 * place)
-            )
+            work.succeed(key, {"lines": place}, took_ms=41 + 90 * place)
     work.order(SwapAgent(agent="scout-thorough", registered="scout-fast"))
     counter = next(one for one in work.state.agents.values() if one.name == "counter")
     work.say(AgentUnusable(agent_id=counter.id, generation=1, error="crew.audit has no attribute 'count'"))

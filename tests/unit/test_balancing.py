@@ -96,7 +96,7 @@ def test_weight_begins_anew_with_each_engine() -> None:
 def test_performance_gives_work_to_the_faster_of_two_that_succeed() -> None:
     world = hands("performance", agent("slow", "sum"), agent("fast", "sum"))
     for name, ms in (("slow", 90), ("fast", 10)):
-        member(world, name).durations_ms.append(ms)
+        member(world, name).at_work_ms.append(ms)
         member(world, name).done = 5  # type: ignore[misc]
 
     assert done_one_by_one(world, 3) == ["fast", "fast", "fast"]
@@ -120,7 +120,7 @@ def test_performance_ranks_who_never_failed_by_its_median_and_others_by_their_fa
 ) -> None:
     world = hands("performance", agent("proven", "sum"), agent("fresh", "sum"))
     for name, median_ms, done in (("proven", 110, 100), ("fresh", ms, 1)):
-        member(world, name).durations_ms.append(median_ms)
+        member(world, name).at_work_ms.append(median_ms)
         member(world, name).done = done  # type: ignore[misc]
     member(world, "fresh").failed = failed  # type: ignore[misc]
 
@@ -129,7 +129,7 @@ def test_performance_ranks_who_never_failed_by_its_median_and_others_by_their_fa
 
 def test_performance_tries_each_agent_once_before_it_compares_them() -> None:
     world = hands("performance", *(agent(name, "sum") for name in ("slow", "fast", "new")))
-    member(world, "slow").durations_ms.append(90)
+    member(world, "slow").at_work_ms.append(90)
     member(world, "slow").done = member(world, "slow").begun = 1  # type: ignore[misc]
 
     assert done_one_by_one(world, 2) == ["fast", "new"]

@@ -19,7 +19,8 @@ ENDS = st.lists(
         at_ms=st.integers(NOW_MS - 59_000, NOW_MS - 1),
         task_id=st.just("t1"),
         agent_id=st.sampled_from(["a1", "a2"]),
-        duration_ms=st.integers(0, 5_000),
+        duration_ms=st.integers(5_000, 9_000),
+        at_work_ms=st.integers(0, 5_000),
         done=st.booleans(),
         tokens=st.integers(0, 1_000),
         cost_usd=st.integers(0, 1_000).map(float),
@@ -45,19 +46,24 @@ def test_every_end_in_the_window_is_in_one_sample(ends: list[Ended], samples: in
 
 
 @given(ENDS)
-def test_time_at_work_is_the_sum_of_what_took_so_long_without_waiting_for_others(ends: list[Ended]) -> None:
+def test_time_at_work_is_the_sum_of_what_each_end_says(ends: list[Ended]) -> None:
     whole_ms = 120_000
     found = series(ends, now_ms=NOW_MS // 1_000 * 1_000, window_ms=whole_ms, samples=120)
 
-    assert abs(sum(found.busy) * found.each_ms - sum(end.duration_ms for end in ends if not end.waited)) < 1
+    assert abs(sum(found.busy) * found.each_ms - sum(end.at_work_ms for end in ends)) < 1
 
 
-def test_what_waited_for_others_says_nothing_of_how_long_work_takes() -> None:
-    quick = [Ended(NOW_MS - 1_000, f"t{place}", "a1", 20, done=True) for place in range(3)]
-    lead = Ended(NOW_MS - 1_000, "t9", "a2", 180_000, done=True, waited=True)
+def test_a_lead_is_not_slow_because_it_waits_for_what_it_delegated() -> None:
+    slow = [Ended(NOW_MS - 1_000, f"t{place}", "slow", 20, 20, done=True) for place in range(3)]
+    lead = Ended(NOW_MS - 1_000, "t9", "lead", 180_000, 5, done=True)
+    found = figures([*slow, lead], 0)
 
-    assert series([*quick, lead], window_ms=60_000, samples=60).p95_ms[-1] == 20
-    assert {key: one.time_ms for key, one in figures([*quick, lead], 0).items()} == {"a1": 60, "a2": 0}
+    assert sorted(found, key=lambda agent_id: ORDERS["slowest"](found[agent_id])) == ["slow", "lead"]
+    assert {agent_id: (one.p50_ms, one.time_ms) for agent_id, one in found.items()} == {
+        "slow": (20, 60),
+        "lead": (5, 5),
+    }
+    assert series([*slow, lead], window_ms=60_000, samples=60).p95_ms[-1] == 20
 
 
 @given(ENDS)
@@ -88,7 +94,7 @@ def test_samples_that_are_kept_equal_those_that_are_counted_anew(
 
 def test_an_end_far_ahead_of_the_window_costs_no_more_than_the_window() -> None:
     window, far_ms = Window(60_000, 60, NOW_MS), 10**15
-    end = Ended(NOW_MS + far_ms, "t1", "a1", duration_ms=far_ms, done=True)
+    end = Ended(NOW_MS + far_ms, "t1", "a1", duration_ms=far_ms, at_work_ms=far_ms, done=True)
 
     window.add([end])  # each second between them would take days
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.views.agents import COLUMNS as OF_AGENTS
+from dashboard.views.agents import agents
 from dashboard.views.digest import digest
 from dashboard.views.ended import Ended, ended_in
 from dashboard.views.event_log import Entry
@@ -18,6 +19,7 @@ from dashboard.views.task_facts import child_lines
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
 from engine.core.codec import kind_of
 from engine.core.commands import SetDeadline, SetPriority, Submit
+from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS
 from tests.pilot.trouble import trouble
 from tests.story import done
@@ -85,6 +87,22 @@ def test_in_a_window_of_80_with_a_scroll_bar_the_slowest_agent_can_be_found() ->
     columns = [replace(one, width=16) if one.title == "AGENT" else one for one in OF_AGENTS]
 
     assert "P50" in [columns[index].title for index, _ in fitted(columns, 77)]
+
+
+def test_the_slowest_agent_is_the_one_that_worked_longest_and_not_the_lead_that_waited_for_it() -> None:
+    work = team_world(agent("lead", "lead"), agent("reader", "read"), participants=["lead"])
+    work.order(Submit(request="Read it", supervisor="chief"))
+    lead = next(iter(work.started))
+    work.ask(lead, "read", ["a.py"])
+    work.now_ms += 60_000
+    work.succeed(next(key for key in work.started if key != lead), took_ms=60_000)
+    work.succeed(lead, usage=Usage(time_ms=2), duration_ms=60_002)
+    listing = agents(work.state, digest(work.state), {}, now_ms=work.now_ms, order="slowest")
+
+    assert [(cells[0].text, cells[-1].text) for cells in map(listing.make, listing.keys)] == [
+        ("reader", "1 min 00 s"),
+        ("lead", "2 ms"),
+    ]
 
 
 @pytest.mark.parametrize("order", ORDERS)

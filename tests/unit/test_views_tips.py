@@ -16,7 +16,6 @@ from dashboard.views.tips import (
     slow_agent,
 )
 from engine.core.commands import Submit, SupervisorSpec
-from engine.core.signals import AttemptSucceeded
 from engine.core.state import Agent, Escalation, State
 from tests.world import World, agent, team_world
 
@@ -41,13 +40,10 @@ def inspected(*, slow_ms: int = 90, fast_ms: int = 15) -> World:
     work.succeed(next(iter(work.started)))
     lead = next(key for key, started in work.started.items() if started.agent == "lead")
     work.ask(lead, "parse", [f"{number}.py" for number in range(4 * KNOWN)])
-    while min(len(named(work, name).durations_ms) for name in ("slow", "fast")) < KNOWN:
+    while min(len(named(work, name).at_work_ms) for name in ("slow", "fast")) < KNOWN:
         key, started = next((key, one) for key, one in work.started.items() if one.agent in ("slow", "fast"))
         took_ms = slow_ms if started.agent == "slow" else fast_ms
-        generation = work._over(key)
-        work.say(
-            AttemptSucceeded(task_id=key[0], attempt=key[1], output={}, duration_ms=took_ms, generation=generation)
-        )
+        work.succeed(key, {}, took_ms=took_ms)
     return work
 
 

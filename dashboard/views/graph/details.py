@@ -75,8 +75,8 @@ def _of_agent(sight: Sight, node: Node, agent: Agent) -> list[Line]:
         Span(f"{node.glyph} {node.word}{many}", f"{node.tone} bold"),
         *_facts(
             (f"g{agent.generation}{since}", "accent" if since else "muted"),
-            (f"p50 {duration(median(agent.durations_ms))}", "muted"),
-            (f"p95 {duration(_p95(agent.durations_ms))}", "muted"),
+            (f"p50 {duration(median(agent.at_work_ms))}", "muted"),
+            (f"p95 {duration(_p95(agent.at_work_ms))}", "muted"),
             (f"{count(agent.done)} done, {count(agent.failed)} failed", "muted"),
             (f"{waiting:,} queued", "muted"),
             (f"at once {agent.max_concurrency}", "muted"),
@@ -87,7 +87,7 @@ def _of_agent(sight: Sight, node: Node, agent: Agent) -> list[Line]:
         lines.append(_line(Span(agent.error, "error")))
     elif agent.is_shut:
         lines.append(_line(Span(f"circuit {circuit_words(state, agent, now_ms)}", "draining")))
-    usual = median(agent.durations_ms)
+    usual = median(agent.at_work_ms)
     for task_id in [*agent.running, *agent.parked][:_AT_WORK]:
         task = state.tasks.get(task_id)
         if task is not None:
@@ -99,14 +99,15 @@ def _of_agent(sight: Sight, node: Node, agent: Agent) -> list[Line]:
     return lines
 
 
-def _p95(durations_ms: list[int]) -> float | None:
-    return sorted(durations_ms)[ceil(0.95 * len(durations_ms)) - 1] if durations_ms else None
+def _p95(times_ms: list[int]) -> float | None:
+    return sorted(times_ms)[ceil(0.95 * len(times_ms)) - 1] if times_ms else None
 
 
 def _attempt(sight: Sight, task: Task, usual: float | None) -> Line:
     begun = task.attempt.started_ms if task.attempt is not None else task.started_ms or sight.now_ms
     took = max(0, sight.now_ms - begun)
-    bar = meter(min(1.0, took / usual), _METER) if usual else (Span(" " * _METER), Span(""))
+    worked = task.attempt.at_work_ms(sight.now_ms) if task.attempt is not None else took
+    bar = meter(min(1.0, worked / usual), _METER) if usual else (Span(" " * _METER), Span(""))
     parked = task.attempt is not None and task.attempt.parked
     said = progress(sight.live, task.id)
     return _line(

@@ -158,16 +158,16 @@ def _tokens(usage: object) -> str:
 
 
 def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
-    """Return the progress of one attempt: as reported, else its time against the agent's median."""
+    """Return the progress of one attempt: as reported, else its time at work against the agent's median."""
     if task.status is TaskStatus.DONE:
         return 1.0
-    if task.status is not TaskStatus.RUNNING or task.started_ms is None or task.kind != "agent":
+    if task.status is not TaskStatus.RUNNING or task.attempt is None or task.kind != "agent":
         return None
     done, total = told_progress(sight.live, task.id)
     if total:
         return done / total
-    usual = median(member.durations_ms) if member is not None else None
-    return min(1.0, (sight.now_ms - task.started_ms) / usual) if usual else None
+    usual = median(member.at_work_ms) if member is not None else None
+    return min(1.0, task.attempt.at_work_ms(sight.now_ms) / usual) if usual else None
 
 
 def _badge(sight: Sight, agent: Agent | None) -> str:
@@ -190,7 +190,7 @@ def of_member(sight: Sight, agent: Agent, share: Share, *, asks: bool, an_id: st
         mark = WAITS
     waiting = share.waiting or sight.counts.waiting_of[agent.id]
     at_once = f"×{len(agent.running)} " if len(agent.running) > 1 else ""
-    usual = median(agent.durations_ms)
+    usual = median(agent.at_work_ms)
     spent = _tokens(agent.usage) if is_metered(state) else ""
     return Node(
         id=an_id or agent.id,

@@ -221,7 +221,7 @@ def _figures(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> str:
     time = sum(column.end - column.begin for column in found.columns)
     at_once = max(1, agent.max_concurrency if agent is not None else 1)
     share = sum(sums(lane.busy, lanes, found)) / (time * at_once) if lane is not None and time else 0.0
-    p50 = duration(median(agent.durations_ms)) if agent is not None else "gone"
+    p50 = duration(median(agent.at_work_ms)) if agent is not None else "gone"
     return f"{percent(min(1.0, share)):>5} {p50:>10}"
 
 

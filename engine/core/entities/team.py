@@ -13,7 +13,7 @@ from engine.core.spec import Aggregation
 from engine.core.values import Usage
 
 DURATIONS = 32
-"""Number of last attempts whose median duration is used."""
+"""Number of last attempts whose median time at work is used."""
 Ids: TypeAlias = OrderedDict[str, int]
 """An ordered set of ids; the values are free for the owner's use. To move an id to the end, pop and insert it: the
 encoder does not see `move_to_end`."""
@@ -218,7 +218,8 @@ class Agent:
     """The budget that is spent, in words; it gets no work until the budget is extended."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
-    durations_ms: list[int] = field(default_factory=list)
+    at_work_ms: list[int] = field(default_factory=list)
+    """For how long each of its last attempts that ended well held a slot: what it waited for others is left out."""
     last_error: str | None = None
     insights: list[str] = field(default_factory=list)
     """Its insights, oldest first."""

@@ -112,6 +112,10 @@ class Attempt:
     stopping: StopReason | None = None
     """Why it was asked to stop, which determines what happens to its task; None if it was not."""
 
+    def at_work_ms(self, now_ms: int) -> int:
+        """Return for how long it has held a slot, without what is charged already."""
+        return (0 if self.parked else now_ms) - self.since_ms
+
 
 CallKind: TypeAlias = Literal["delegate", "map", "plan"]
 """One task; many for the same place; or several that wait for each other."""

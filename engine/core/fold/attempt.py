@@ -181,10 +181,9 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
         agent.done += 1
         record_of(state, task, agent).done += 1
         agent.failures_in_a_row = 0
-        durations_ms = agent.durations_ms
-        durations_ms.append(duration_ms)
-        if len(durations_ms) > DURATIONS:
-            del durations_ms[0]
+        agent.at_work_ms.append(event.usage.time_ms)
+        if len(agent.at_work_ms) > DURATIONS:
+            del agent.at_work_ms[0]
     run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms

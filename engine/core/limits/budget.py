@@ -164,7 +164,7 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
     for task in front:
         if task.attempt is not None and task.attempt.agent_id is not None:
             count += not task.attempt.parked
-            time_ms += (0 if task.attempt.parked else now_ms) - task.attempt.since_ms
+            time_ms += task.attempt.at_work_ms(now_ms)
         front += [state.tasks[child] for child in task.children]
     return count, time_ms
 

@@ -141,7 +141,7 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
         yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])
     usages += [record.usage for record in records]
     yield from _usages(Table(Usage, usages).whole())
-    if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.durations_ms):
+    if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.at_work_ms):
         yield "an agent has worked for less than no time"
     if any(timer.due_ms > _LONGEST_MS for timer in state.timers.values()):
         yield "a timer waits longer than anything may"
