@@ -41,7 +41,7 @@ async def survey_of(task: Task, ctx: Context) -> tuple[Target, Listing, Clock]:
         target = target_of(str(task.request), str(task.folder))
         return target, walk(target.folder, target.under)
 
-    return *await anyio.to_thread.run_sync(survey), await Clock.begun(ctx)
+    return *await anyio.to_thread.run_sync(survey), Clock(ctx)
 
 
 async def gather_files(
@@ -49,7 +49,7 @@ async def gather_files(
 ) -> Gathered:
     """`gather` for plain files, `batch` in an item, or more where all of them would make more than MAX_ITEMS."""
     names = in_order(ctx, names)
-    size = batch if clock.since is not None else max(batch, -(-len(names) // MAX_ITEMS))
+    size = batch if clock.has_end else max(batch, -(-len(names) // MAX_ITEMS))
     items = []
     for at in range(0, len(names), size):
         files = names[at : at + size]

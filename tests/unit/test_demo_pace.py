@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli.demo import WITHIN_S, crew_file, crew_text
-from dashboard.demo.gathering import in_order
+from dashboard.demo.gathering import Clock, in_order
 from engine.core.spec import AgentSpec, Escalate
 from engine.teamfile import parse_team
 
@@ -48,6 +48,39 @@ def test_leads_have_three_to_five_minutes_only_where_somebody_watches_the_librar
     assert {name.replace("-", "_") for name in found} == set(WITHIN_S)
     assert 180 <= max(found["mapper"], found["librarian"]) + found["metrician"] <= 240
     assert not any("within_s" in spec.options for spec in whole.values())
+
+
+class Recorded:
+    """The steps of a lead, recorded as an engine does: an attempt after a restart or in a fork gets their outputs."""
+
+    def __init__(self, outputs: dict[str, Any]) -> None:
+        self.task = SimpleNamespace(options={"within_s": 60})
+        self._outputs = outputs
+
+    async def step(self, name: str, do: Any, *args: str) -> Any:
+        key = " ".join([name, *args])
+        if key not in self._outputs:
+            self._outputs[key] = do(*args)
+        return self._outputs[key]
+
+
+@pytest.mark.anyio
+async def test_a_lead_that_goes_on_later_has_the_time_that_was_left_and_decides_the_same() -> None:
+    outputs: dict[str, Any] = {}
+    now = [1_000.0]
+    context: Any = Recorded(outputs)
+    before = Clock(context, lambda: now[0])
+    now[0] += 40
+    assert not await before.is_over("parse 0")
+
+    now[0] += 10_000  # as long until the fork is resumed
+    again = Clock(context, lambda: now[0])
+
+    assert not await again.is_over("parse 0")
+    now[0] += 15
+    assert not await again.is_over("parse 1")
+    now[0] += 5
+    assert await again.is_over("parse 2")
 
 
 @pytest.mark.parametrize("watched", [True, False])
