@@ -220,7 +220,7 @@ class TimeTravel(App[int]):
 
         def told(made: "Fork") -> None:
             self.acts.add("fork")
-            what = forked(at_seq=made.at_seq, runs=made.runs, tasks=made.tasks)
+            what = forked(asked_seq=seq, at_seq=made.at_seq, runs=made.runs, tasks=made.tasks)
             self.say(f"{what} · {self.hand_over(made.path)}", "busy")
 
         self.say("… forking", "muted")

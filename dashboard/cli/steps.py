@@ -13,6 +13,7 @@ from dashboard.cli.items import Item
 from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, quoted, say
 from dashboard.cli.times import seq_of
 from dashboard.views.amounts import counted, duration
+from dashboard.views.past import fork_moment
 from engine.core.errors import Refused
 from engine.core.records import JsonValue
 from engine.core.values import as_text, preview
@@ -88,7 +89,8 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
         fail(refused.code, refused.reason, "", WRONG_USAGE)
     body = {"v": 1, "kind": "fork", **{name: getattr(done, name) for name in ("path", "at_seq", "runs", "tasks")}}
     what = f"{counted(done.runs, 'open run')} with {counted(done.tasks, 'task')}, paused"
-    emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at seq {done.at_seq:,}: {what}")
+    at_moment = fork_moment(at_seq or done.at_seq, done.at_seq)
+    emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at {at_moment}: {what}")
     if done.runs:
         run = next(iter(folded(done.path).runs)) if done.runs == 1 else "RUN"
         here = f"--db {quoted(done.path)}"

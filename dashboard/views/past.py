@@ -92,9 +92,16 @@ def fork_shell(db: Path, target: str, seq: int) -> str:
     return f"quarterdeck fork {shlex.quote(target)} --at {seq} --db {shlex.quote(str(db))}"
 
 
-def forked(*, at_seq: int, runs: int, tasks: int) -> str:
-    """Return what was made."""
-    return f"✓ forked at seq {at_seq:,}: {counted(runs, 'run')} and {counted(tasks, 'open task')}, all paused"
+def forked(*, asked_seq: int, at_seq: int, runs: int, tasks: int) -> str:
+    """Return what was made; `at_seq` is its last event, later than the one asked for where others came with that."""
+    work = f"{counted(runs, 'run')} and {counted(tasks, 'open task')}, all paused"
+    return f"✓ forked at {fork_moment(asked_seq, at_seq)}: {work}"
+
+
+def fork_moment(asked_seq: int, at_seq: int) -> str:
+    """Return the moment of a fork, such as `seq 2,884, with what followed from it at once, up to seq 2,886`."""
+    more = f", with what followed from it at once, up to seq {at_seq:,}" if at_seq > asked_seq else ""
+    return f"seq {asked_seq:,}{more}"
 
 
 def no_mark(by: int) -> str:

@@ -254,6 +254,7 @@ async def test_fork_makes_a_paused_team_of_that_moment_in_a_new_file(tmp_path: P
         assert f"--at {AT}" in hand.told("would").replace("\n", " ")
         await hand.press("enter")
         await until(hand.pilot, lambda: hand.said.startswith("✓ forked"))
+        assert f"at seq {AT:,}" in hand.said  # the one that the dialog named
         assert f"9, then enter on {target.name} opens it" in hand.said
         made = folded(target)
         assert all(run.paused for run in made.runs.values())

@@ -5,7 +5,7 @@ from rich.cells import cell_len
 
 from dashboard.views.lines import Line
 from dashboard.views.parsers import Mistyped, Seq, moment_of
-from dashboard.views.past import Moment
+from dashboard.views.past import Moment, forked
 from dashboard.views.rows import Cell
 from dashboard.views.time_bar import time_bar
 from dashboard.views.time_rows import HEAD, column_under, columns_at, rows_at, time_rows
@@ -132,3 +132,15 @@ def test_what_stays_on_a_low_screen_takes_one_line_and_leaves_the_bar() -> None:
     assert [text(line)[:36] for line in lines[:1]] == [" ■ engine 4211 stopped · continue: E"]
     assert len(lines) == 2
     assert text(lines[1]).startswith(" END  ▕")
+
+
+@pytest.mark.parametrize(
+    ("at_seq", "told"),
+    [
+        (2_884, "✓ forked at seq 2,884: 1 run and 2 open tasks, all paused"),
+        (2_886, "✓ forked at seq 2,884, with what followed from it at once, up to seq 2,886: 1 run and 2 open tasks, "
+                "all paused"),
+    ],
+)  # fmt: skip
+def test_what_a_fork_was_made_of_names_the_moment_that_was_asked_for(at_seq: int, told: str) -> None:
+    assert forked(asked_seq=2_884, at_seq=at_seq, runs=1, tasks=2) == told
