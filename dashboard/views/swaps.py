@@ -213,8 +213,9 @@ def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
     to = _next(state, agent_ids)
     rest = f"the {counted(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
     if not attempts:
-        told = rest if waiting else "nothing is under way; the next task goes to " + to
-        return [(mode, told) for mode in MODES]
+        told = f"nothing is under way; {rest if waiting else f'the next task goes to {to}'}"
+        same = f"the same as {MODES[0]}, because nothing is under way"
+        return [(MODES[0], told), *((mode, same) for mode in MODES[1:])]
     return [
         ("drain", _drains(attempts) + (f"; {rest}" if waiting else f"; what comes goes to {to}")),
         ("migrate", _migrates(attempts, to)),

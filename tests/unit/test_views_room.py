@@ -56,7 +56,11 @@ def test_an_agent_at_rest_has_nothing_to_lose() -> None:
     world = team_world(agent("ada", "sum"))
     ada = member(world, "ada").id
 
-    assert {told for _, told in mode_lines(world.state, [ada])} == {"nothing is under way; the next task goes to g2"}
+    assert mode_lines(world.state, [ada]) == [
+        ("drain", "nothing is under way; the next task goes to g2"),
+        ("migrate", "the same as drain, because nothing is under way"),
+        ("abort", "the same as drain, because nothing is under way"),
+    ]
     assert attempt_lines(world.state, [ada], "abort") == []
     assert (refusal_of(world.state, [ada]), refusal_of(world.state, ["a9"])) == ("", "this agent has left the team")
 
