@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import groupby, takewhile
 
-from dashboard.views.amounts import clock
+from dashboard.views.amounts import amount, clock, duration
+from dashboard.views.field_names import called
 from dashboard.views.lines import cut
 from dashboard.views.rows import Cell
 from dashboard.views.swaps import written
@@ -17,7 +19,6 @@ LONGEST = 60
 _HASH = 12
 """Characters of a hash: as many as tell two apart."""
 _SIGNS = {"added": ("+", "busy"), "removed": ("-", "warn"), "changed": ("~", "accent")}
-_TIMES = {"deadline_ms"}
 
 
 def difference_lines(found: Iterable[Difference], *, most: int = MANY) -> list[Cell]:
@@ -57,20 +58,24 @@ def _line(thing: Sequence[Difference]) -> Cell:
 
 
 def _field(one: Difference) -> str:
+    field = one.field or ""
+    label = called(field)
     if isinstance(one.a, list | tuple) and isinstance(one.b, list | tuple):
         came, went = [each for each in one.b if each not in one.a], [each for each in one.a if each not in one.b]
         if came or went:
-            return _cut(
-                f"{one.field} {' '.join([*(f'+{written(x)}' for x in came), *(f'-{written(x)}' for x in went)])}"
-            )
+            return _cut(f"{label} {' '.join([*(f'+{written(x)}' for x in came), *(f'-{written(x)}' for x in went)])}")
     if isinstance(one.a, dict) and isinstance(one.b, dict):
         keys = [key for key in {**one.a, **one.b} if one.a.get(key) != one.b.get(key)]
-        said = (f"{one.field}.{key} {_value(None, one.a.get(key))} → {_value(None, one.b.get(key))}" for key in keys)
+        is_ours = field.endswith("limits")  # the keys of others are names that people and programs gave
+        said = (
+            f"{label} {called(key) if is_ours else key} {_value(key, one.a.get(key))} → {_value(key, one.b.get(key))}"
+            for key in keys
+        )
         return ", ".join(said)
-    was, now = _value(one.field, one.a), _value(one.field, one.b)
+    was, now = _value(field, one.a), _value(field, one.b)
     if was == now:  # cut before they differ
         was, now = _apart(_whole(one.a), _whole(one.b))
-    return f"{one.field} {was} → {now}"
+    return f"{label} {was} → {now}"
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
@@ -84,14 +89,23 @@ def _whole(value: object) -> str:
     return " ".join(written(value).split())
 
 
-def _value(field: str | None, value: object) -> str:
+def _value(field: str, value: object) -> str:
+    """Return a value with the unit of its field."""
     if value is None or value == "":
         return "–"
-    if field in _TIMES and isinstance(value, int):
-        return clock(value)
-    if field == "sha256":
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if field == "cost_usd":
+        return amount(Decimal(str(value)), field)
+    if isinstance(value, int | float) and field.endswith("_s"):
+        return f"{value:.15g} s"
+    if isinstance(value, int) and field.endswith("_ms"):
+        return clock(value) if field == "deadline_ms" else duration(value)
+    if field.endswith("sha256"):
         return str(value)[:_HASH]
-    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else written(value) or "–"
+    if field in ("status", "circuit"):
+        return str(value).replace("_", " ")
+    text = f"{value:,}" if isinstance(value, int) else written(value) or "–"
     return _cut(text)
 
 
@@ -101,6 +115,8 @@ def _cut(text: str) -> str:
 
 def _in_common(things: Iterable[Sequence[Difference]]) -> str:
     """Return what became of things that are not shown one by one."""
-    states = Counter((one.a, one.b) for thing in things for one in thing if one.field == "status")
+    states = Counter(
+        (_value("status", one.a), _value("status", one.b)) for thing in things for one in thing if one.field == "status"
+    )
     told = [f"{was} → {now} {number:,}" for (was, now), number in states.most_common(4)]
     return f": {', '.join(told)}" if told else ""

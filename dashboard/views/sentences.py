@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dashboard.views.amounts import amount, counted, duration, spent_of
+from dashboard.views.field_names import called
 from dashboard.views.names import Names, without
 from dashboard.views.steps import NOTHING, calls_in
 from engine.core import events as on
@@ -259,7 +260,9 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.MembersOrdered: (lambda t, e: f"{t.supervisor_id} has its members in this order: {t.all(e.members)}", ""),
-    on.SupervisorChanged: (lambda t, e: f"{t.supervisor_id} has new settings: {', '.join(e.fields)}", "accent"),
+    on.SupervisorChanged: (
+        lambda t, e: f"{t.supervisor_id} has new settings: {', '.join(map(called, e.fields))}", "accent"
+    ),
     on.SupervisorLeaving: (
         lambda t, e: f"supervisor {t.supervisor_id} is leaving with all under it: {_LEAVES[e.mode]}", ""
     ),

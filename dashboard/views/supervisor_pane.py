@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 from dashboard.views.agent_pane import Seen, limit_row
 from dashboard.views.amounts import ago, count, duration, money, percent, tokens
+from dashboard.views.field_names import called
 from dashboard.views.glyphs import of_agent
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, columns, cut, cut_path, fit_spans, spread
@@ -176,16 +177,16 @@ def _named(state: State, member_id: str, seen: Seen) -> tuple[str, str, str]:
 def settings_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:
     """What is set for it, and what it has from above; its budgets; its last strategy."""
     state, options = seen.state, supervisor.options
-    pairs = [("at once", str(supervisor.max_parallel)), ("joined by", supervisor.aggregation)]
+    pairs = [(called("max_parallel"), str(supervisor.max_parallel)), (called("aggregation"), supervisor.aggregation)]
     if options.lead:
         pairs.append(("lead", options.lead))
     chain = inherited(state, supervisor, "on_failure", ())
-    pairs.append(("on failure", written(chain) if chain else "as each agent says"))
+    pairs.append((called("on_failure"), written(chain) if chain else "as each agent says"))
     balance = inherited(state, supervisor, "balance", None)
     if balance is not None:
         pairs.append(("balance", balance))
     if options.strategies:
-        pairs.append(("by category", written(dict(options.strategies))))
+        pairs.append((called("strategies"), written(dict(options.strategies))))
     limits = limit_lines(state, supervisor.id, now_ms=seen.now_ms)
     lines = [*_packed(pairs, room), *(limit_row(one, room) for one in limits)]
     switched = seen.activity.switched_ms.get(supervisor.id)

@@ -6,45 +6,16 @@ from typing import TYPE_CHECKING, Any, get_args
 from msgspec import Struct, to_builtins
 
 from dashboard.views.amounts import counted, duration, median, percent
+from dashboard.views.field_names import FIELDS
 from dashboard.views.rows import Cell
 from engine.core.candidate import Candidate, names_it, suits
 from engine.core.policies.failure_policies import Escalate, Retry
 from engine.core.queries.suiting import Fit, candidate_from
 from engine.core.queries.targets import at
-from engine.core.records import fields, names
+from engine.core.records import fields
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State, SwapMode
 
-_FIRST = (
-    ("type", "agent_type"),
-    ("run", "run"),
-    ("run in", "run_in"),
-    ("model", "model"),
-    ("description", "description"),
-    ("specialties", "specialties"),
-    ("category", "category"),
-    ("tools", "tools"),
-    ("tool servers", "mcp"),
-    ("approve", "approve"),
-    ("may", "may"),
-    ("instructions", "instructions"),
-    ("output", "output"),
-    ("at once", "max_concurrency"),
-    ("timeout", "timeout_s"),
-    ("step timeout", "step_timeout_s"),
-    ("on failure", "on_failure"),
-    ("pool", "pool"),
-    ("limits", "limits"),
-    ("task limits", "task_limits"),
-    ("circuit", "circuit"),
-    ("weight", "weight"),
-    ("options", "options"),
-)
-FIELDS = (
-    *_FIRST,
-    *((name.replace("_", " "), name) for name in names(AgentSpec) if name not in {"name", *(one for _, one in _FIRST)}),
-)
-"""Every field of a spec but its name, with what it is called; one that is not listed above comes at the end."""
 LONGEST = 160
 """Characters of a value that are shown where two specs stand side by side."""
 _UNSAID = {one.name: one.default for one in fields(AgentSpec)}

@@ -145,8 +145,31 @@ def test_of_lists_and_mappings_only_what_differs_is_shown() -> None:
     )
 
     assert [cell.text for cell in difference_lines([one, other])] == [
-        "supervisors: 1 changed", "chief (s1)  members +z -x", "settings: 1 changed", "chief (s1)  settings.k 1 → 3",
+        "supervisors: 1 changed", "chief (s1)  members +z -x", "settings: 1 changed", "chief (s1)  settings k 1 → 3",
     ]  # fmt: skip
+
+
+def test_fields_are_called_as_on_the_screens_and_amounts_have_their_unit() -> None:
+    def changed(field: str, was: Any, now: Any) -> Difference:
+        return Difference(subject="agent", id="a1", name="ann", change="changed", field=field, a=was, b=now)
+
+    found = [
+        changed("spec.max_concurrency", 2, 4),
+        changed("spec.timeout_s", 5.0, 90.0),
+        changed("aggregation", "concat", "vote"),
+        changed("max_parallel", 4, 8),
+        changed("leaving", False, True),
+        changed("cost_usd", "0.3100", None),
+        changed("time_ms", 53_342, 114_661),
+        changed("status", "in_doubt", "done"),
+        changed("limits", {"time_s": 5}, {"time_s": 6}),
+    ]
+
+    assert difference_lines(found)[1].text == (
+        "ann (a1)  spec at once 2 → 4, spec timeout 5 s → 90 s, joined by concat → vote, at once 4 → 8, "
+        "leaving no → yes, cost $0.31 → –, time at work 53.3 s → 1 min 55 s, status in doubt → done, "
+        "limits time 5 s → 6 s"
+    )
 
 
 def test_a_hash_is_as_short_as_tells_two_apart() -> None:
@@ -154,7 +177,7 @@ def test_a_hash_is_as_short_as_tells_two_apart() -> None:
         subject="code", id="crew:scan", name="crew:scan", change="changed", field="sha256", a="ab" * 32, b="cd" * 32
     )
 
-    assert difference_lines([one])[1].text == "crew:scan  sha256 abababababab → cdcdcdcdcdcd"
+    assert difference_lines([one])[1].text == "crew:scan  hash abababababab → cdcdcdcdcdcd"
 
 
 def test_two_long_values_are_shown_from_where_they_differ() -> None:
@@ -169,5 +192,5 @@ def test_two_long_values_are_shown_from_where_they_differ() -> None:
     )  # fmt: skip
 
     assert difference_lines([one, two])[1].text == (
-        "ann (a1)  spec.instructions …word word word one → …word word word two, spec.on_failure +type: failover"
+        "ann (a1)  spec instructions …word word word one → …word word word two, spec on failure +type: failover"
     )

@@ -1,10 +1,11 @@
 """What dialogs and the inbox say of a team, before anything is done."""
 
 from dashboard.views.digest import digest, needs_person
+from dashboard.views.field_names import FIELDS
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.members import parents, takers
 from dashboard.views.outcomes import can_be_undone, rehearsed, spoken
-from dashboard.views.swaps import FIELDS, attempt_lines, candidate_line, changes, mode_lines, refusal_of, sharing
+from dashboard.views.swaps import attempt_lines, candidate_line, changes, mode_lines, refusal_of, sharing
 from dashboard.views.switching import asks_for, has_settings, strategies
 from dashboard.views.work import now_of_agent
 from engine.core.codec import encode_state
