@@ -23,7 +23,7 @@ from dashboard.places import SHORT, tabs
 from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
-from dashboard.views.header import ViewState
+from dashboard.views.header import ViewState, path_to, team_of
 from dashboard.views.lines import Span, cells, spread
 from dashboard.views.outcomes import UNDO
 from dashboard.views.past import play_keys
@@ -92,6 +92,8 @@ class Frame(Sized):
         self._compositor = FrontFirst()
         self.has_begun, self.typed_ahead = False, []
         self.needle = ""
+        self._path: list[Cell] = []
+        """What the header says of a page: how it was come to."""
         self._strip_of: tuple[object, ...] = ()
         self._strip_ms = 0
 
@@ -125,7 +127,12 @@ class Frame(Sized):
             return
         self.show(view)  # first: the frame says how much of it there is
         brief = self._show_strip(view)
-        self.query_one("#header", Bar).show(*view.header(brief=brief, room=Bar.room(self.size.width - 2)))
+        header = self.query_one("#header", Bar)
+        left, right = view.header(brief=brief, room=Bar.room(self.size.width - 2))
+        if not self.PLACE:
+            opened, room = [page.called(view) for page in self._pages()], header.room_beside(right, self.size.width)
+            left = self._path = path_to(team_of(view.state, view.situation), opened, room)
+        header.show(left, right)
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.set_class(view.past is not None, "-past")
         self._show_tour()
@@ -269,6 +276,16 @@ class Frame(Sized):
             found.append(Cell(text, spans=(Span(text[:at], tones[0]), Span(text[at:], tones[1]))))
         return found
 
+    def called(self, view: ViewState) -> str:
+        """Return what it is called in the path to the pages above it."""
+        return self.PLACE
+
+    def _pages(self) -> list["Frame"]:
+        """Return the pages up to this one, in the order in which they were opened."""
+        stack = self.app.screen_stack
+        below = stack[: stack.index(self) + 1] if self in stack else [self]
+        return [one for one in below if isinstance(one, Frame) and not one.PLACE]
+
     def _tab(self) -> str:
         """Return its place; of a page that of the screen from which it was opened."""
         below = (one.PLACE for one in reversed(self.app.screen_stack) if isinstance(one, Frame) and one.PLACE)
@@ -292,6 +309,8 @@ class Frame(Sized):
         cell = event.cell
         if event.bar.id == "tabs" and event.index is not None:
             self.deck.action_go(tuple(tabs())[event.index])
+        elif event.bar.id == "header" and event.index is not None:
+            self._go_back_to(event.index)
         elif event.bar.id == "keys":
             # By the app: a key that a screen sends goes up no further than that screen.
             self.app.call_later(self.app.simulate_key, key_at(cell.lead.strip(), event.x))
@@ -331,6 +350,14 @@ class Frame(Sized):
         elif self.needle:
             self.filter("")
         elif not self.PLACE and is_on_top(self):
+            self.app.pop_screen()
+
+    def _go_back_to(self, index: int) -> None:
+        """Close the pages above a cell of the path: all of them where that is not a page but the team."""
+        if self.PLACE or not is_on_top(self):
+            return
+        is_page = self._path[index].text.startswith("▸")
+        for _ in range(len(self._path) - 1 - index if is_page else len(self._pages())):
             self.app.pop_screen()
 
     def filter(self, needle: str) -> None:

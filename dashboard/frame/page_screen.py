@@ -148,6 +148,13 @@ class PageScreen(Frame):
         """Read again after a while."""
         self._reading, self._read_seq = False, -1
 
+    def called(self, view: ViewState) -> str:
+        if self._key.isdigit():
+            return f"event {self._key}"
+        name = view.names.of(self._key)
+        is_member = self._key in view.state.agents or self._key in view.state.supervisors
+        return name if is_member or name == self._key else f"{self._key} {name}"
+
     @property
     def subject_id(self) -> str:
         return self._key

@@ -24,6 +24,9 @@ class DescribeScreen(PageScreen):
         super().__init__(key)
         self._newest = Newest(HISTORY)
 
+    def called(self, view: ViewState) -> str:
+        return f"{super().called(view)} in words"
+
     def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
         state, key, now_ms = view.state, self._key, view.now_ms
         if key in state.agents:

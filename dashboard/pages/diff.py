@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dashboard.comparing import compare, is_path, sides_of
 from dashboard.frame.once_screen import OnceScreen
 from dashboard.views.compared import compared_lines
+from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell
 from engine.core.errors import CoreError
@@ -17,6 +18,9 @@ class DiffScreen(OnceScreen):
 
     KEYS = (("esc", "back"), ("↑↓", "scroll"))
     WAITING = "comparing …"
+
+    def called(self, view: ViewState) -> str:
+        return "what differs"
 
     def made(self, now_ms: int) -> Sequence[Cell]:
         try:

@@ -45,6 +45,9 @@ class RawScreen(PageScreen):
         if object_of(self.deck.view.state, self._key) is None:
             self.deck.read(partial(self._from_journal, self.deck.feed.state.seq), self._found)
 
+    def called(self, view: ViewState) -> str:
+        return f"{super().called(view)} as JSON"
+
     def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
         return ()
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dashboard.frame.once_screen import OnceScreen
 from dashboard.replayed import replay_cells
+from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 
 
@@ -12,6 +13,9 @@ class ReplayScreen(OnceScreen):
 
     KEYS = (("esc", "back"), ("↑↓", "scroll"), ("Y", "copy"))
     WAITING = "walking through its journal …"
+
+    def called(self, view: ViewState) -> str:
+        return f"replay of {super().called(view)}"
 
     def made(self, now_ms: int) -> Sequence[Cell]:
         return replay_cells(self.deck.path, self._key)

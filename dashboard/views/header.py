@@ -9,7 +9,7 @@ from dashboard.views.activity import Activity
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
-from dashboard.views.lines import Span
+from dashboard.views.lines import Span, cells, cut, cut_name
 from dashboard.views.names import Names
 from dashboard.views.past import Moment, past_condition
 from dashboard.views.rows import Cell, labelled
@@ -47,6 +47,10 @@ LONGEST_MS = 60_000
 """No redraw is put off for longer than this, in milliseconds; what seems to be is of before the clock was set back."""
 APART = 3
 """Blanks between two cells of the right side."""
+ABOVE = 26
+"""Columns of a page in a path that is not the one shown, at most."""
+LEFT_OUT = Cell("▸ …", "faint")
+"""Stands for pages of a path that have no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +77,44 @@ class Situation:
     """This computer's clock, for throttling redraws and reads; also in the past."""
 
 
-def where(state: State, situation: Situation) -> list[Cell]:
-    """The left side: name of the program and of the team."""
+def team_of(state: State, situation: Situation) -> str:
+    """Return the name of a team; of a file without one that of the file."""
     roots = state.roots
     team = roots[0].name if roots else situation.db.rpartition("/")[2]
-    more = f" +{len(roots) - 1}" if len(roots) > 1 else ""
-    cells = [Cell("QUARTERDECK", "accent"), Cell(team + more, "strong")]
+    return team + (f" +{len(roots) - 1}" if len(roots) > 1 else "")
+
+
+def where(state: State, situation: Situation) -> list[Cell]:
+    """The left side of a screen: name of the program and of the team, and the run."""
+    left = [Cell("QUARTERDECK", "accent"), Cell(team_of(state, situation), "strong")]
     if len(state.runs) == 1:
         run = next(iter(state.runs.values()))
-        cells.append(Cell(f"‖ {run.title}", "paused") if run.paused else Cell(f"▸ {run.title}", "muted"))
+        left.append(Cell(f"‖ {run.title}", "paused") if run.paused else Cell(f"▸ {run.title}", "muted"))
     elif state.runs:
-        cells.append(Cell(f"▸ {counted(len(state.runs), 'run')}", "muted"))
-    return cells
+        left.append(Cell(f"▸ {counted(len(state.runs), 'run')}", "muted"))
+    return left
+
+
+def path_to(team: str, opened: Sequence[str], room: int) -> list[Cell]:
+    """The left side of a page: the team, and the pages that were opened one above the other, the shown one last.
+
+    Where the `room` is too small, the name of the program is left out, then the pages first opened; then names are cut.
+    """
+    *above, shown = (f"▸ {one}" for one in opened)
+    above = [cut_name(one, ABOVE) for one in above]
+    top, last = Cell(team, "strong"), Cell(shown, "strong")
+    between = [Cell(one, "muted") for one in above]
+    ways = [[Cell("QUARTERDECK", "accent"), top, *between, last]]
+    ways += [[top, *([LEFT_OUT] if left else []), *between[left:], last] for left in range(len(between) + 1)]
+    for way in ways:
+        if _taken(way) <= room:
+            return way
+    begin = [Cell(cut(team, max(10, room // 3)), "strong"), *([LEFT_OUT] if above else [])]
+    return [*begin, Cell(cut_name(shown, room - _taken(begin) - 2), "strong")]
+
+
+def _taken(left: Sequence[Cell]) -> int:
+    return cells(Span(cell.text) for cell in left) + 2 * (len(left) - 1)
 
 
 def condition(
@@ -96,23 +126,23 @@ def condition(
     the engine's time is left out, then the engine: people come first.
     """
     waiting = counts.needs_person
-    cells = [engine(state, situation)]
+    right = [engine(state, situation)]
     if waiting:
         badge = Cell(f" ⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you ", "badge")
-        short = cells[0].text.partition("  ")[0]
-        cells = next(
+        short = right[0].text.partition("  ")[0]
+        right = next(
             found
-            for found in ([cells[0], badge], [Cell(short, cells[0].tone), badge], [badge])
+            for found in ([right[0], badge], [Cell(short, right[0].tone), badge], [badge])
             if room is None or len(found) == 1 or len(found[0].text) + APART + len(badge.text) <= room
         )
     if situation.readonly:
-        cells.append(Cell("read-only", "paused"))
+        right.append(Cell("read-only", "paused"))
     if not brief:
-        cells.append(Cell(f"{situation.events_per_s:>5,.0f} ev/s", "muted"))
-        cells.append(Cell(f"queue {counts.waiting:,}", "" if counts.waiting else "muted"))
+        right.append(Cell(f"{situation.events_per_s:>5,.0f} ev/s", "muted"))
+        right.append(Cell(f"queue {counts.waiting:,}", "" if counts.waiting else "muted"))
     if situation.behind > 1_000:
-        cells.append(Cell(f"reading, {situation.behind:,} to go", "draining"))
-    return cells
+        right.append(Cell(f"reading, {situation.behind:,} to go", "draining"))
+    return right
 
 
 def reading(situation: Situation) -> tuple[str, ...]:

@@ -59,15 +59,14 @@ class Bar(Toned, Widget):
         base = self.rich_style
         width = self.size.width - 2
         right = self._ends(width)
-        left = self._begins(self._room(right.cell_length))
+        left = self._begins(self._room(right.cell_length, self.size.width))
         blank = Segment(" " * max(0, width - left.cell_length - right.cell_length), base)
         edge = Segment(" ", base)
         return Strip([edge, *left, blank, *right, edge]).adjust_cell_length(self.size.width, base)
 
-    def _room(self, right: int) -> int:
+    def _room(self, right: int, width: int) -> int:
         """Return the columns of the left side beside a right one of so many; the edge too where there is none."""
-        width = self.size.width - 1
-        return max(0, width - right - 3) if right else width
+        return max(0, width - 1 - right - 3) if right else width - 1
 
     def _begins(self, room: int) -> Strip:
         """The cells on the left that fit whole; the first one is cut where even that does not."""
@@ -83,17 +82,24 @@ class Bar(Toned, Widget):
         return Strip([])
 
     def _ends(self, width: int) -> Strip:
-        return Strip(self.painted(self._right_ones(width), self.rich_style, gap=_APART))
+        return self._ended_by(self._right_ones(self._right, width))
+
+    def _ended_by(self, cells: Sequence[Cell]) -> Strip:
+        return Strip(self.painted(cells, self.rich_style, gap=_APART))
+
+    def room_beside(self, right: Sequence[Cell], width: int) -> int:
+        """Return the columns of the left side beside such a right one, on a screen of a width."""
+        return self._room(self._ended_by(self._right_ones(right, width - 2)).cell_length, width)
 
     @staticmethod
     def room(width: int) -> int:
         """Return the columns that the right side may take of so many."""
         return width - min(width // 3, 24)
 
-    def _right_ones(self, width: int) -> list[Cell]:
+    def _right_ones(self, right: Sequence[Cell], width: int) -> list[Cell]:
         """Return the cells on the right, as many as leave a third of the line to the left ones."""
         base = self.rich_style
-        cells = list(self._right)
+        cells = list(right)
         kept = width - self.room(width)
         if self.LEFT_FIRST:
             kept = Strip(self.painted(self._left, base, gap=self._gap)).cell_length + 2
@@ -106,7 +112,7 @@ class Bar(Toned, Widget):
 
     def places(self) -> Iterator[tuple[int, int, int]]:
         """Yield each cell on the left that is shown: its number, where it begins and where it ends."""
-        start, room = 1, self._room(self._ends(self.size.width - 2).cell_length)
+        start, room = 1, self._room(self._ends(self.size.width - 2).cell_length, self.size.width)
         for index, cell in enumerate(self._left):
             end = start + Strip(self.painted([cell], self.rich_style)).cell_length
             if end > room + 1 and index:
@@ -117,7 +123,7 @@ class Bar(Toned, Widget):
     def _ends_at(self) -> Iterator[tuple[Cell, int, int]]:
         """Yield each cell on the right, where it begins and where it ends."""
         end = self.size.width - 1
-        for cell in reversed(self._right_ones(self.size.width - 2)):
+        for cell in reversed(self._right_ones(self._right, self.size.width - 2)):
             start = end - Strip(self.painted([cell], self.rich_style)).cell_length
             yield cell, start, end
             end = start - len(_APART)

@@ -9,8 +9,10 @@ from dashboard.pages.describe import DescribeScreen
 from dashboard.pages.event import EventScreen
 from dashboard.pages.raw import RawScreen
 from dashboard.pages.run import RunScreen
+from dashboard.pages.supervisor import SupervisorScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.views.raw import as_json, object_of, raw_lines
+from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
@@ -33,6 +35,32 @@ async def test_d_tells_all_that_is_known_and_escape_goes_back(tmp_path: Path) ->
         assert "members" in hand.app.screen.query_one(Pane).text
         await hand.press("escape")
         assert hand.place == "network"
+
+
+async def test_the_header_says_how_a_page_was_come_to_and_a_click_there_goes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+
+        def path() -> str:
+            return hand.app.screen.query_one("#header", Bar).text
+
+        team = hand.app.feed.state.roots[0].name
+        supervisor = next(one for one in hand.app.feed.state.supervisors.values() if one.parent_id is not None)
+        agent = hand.app.feed.state.agents[next(one for one in supervisor.members if one.startswith("a"))]
+        hand.app.open("supervisor", supervisor.id)
+        await hand.press()
+        hand.app.open("agent", agent.id)
+        await hand.press("enter")
+        assert f"{team}  ▸ {supervisor.name}  ▸ {agent.name}  ▸ event " in path()
+
+        await hand.pilot.click("#header", offset=(path().index(f"▸ {supervisor.name}") + 3, 0))
+        await hand.press()
+        assert isinstance(hand.app.screen, SupervisorScreen)
+        assert f"{team}  ▸ {supervisor.name}" in path()
+
+        await hand.pilot.click("#header", offset=(path().index(team) + 1, 0))
+        await hand.press()
+        assert hand.place == "network"
+        assert f"▸ {supervisor.name}" not in path()
 
 
 async def test_a_line_about_a_run_that_has_ended_leads_to_the_page_of_that_run(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
+from dashboard.clean import clean
 from dashboard.views.digest import digest
-from dashboard.views.header import Situation, banner, condition, paused_runs, restart_lines, where
+from dashboard.views.header import Situation, banner, condition, path_to, paused_runs, restart_lines, where
 from engine.core.commands import Pause, Submit
 from engine.core.spec import Escalate, Retry
 from store.records import EngineInfo
@@ -67,3 +69,26 @@ def test_a_run_that_is_paused_looks_so_and_how_it_goes_on_is_said() -> None:
     assert "it is paused: 7, then z resumes it" in " ".join(cell.text for cell in restart_lines(work.state, SITUATION))
     work.order(Submit(request="count again", supervisor="chief"))
     assert not paused_runs(work.state)
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [
+        (60, ["QUARTERDECK", "chief", "▸ inspection", "▸ metrician", "▸ t7 ast.py"]),
+        (50, ["chief", "▸ inspection", "▸ metrician", "▸ t7 ast.py"]),
+        (40, ["chief", "▸ …", "▸ metrician", "▸ t7 ast.py"]),
+        (30, ["chief", "▸ …", "▸ t7 ast.py"]),
+        (20, ["chief", "▸ …", "▸ t7 as…"]),
+    ],
+)
+def test_a_path_that_has_no_room_leaves_out_what_was_opened_first(room: int, said: list[str]) -> None:
+    cells = path_to("chief", ["inspection", "metrician", "t7 ast.py"], room)
+
+    assert [cell.text for cell in cells] == said
+
+
+def test_a_path_is_no_wider_than_its_room_whatever_the_names_are() -> None:
+    for room in range(24, 120):
+        cells = path_to("команда " * 9, ["運が悪い" * 20, "a" * 90, "🧭" * 30], room)
+
+        assert cell_len("  ".join(clean(cell.text) for cell in cells)) <= room
