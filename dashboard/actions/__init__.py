@@ -18,7 +18,7 @@ from dashboard.actions.room import ROOM
 from dashboard.actions.specs import SPECS
 from dashboard.actions.team import TEAM
 from dashboard.actions.work import WORK
-from dashboard.views.help import COLUMNS, MOVES, NEEDS_YOU, STATES
+from dashboard.views.help import COLUMNS, HERE, MOVES, NEEDS_YOU, STATES
 from dashboard.views.rows import Cell
 from engine.core.state import State
 
@@ -140,6 +140,12 @@ def _to_places() -> list[tuple[str, str]]:
     return [("1 – 9, 0", "go to a screen"), (" ".join(far.values()), f"go to {names}")]
 
 
+def _said_of(key: str) -> str:
+    """Return what the action of a key does, in a sentence."""
+    action = BY_KEY.get(key)
+    return action.told or action.says if action is not None else ""
+
+
 def help_lines(
     own: Sequence[tuple[str, str]],
     headings: Sequence[str],
@@ -163,8 +169,9 @@ def help_lines(
         *MOVES,
         *((shown_key(action), action.told) for action in ACTIONS if action.told and action not in hidden),
     ]
-    known = {key for key, _ in keys}
-    here = [Cell(does, "", f"{key:<{_KEY}}") for key, does in own if key not in known]
+    known = {sign for key, _ in keys for sign in (key, *key.split())}
+    told = [(key, does, HERE.get(f"{key} {does}") or HERE.get(does) or _said_of(key) or does) for key, does in own]
+    here = [Cell(says, "", f"{key:<{_KEY}}") for key, does, says in told if key not in known or does in HERE]
     instead = [
         Cell(
             f"{action.told or action.says}  (on other screens: {shown_key(action)})", "", f"{f':{action.name}':<{_KEY}}"

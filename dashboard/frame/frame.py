@@ -227,7 +227,7 @@ class Frame(Sized):
         headings = [*("LAST 60 s" if title.startswith(LANE) else title for title in titles), *self.HEADINGS]
         self.app.push_screen(
             dialogs.HelpScreen(
-                self.PLACE or "this page",
+                self.PLACE.capitalize() or "this page",
                 help_lines(
                     [(sign_of(key), does) for key, does in map(_key_of, self.KEYS)],
                     headings,

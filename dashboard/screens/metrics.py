@@ -34,7 +34,7 @@ class MetricsScreen(TableScreen):
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
     KEYS = (
-        ("↑↓", "agent"), ("enter", "only it"), ("w", "window"), (">", "sort"), ("p", "one plot"), ("o", "open"), "swap",
+        ("↑↓", "agent"), ("enter", "only it"), ("w", "window"), (">", "sort"), ("p", "one plot"), ("o", "page"), "swap",
     )  # fmt: skip
     BINDINGS = [
         Binding("w", "window", "window", show=False),

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 from dashboard import dialogs
-from dashboard.actions import ACTIONS, WORDS, help_lines, hint
-from dashboard.places import part_of, places
+from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
+from dashboard.places import pages, part_of, places
 from dashboard.views import help
-from dashboard.views.help import COLUMNS
+from dashboard.views.help import COLUMNS, HERE
 
 
 def test_no_key_and_no_name_stands_for_two_actions() -> None:
@@ -59,6 +59,18 @@ def test_the_help_explains_every_column_of_every_table() -> None:
     assert COLUMNS.keys() - titles == set()
 
 
+def test_the_help_says_in_a_sentence_what_each_key_of_a_screen_does() -> None:
+    shown = [part_of("screens", place) for place in places()] + [part_of("pages", page) for page in pages()]
+    labels = {said for one in shown for said in one.KEYS if isinstance(said, tuple) and said[0] not in BY_NAME}
+
+    def told(key: str, does: str) -> str:
+        return next((one.text for one in help_lines([(key, does)], ()) if one.lead.strip() == key), "")
+
+    elsewhere = {"back", "copy", "describe", "filter", "mark", "open", "sort", "JSON"}
+    assert {does for key, does in labels if told(key, does) in {"", does}} - elsewhere == set()
+    assert HERE.keys() - {does for _, does in labels} - {f"{key} {does}" for key, does in labels} == set()
+
+
 def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> None:
     told = [(one.lead.strip(), one.text) for one in help_lines((), ("LETTERS",), meanings={"LETTERS": "of its name"})]
 
@@ -66,7 +78,10 @@ def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> Non
 
 
 def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_elsewhere() -> None:
-    for place, key, here, word in (("graph", "t", "run or team", ":freeze"), ("timeline", "0", "all", ":agents")):
+    for place, key, here, word in (
+        ("graph", "t", HERE["run or team"], ":freeze"),
+        ("timeline", "0", HERE["all"], ":agents"),
+    ):
         screen = part_of("screens", place)
         assert key in screen.taken(), place
         lines = help_lines([one for one in screen.KEYS if isinstance(one, tuple)], (), taken=screen.taken())
