@@ -18,6 +18,7 @@ from textual.widget import Widget
 
 from dashboard.client import Client, CommandReply
 from dashboard.feed import Feed
+from dashboard.settings import settings_shown
 from dashboard.theme import THEMES
 from dashboard.time_travel import TimeTravel, do_nothing
 from dashboard.views.amounts import size
@@ -125,7 +126,10 @@ class Deck(TimeTravel):
             self.say(f"there is no theme {name!r}; there are {', '.join(names)}", "warn")
             return
         now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
-        self.theme = THEMES[name or names[(names.index(now) + 1) % len(names)]].name
+        taken = name or names[(names.index(now) + 1) % len(names)]
+        self.theme = THEMES[taken].name
+        where = "" if self.in_browser else settings_shown()
+        self.say(f'{taken} · to keep it: theme = "{taken}" in {where}' if where else taken)
 
     def switch(self, path: Path) -> None:
         """Leave this database and show another one; the team here goes on."""

@@ -19,6 +19,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_
 
 from dashboard.clean import clean
 from dashboard.theme import NAMES
+from dashboard.views.teams import from_home
 from engine.folders import NoHome, home_folder
 
 _CHOICES: dict[str, Collection[str]] = {
@@ -72,6 +73,12 @@ def own_file(variable: str, in_home: str, name: str) -> Path | None:
 def settings_file() -> Path | None:
     """Return where the settings are; None where this user has no home folder."""
     return own_file("XDG_CONFIG_HOME", ".config", "settings.toml")
+
+
+def settings_shown() -> str:
+    """Return where the settings are, as a person writes it; empty where this user has no home folder."""
+    path = settings_file()
+    return from_home(str(path), str(Path.home())) if path is not None else ""
 
 
 def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:

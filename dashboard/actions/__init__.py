@@ -18,7 +18,7 @@ from dashboard.actions.room import ROOM
 from dashboard.actions.specs import SPECS
 from dashboard.actions.team import TEAM
 from dashboard.actions.work import WORK
-from dashboard.views.help import COLUMNS, HERE, MOVES, NEEDS_YOU, STATES
+from dashboard.views.help import COLUMNS, HERE, MOVES, NEEDS_YOU, SETTINGS, STATES
 from dashboard.views.rows import Cell
 from engine.core.state import State
 
@@ -152,6 +152,7 @@ def help_lines(
     *,
     taken: Collection[str] = (),
     meanings: Mapping[str, str] = MappingProxyType({}),
+    settings: str = "",
 ) -> list[Cell]:
     """Return the keys of a screen, what its columns mean, the keys of every screen, and the words of the line.
 
@@ -160,6 +161,7 @@ def help_lines(
         headings: Of its tables.
         taken: Keys that do something else here than on other screens.
         meanings: Of headings that only this screen has.
+        settings: The file in which the user may give keys and colours.
     """
     known_as = {**COLUMNS, **meanings}
     columns = [Cell(known_as[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in known_as]
@@ -186,5 +188,6 @@ def help_lines(
         *(Cell(NEEDS_YOU), Cell("")),
         *(Cell("EVERYWHERE", "muted"), *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys)),
         *(Cell(""), *(Cell(line, "muted") for line in STATES), Cell("")),
+        *((Cell(f"{SETTINGS} {settings}"), Cell("")) if settings else ()),
         *(Cell("COMMAND LINE", "muted"), *words),
     ]

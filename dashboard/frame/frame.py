@@ -20,6 +20,7 @@ from dashboard.frame.front_first import FrontFirst
 from dashboard.frame.key_labels import key_at, sign_of
 from dashboard.frame.sizing import Sized
 from dashboard.places import SHORT, tabs
+from dashboard.settings import settings_shown
 from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
@@ -233,6 +234,7 @@ class Frame(Sized):
                     headings,
                     taken=self.taken(),
                     meanings={column.title: column.means for column in columns if column.means},
+                    settings="" if self.deck.in_browser else settings_shown(),
                 ),
             )
         )

@@ -126,6 +126,7 @@ COLUMNS = {
     "WHY, OR HOW FAR": "why a task waits, or what it says of its progress",
 }
 """What a column means, by its heading."""
+SETTINGS = "keys of your own, colours, motion, and how you are called: in"
 NEEDS_YOU = (
     "⚑ 2 need you in the header counts the rows of the Inbox: questions, agents and teams in error, tasks that failed "
     "or are in doubt."

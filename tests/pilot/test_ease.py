@@ -88,6 +88,25 @@ async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_pa
         assert hand.app.theme == "quarterdeck-light"
 
 
+async def test_colours_that_are_chosen_come_with_how_to_keep_them_and_the_help_says_where_settings_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *"theme", "space", *"light", "enter")
+        assert hand.said == 'light · to keep it: theme = "light" in ~/.config/quarterdeck/settings.toml'
+        await hand.press("question_mark")
+        assert "in ~/.config/quarterdeck/settings.toml" in hand.app.screen.query_one(Pane).text
+        await hand.press("escape")
+
+        hand.app.in_browser = True
+        await hand.press("colon", *"theme", "space", *"dark", "enter")
+        assert hand.said == "dark"
+        await hand.press("question_mark")
+        assert "settings.toml" not in hand.app.screen.query_one(Pane).text
+
+
 @pytest.mark.parametrize("theme", ["dark", "light", "contrast", "colorblind"])
 async def test_buttons_and_fields_of_a_dialog_stand_out_in_every_set_of_colours(tmp_path: Path, theme: str) -> None:
     async with opened(tmp_path, settings=Settings(theme=theme)) as hand:
