@@ -20,6 +20,7 @@ def _styles_are_parsed_once() -> Iterator[None]:
 def _fixed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))  # paths are shown from there
+    monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield
