@@ -58,6 +58,8 @@ class PageScreen(Frame):
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
         self._told: dict[int, tuple[int, int, Sentence]] = {}
+        self._called: object = None
+        """What members were called when that was said."""
         self._decoded: tuple[list[Record], list[Entry]] = ([], [])
         """The records that were read last, and what they hold."""
 
@@ -89,8 +91,10 @@ class PageScreen(Frame):
         self.pane.show(self.page(view, self.texts, self.told(view)))
 
     def told(self, view: ViewState) -> History:
-        """Return its events as sentences, the newest first; each is made once."""
-        made = self._told
+        """Return its events as sentences, the newest first; each is made once, and again after a rename."""
+        called = view.names, view.names.renames
+        made = self._told if called == self._called else {}
+        self._called = called
         self._told = {
             one.seq: made.get(one.seq) or (one.seq, one.at_ms, sentence(one.event, view.names))
             for one in reversed(self.entries)

@@ -82,8 +82,8 @@ class AgentScreen(PanelsScreen):
         self._task_id: str | None = None
         self._own, self._of_task = Newest(HISTORY), Newest(STEPS)
         self._happened: list[Line] = []
-        self._happened_of: tuple[list[Entry], int] = ([], 0)
-        """The events and the width that its lines were made of."""
+        self._happened_of: tuple[object, ...] = ()
+        """The events, the width and the names that its lines were made of."""
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -132,7 +132,7 @@ class AgentScreen(PanelsScreen):
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
         if not steps and not self._live_steps(view, task, 1, pane.wide):
-            asked = (self.entries, pane.wide)
+            asked = (self.entries, pane.wide, view.names, view.names.renames)
             if asked != self._happened_of:
                 lines = happened(self.entries, view.names, pane.wide, agent_id=self._key)
                 self._happened_of, self._happened = asked, lines

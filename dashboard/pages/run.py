@@ -126,7 +126,7 @@ class RunScreen(PanelsScreen):
         newest = self.entries[::-1]
         broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
         if run is None:
-            width, of = at_work.wide, (self.entries[-1:], len(self.entries), at_work.wide)
+            width, of = at_work.wide, (self.entries[-1:], len(self.entries), at_work.wide, names, names.renames)
             first = self._made("ended", of, lambda: ended_lines(ended_in(newest, names), names, width=width))
             later = list[Line]()
             title, right = "TASKS", f"{len(first):,} ended, the newest first"

@@ -41,6 +41,8 @@ class Names:
         self._members: dict[str, str] = {}
         self._state = State()
         self._known: OrderedDict[str, str] = OrderedDict()
+        self.renames = 0
+        """Goes up where a member got another name: sentences that were kept are made again then."""
 
     def of(self, an_id: str | None) -> str:
         """Return the name of an id; the id itself where none is known."""
@@ -81,6 +83,7 @@ class Names:
         for event in events:
             learn = _LEARN.get(type(event))
             if learn is None:
+                self.renames += isinstance(event, on.MemberRenamed)
                 continue
             if isinstance(event, on.AgentAdded | on.SupervisorAdded):
                 self._members.update(learn(event))
@@ -96,6 +99,7 @@ class Names:
             self._members.update((member.id, member.name) for member in members.values())
         self._known.update((run.id, run.title) for run in state.finished)
         self._state = state
+        self.renames += 1
 
 
 def _titles(*tasks: Any) -> list[tuple[str, str]]:

@@ -190,7 +190,9 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.StateImported: (lambda t, e: f"{PurePath(e.path).name} was imported{', paused' if e.paused else ''}", ""),
     # Who is in the team.
     on.SupervisorAdded: (
-        lambda t, e: f"supervisor {e.name} joined the team{f' under {t.parent_id}' if e.parent_id else ''}, {e.mode}",
+        lambda t, e: (
+            f"supervisor {t.supervisor_id} joined the team{f' under {t.parent_id}' if e.parent_id else ''}, {e.mode}"
+        ),
         "",
     ),
     on.SupervisorRemoved: ("supervisor {supervisor_id} left the team", ""),
@@ -198,7 +200,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.SupervisorResumed: ("supervisor {supervisor_id} was resumed", ""),
     on.SpecRegistered: ("spec {spec.name} was registered", ""),
     on.SpecUnregistered: ("spec {name} left the registry", ""),
-    on.AgentAdded: ("{name} joined {supervisor_id}", ""),
+    on.AgentAdded: ("{agent_id} joined {supervisor_id}", ""),
     on.AgentRemoving: (lambda t, e: f"{t.agent_id} is leaving: {_LEAVES[e.mode]}", ""),
     on.AgentRemoved: (
         lambda t, e: f"{t.agent_id} left the team"
@@ -253,7 +255,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         lambda t, e: f"{t.member_id} moved {f'from {t.previous_id} ' if e.previous_id else ''}to {t.parent_id}",
         "accent",
     ),
-    on.MemberRenamed: ("{previous} was renamed to {member_id}", ""),
+    on.MemberRenamed: ("{previous} was renamed to {name}", ""),
     on.MembersDeclared: (
         lambda t, e: f"{counted(len(e.same) + len(e.different), 'member is', 'members are')} declared"
         + (f", {len(e.dropped):,} no longer" if e.dropped else ""),

@@ -61,6 +61,8 @@ class Tail:
 
     def __init__(self) -> None:
         self._told: dict[int, Told] = {}
+        self._called: object = None
+        """What members were called when that was said."""
 
     def lines(
         self, entries: Iterable[Entry], names: Names, width: int, height: int, *, events_per_s: float
@@ -72,6 +74,8 @@ class Tail:
             height: In lines; those that are not needed are blank ones below.
             events_per_s: How much happens.
         """
+        if self._called != (called := (names, names.renames)):
+            self._called, self._told = called, {}
         return tail(newest(entries, names, height, joins=events_per_s > CALM, known=self._told), width, height)
 
 

@@ -77,6 +77,7 @@ class Hand:
         happened = self.work.order(command)
         entries = (Entry(at, event.at_ms, event.type, event) for at, event in enumerate(happened, seq + 1))
         self.app.feed.recent.extend(entries)
+        self.app.feed.names.learn(happened)
         self.clock[0] += 1_000
         self.app.flush()
         await self.press()

@@ -11,11 +11,13 @@ from dashboard.pages.agent import AgentScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.views.header import ViewState
 from dashboard.widgets.panel import Panel
+from engine.core.commands import Pause, SupervisorSpec
+from engine.core.records import changed
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.talking import talking
-from tests.story import attempt, done, submitted
-from tests.world import World, agent, team_world
+from tests.story import attempt, done, member, submitted
+from tests.world import World, agent, load, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -158,3 +160,18 @@ async def test_the_input_of_a_task_that_the_state_has_forgotten_is_read_from_its
             assert given in pane(page, "told").whole
             assert page._task_id is not None
             await shown("task", page._task_id, "asked", given)
+
+
+async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_path: Path) -> None:
+    work = team_world(agent("ada", "parse"))
+    work.order(Pause(target="ada"))
+    async with opened(tmp_path, work=work) as hand:
+        hand.app.open("agent", member(work, "ada").id)
+        page = hand.app.screen
+        assert isinstance(page, AgentScreen)
+        await until(hand.pilot, lambda: page.entries)
+        assert "ada was paused: it takes no new tasks" in [said.text for _, _, said in page.told(hand.app.view)]
+
+        await hand.meanwhile(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="grace")])))
+
+        assert "grace was paused: it takes no new tasks" in [said.text for _, _, said in page.told(hand.app.view)]

@@ -8,9 +8,9 @@ from msgspec import Raw
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
 from dashboard.views.sentences import SENTENCES, sentence
-from dashboard.views.tail import tell
+from dashboard.views.tail import Tail, tell
 from engine.core import events as on
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import Pause, SupervisorSpec
 from engine.core.events.run import RunFigures
 from engine.core.events.task import ChildPlan
 from engine.core.records import JsonValue, changed
@@ -137,3 +137,22 @@ def test_a_member_that_was_renamed_is_called_by_its_present_name() -> None:
     assert names.of(renamed.member_id) == "grace"
     assert names.ids_of("grace") == [renamed.member_id]
     assert sentence(renamed, names).text.startswith("ada was renamed to grace")
+    world.order(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="hopper")])))
+    assert sentence(renamed, names).text.startswith("ada was renamed to grace")
+
+
+def test_what_the_tail_kept_is_said_again_where_a_member_got_another_name() -> None:
+    world, names, tail = team_world(agent("ada", "parse")), Names(), Tail()
+    world.order(Pause(target="ada"))
+    paused = only(world.journal, "agent_paused")
+    entries = [Entry(1, paused.at_ms, paused.type, paused)]
+    names.learn_state(world.state)
+    names.learn(world.journal)
+    before = str(tail.lines(entries, names, 80, 4, events_per_s=1))
+
+    names.learn(world.order(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="grace")]))))
+
+    after = str(tail.lines(entries, names, 80, 4, events_per_s=1))
+    assert "ada" in before
+    assert "grace" in after
+    assert "ada" not in after
