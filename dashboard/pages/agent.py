@@ -198,7 +198,7 @@ class AgentScreen(PanelsScreen):
             pane.set_class(not agent.at_work_ms and not ended and not steps, "-empty")
             if pane.display and pane.size.width:
                 parts = [
-                    agent_aside.times_section(agent, steps, pane.wide, rows),
+                    agent_aside.times_section(agent, self.entries, steps, pane.wide, rows),
                     agent_aside.last_section(agent, ended, pane.wide, now_ms),
                 ]
                 _fill(pane, parts)

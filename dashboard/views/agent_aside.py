@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.amounts import clock, count, counted, duration, left, median, percent, spent
+from dashboard.views.amounts import clock, count, counted, duration, left, percent, spent
 from dashboard.views.ended import EndedTask
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import TASK
 from dashboard.views.lines import Line, Span, cut, cut_path, padded, spread
 from dashboard.views.names import Texts
-from dashboard.views.plots import axis_top, meter, plot
+from dashboard.views.plots import meter
 from dashboard.views.prose import paragraph
 from dashboard.views.step_table import whole_step
 from dashboard.views.swaps import spec_lines
+from dashboard.views.task_times import times_of, times_plot, told_of, turns_among
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
 from engine.core.queries.conversation import remembered_by
 from engine.core.queries.track_record import mean_of
@@ -127,21 +128,11 @@ def error_section(agent: Agent, width: int) -> Section:
     return ("LAST ERROR", "", paragraph(agent.last_error, width, tone="error", most=6) if agent.last_error else [])
 
 
-def times_section(agent: Agent, steps: Sequence[Entry], width: int, rows: int) -> Section:
+def times_section(agent: Agent, entries: Sequence[Entry], steps: Sequence[Entry], width: int, rows: int) -> Section:
     """Return the times of its last turns, or of its last tasks where it takes no turns, as a plot."""
-    turns = [
-        one.event.duration_ms for one in steps if isinstance(one.event, StepRecorded) and one.event.what == "model"
-    ]
-    durations, what = (turns, "TIME A TURN") if len(turns) > 1 else (agent.at_work_ms, "TIME A TASK")
-    if not durations or rows < 2:
-        return (what, "", [])
-    top = axis_top(max(durations) / 1000) * 1000
-    most = duration(top)
-    room = max(4, width - len(most) - 2)
-    each = max(1, min(4, room // len(durations)))
-    values = [sample for one in durations[-(room // each) :] for sample in (*[float(one)] * (2 * each - 1), 0.0)]
-    lines = plot(values, width, rows, top=top, labels=(most, "0"), tones=("busy-before", "busy"))
-    return (what, f"p50 {duration(median(list(durations)))}", lines)
+    turns = turns_among(steps)
+    times, what = (turns, "TIME A TURN") if len(turns.ms) > 1 else (times_of(agent, entries), "TIME A TASK")
+    return (what, told_of(times), times_plot(times, width, rows))
 
 
 def last_section(agent: Agent, ended: Sequence[EndedTask], width: int, now_ms: int) -> Section:

@@ -16,11 +16,12 @@ from dashboard.views.glyphs import of_task
 from dashboard.views.limits import LimitLine, limit_lines
 from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, fit_spans, indented, spread
 from dashboard.views.names import Names, without
-from dashboard.views.plots import axis_top, meter, plot, spark
+from dashboard.views.plots import meter, spark
 from dashboard.views.sections import EDGE, Section, beside, framed, height_of, wrapped
 from dashboard.views.steps import CURSOR, NOTHING, calls_of
 from dashboard.views.swaps import written
 from dashboard.views.tail import one_line
+from dashboard.views.task_times import times_of, times_plot, told_of
 from dashboard.views.values import value_lines, value_spans
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.spec import AgentSpec
@@ -293,20 +294,9 @@ def _step(event: on.StepRecorded, room: int, key: str, tone: str) -> list[Line]:
 
 def _times(agent: Agent, entries: Sequence[Entry], room: int, height: int) -> list[Section]:
     """How long it was at work on its last tasks, the newest at the right."""
-    known = [one.event.usage.time_ms for one in entries if isinstance(one.event, on.AttemptDone)]
-    times = known[::-1] if len(known) > len(agent.at_work_ms) else list(agent.at_work_ms)
-    if height <= 0 or not times:
-        return []
-    top = axis_top(max(times))
-    labels = [duration(top), duration(top / 2), "0"] if height > 3 else [duration(top), "0"]
-    wide = 2 * (room - max(map(len, labels)) - 2)
-    times = times[-wide:]
-    each = max(1, min(8, wide // len(times)))
-    bars = [value for time in times for value in ([time] * (each - 1) + [-1.0] if each > 2 else [time] * each)]
-    middle = f"p50 {duration(median(agent.at_work_ms))}"  # as every other screen says it
-    middle += f" · last {len(agent.at_work_ms)}" if room >= 40 else ""
-    tones = ("busy-before", "busy-before", "busy")
-    return [Section("TIME A TASK", plot(bars, room, height, top=top, labels=labels, tones=tones), middle)]
+    times = times_of(agent, reversed(entries))
+    lines = times_plot(times, room, height)
+    return [Section("TIME A TASK", lines, told_of(times))] if lines else []
 
 
 def _ended(seen: Seen, entries: Sequence[Entry], room: int, most: int) -> list[Section]:
