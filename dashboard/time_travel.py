@@ -193,9 +193,11 @@ class TimeTravel(App[int]):
         self._summing, self._summed_ms, self._summed_seq = True, now_ms, seq
 
         def then(spans: Sequence[Span]) -> None:
+            is_first = not self.spans
             self._summing, self.spans = False, spans
-            self.flush()
-            self.show_time()
+            if is_first or self.animation_level != "none":  # else the bar moves with everything, at the next second
+                self.flush()
+                self.show_time()
 
         def work(reader: Reader) -> Sequence[Span]:
             self._summaries.read(reader, columns=FINEST_COLUMNS)

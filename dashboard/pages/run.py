@@ -199,7 +199,8 @@ class RunScreen(PanelsScreen):
         if not (pane.display and pane.size.width):
             return
         width, height = pane.size
-        lines = self._graph.lines(view, self._key, width - 1, height, then=then)
+        calm = self.app.animation_level == "none"
+        lines = self._graph.lines(view, self._key, width - 1, height, calm=calm, then=then)
         edged = [Line((Span("├" if not at else "│", "line"), *line.spans)) for at, line in enumerate(lines)]
         pane.show(edged)
 

@@ -193,7 +193,7 @@ class NetworkScreen(TableScreen):
 
     def _graph_of(self, view: ViewState, key: str, width: int, height: int) -> list[Line]:
         """Return the graph of what is under a supervisor, without its heading."""
-        return self._pane_graph.lines(view, key, width, height + 1)[1:]
+        return self._pane_graph.lines(view, key, width, height + 1, calm=self.app.animation_level == "none")[1:]
 
     def on_resize(self, event: events.Resize) -> None:
         self._next_ms = 0  # the frame has it looked at

@@ -55,6 +55,11 @@ class InOrder(_Base):
     _is_behind = False
     """Whether one of them comes from where the focus was before."""
     _passed: events.Key | None = None
+    cursor_blink: bool
+
+    def on_mount(self) -> None:
+        if self.app.animation_level == "none":
+            self.cursor_blink = False
 
     @property
     def is_waiting(self) -> bool:

@@ -149,6 +149,33 @@ async def test_where_little_may_move_all_of_it_does_so_with_the_second_and_nothi
         assert all(style is None or style.color != bright for style in styles)
 
 
+async def test_where_little_may_move_no_cursor_blinks(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings=Settings(motion="reduced")) as hand:
+        await hand.press("colon")
+        line = hand.app.focused
+
+        assert isinstance(line, Input)
+        assert not line.cursor_blink
+
+
+@pytest.mark.parametrize(("motion", "times"), [("full", 1), ("reduced", 0)])
+async def test_where_little_may_move_the_time_bar_does_so_with_the_second_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, motion: str, times: int
+) -> None:
+    async with opened(tmp_path, settings=Settings(motion=motion)) as hand:
+        app, drawn = hand.app, list[int]()
+        await until(hand.pilot, lambda: bool(app.spans))
+        app.animation_level = "none" if motion == "reduced" else "full"
+        before = app.spans
+        monkeypatch.setattr(app, "show_time", lambda: drawn.append(1))
+        app.feed.file_seq += 1  # something is new
+        hand.clock[0] += 10_000
+        app.flush()
+        await until(hand.pilot, lambda: app.spans is not before)
+
+        assert len(drawn) == times
+
+
 async def test_ctrl_c_says_how_to_quit_and_quits_when_pressed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
