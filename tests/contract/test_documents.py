@@ -109,7 +109,7 @@ METHOD = "engine/supervisor/requests.py"
 """Has a method for programs, which a command need not have."""
 MARKS = "dashboard/views/activity.py"
 """Names the rare events that have a mark of their own in lanes; others have no place there."""
-LABELS = "dashboard/views/swaps.py"
+LABELS = "dashboard/views/field_names.py"
 """Names the fields of specs that have words or a place of their own; others stand at the end under their names."""
 
 
