@@ -315,3 +315,25 @@ def test_names_stand_whole_in_the_pane_of_43_columns() -> None:
 
     assert [name for name in ("TEAM chief", "chief", "inspection", "writer", "+10") if name not in text] == []
     assert "…" not in text
+
+
+def test_a_small_graph_has_whole_names_of_teams_rather_than_parts_of_all_names() -> None:
+    crews = [
+        SupervisorSpec(name=name, members=[agent(f"reader-of-the-{name}-{one}", name) for one in range(2)])
+        for name in ("survey", "inspection")
+    ]
+    work = team_world(agent("planner", "plan"), *crews, participants=["planner"])
+    work.order(Submit(request="look"))
+    work.ask(next(iter(work.started)), "inspection", ["file 1", "file 2"])
+    text = text_of(work, work.state.roots[0].id, width=41, height=10, idle=True)
+
+    assert [name for name in ("chief", "planner", "survey", "inspection") if name not in text] == []
+    assert "…" not in text
+
+
+def test_where_no_node_is_under_the_cursor_a_graph_that_does_not_fit_begins_around_its_first_node() -> None:
+    work = team_world(*(agent(f"agent-{number}", "work") for number in range(80)))
+
+    shown = text_of(work, work.state.roots[0].id, width=80, height=12, idle=True)
+
+    assert "● chief" in shown or "○ chief" in shown

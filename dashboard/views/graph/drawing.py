@@ -22,6 +22,8 @@ SMALL = 60
 """Width below which every cell goes to the names: edges are short, and of idle members only the number stands there."""
 SMALL_MOST = 16
 """Columns of a box there, at most, where not all fit."""
+SMALL_CUT = 4
+"""Columns of names that may be cut there before teams stand for those below them."""
 LEAST_GAP, SMALL_GAP, MOST_GAP = 4, 3, 12
 CUT = 0.9
 """Larger boxes are used if at least this share of their preferred width fits."""
@@ -95,15 +97,35 @@ def graph_lines(
     """
     graph = graph_of(sight, subject, lines=height - 1)
     if width < SMALL:
-        nodes = (
-            one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes
-        )
-        graph = replace(graph, nodes=tuple(nodes))
-        if any(edge.source != subject for edge in graph.edges):  # the pane is about it; its columns go to names below
-            graph = graph.only(node.id for node in graph.nodes if node.id != subject)
+        graph = _small(graph, subject)
+        if subject in sight.state.supervisors and _cut(graph, width, height - 1) > SMALL_CUT:
+            graph = _small(graph_of(sight, subject, opened=subject, folded=True), subject)
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
     found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
     return [heading(graph.title, width), *found.lines]
+
+
+def _small(graph: Graph, subject: str) -> Graph:
+    """Return what of a graph stands in a small pane."""
+    nodes = (
+        one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes
+    )
+    graph = replace(graph, nodes=tuple(nodes))
+    if any(edge.source != subject for edge in graph.edges):  # the pane is about it; its columns go to names below
+        graph = graph.only(node.id for node in graph.nodes if node.id != subject)
+    return graph
+
+
+def _cut(graph: Graph, width: int, height: int) -> int:
+    """Return by how many columns a small graph cuts the names of its layers, but for those that are out of sight."""
+    plan = _plan(graph, width=width, height=height, size=None)
+    whole = _widths(_without_figures(graph), plan.layered, plan.size)
+    shown = (min(wide, width - plan.x_of(place)) for place, wide in enumerate(plan.widths))
+    return sum(max(0, name - cells) for name, cells in zip(whole, shown, strict=True) if cells > 0)
+
+
+def _without_figures(graph: Graph) -> Graph:
+    return replace(graph, nodes=tuple(node._replace(took="", figure="") for node in graph.nodes))
 
 
 def heading(title: str, width: int) -> Line:
@@ -170,13 +192,16 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
         between[place_of[link[0]]].append(link)
     gaps = [routes.gap(links, ports) for links in between]
     least = [_least_gap(width) - 1 + gap.tracks for gap in gaps]
-    widths = _shrunk(_widths(graph, found, chosen), width - sum(least))
-    if width < SMALL and sum(widths) + sum(least) > width:  # some is out of sight anyway: that shall not cost names too
-        names = (node._replace(took="", figure="") for node in graph.nodes)
-        whole = _widths(replace(graph, nodes=tuple(names)), found, chosen)
+    room = width - sum(least)
+    natural = _widths(graph, found, chosen)
+    whole = _widths(_without_figures(graph), found, chosen) if width < SMALL else natural
+    widths = _shrunk(whole if sum(natural) > room else natural, room)
+    if width < SMALL and sum(widths) > room:  # some is out of sight anyway: that shall not cost names too
         widths = [min(one, SMALL_MOST) for one in whole]
-        rest = width - sum(least) - sum(widths[:-1])
-        widths[-1] = min(widths[-1], max(rest, boxes.BARE_LEAST))  # the last layer takes what is left
+        widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), boxes.BARE_LEAST))  # the last takes what is left
+    elif whole is not natural:
+        for place, wide in enumerate(natural):  # a figure where it costs no name
+            widths[place] = wide if sum(widths) - widths[place] + wide <= room else widths[place]
     gap_widths = _grown(least, width - 2 - sum(widths) - sum(least))
     left = max(0, (width - sum(widths) - sum(gap_widths)) // 2)
     return _Plan(found, chosen, heights, top, widths, gaps, gap_widths, left)
@@ -221,10 +246,10 @@ def _grown(gaps: list[int], room: int) -> list[int]:
 
 
 def _offset(plan: _Plan, selected: str | None, width: int, height: int) -> tuple[int, int]:
-    """Return where the part begins that is shown: around the node under the cursor, where not all fits."""
+    """Return where the part begins that is shown where not all fits: around the node under the cursor, or the first."""
     place = next((place for place, layer in enumerate(plan.layered.layers) if selected in layer), None)
     x = 0 if place is None else plan.x_of(place) + plan.widths[place] // 2
-    y = plan.top.get(selected or "", 0)
+    y = plan.top.get((selected or "") if place is not None else plan.layered.layers[0][0], 0)
     return max(0, min(x - width // 2, plan.wide - width)), max(0, min(y - height // 2, plan.tall - height))
 
 
