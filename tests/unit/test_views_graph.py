@@ -337,3 +337,21 @@ def test_where_no_node_is_under_the_cursor_a_graph_that_does_not_fit_begins_arou
     shown = text_of(work, work.state.roots[0].id, width=80, height=12, idle=True)
 
     assert "● chief" in shown or "○ chief" in shown
+
+
+def test_a_box_of_two_lines_says_a_figure_once() -> None:
+    crews = [SupervisorSpec(name=one, members=[agent(f"{one}er", one)]) for one in ("print", "bind")]
+    work = team_world(*crews, mode="parallel")
+    work.order(Submit(request="go"))
+
+    assert text_of(work, work.state.roots[0].id, width=80, height=6, idle=True).count("2 of 2") == 1
+
+
+def test_a_box_has_room_for_how_its_results_are_joined() -> None:
+    crews = [SupervisorSpec(name=f"team-{one}", members=[agent(f"reader-{one}", f"r{one}")]) for one in range(2)]
+    work = team_world(*crews, mode="parallel")
+    work.order(Submit(request="go"))
+
+    drawn = text_of(work, "r1", width=110, height=8)
+
+    assert "└ concat ┘" in drawn

@@ -32,9 +32,12 @@ def natural_width(node: Node, size: int) -> int:
         right = _right(node)
         wide = 5 + name + (2 + cell_len(right) if right else 0)
     elif size == 2:
-        wide = 5 + name + (2 + took if took and node.is_awake else 0)
+        beside, figure = cell_len(_beside(node)), cell_len(node.figure)
+        below = (_BAR + 1 if node.share is not None else 0) + figure if figure else 0
+        wide = 5 + max(name + (2 + beside if beside else 0), below)
     elif size == 3:
-        wide = max(6 + name, 6 + _BAR + cell_len(node.figure) if node.share is not None and node.figure else 0)
+        figure = cell_len(node.figure)
+        wide = max(6 + name, (6 + _BAR + figure if node.share is not None else 4 + figure) if figure else 0)
     else:
         row = cell_len(_figure(node, size)) + (_BAR + 1 if node.share is not None else 0)
         top = 2 + name + (2 + took if took and size == 6 else 0)
@@ -47,6 +50,11 @@ def _right(node: Node) -> str:
     if node.is_group:
         return node.figure if "/" in node.figure else node.took
     return node.took if node.is_awake else node.figure if node.figure != node.word else ""
+
+
+def _beside(node: Node) -> str:
+    """What a box of two lines says beside its name; not what stands below it too."""
+    return node.took if node.is_awake and node.took != node.figure else ""
 
 
 def draw(canvas: Canvas, node: Node, place: tuple[int, int], size: tuple[int, int], *, selected: bool) -> None:
@@ -121,7 +129,7 @@ def _bar_in_border(canvas: Canvas, node: Node, place: tuple[int, int], wide: int
     room = wide - 4 - cell_len(figure)
     if node.share is None:
         if figure:
-            canvas.text(x + 1, y, f" {cut(node.figure, wide - 6)} ", "muted")
+            canvas.text(x + 1, y, f" {cut(node.figure, wide - 4)} ", "muted")
         return
     if figure and room >= _BAR:
         canvas.text(x + 2 + room, y, figure, "" if node.is_awake else "muted")
@@ -138,9 +146,7 @@ def _bare(
     x, y = place
     wide, tall = size
     edge = Span("▌", "accent") if selected else Span("│", _border(node)) if tall == BARE else Span(" ")
-    right = node.took if tall == BARE else _right(node)
-    if tall == BARE and not node.is_awake:
-        right = ""
+    right = _beside(node) if tall == BARE else _right(node)
     inner = wide - 3
     for row in range(tall):
         canvas.text(x, y + row, " " * wide, ground)
