@@ -77,6 +77,8 @@ class TimelineScreen(BoardScreen):
         self._next_ms = 0
         self._told: list[Entry] | None = None
         self._told_of: tuple[str, int, int] = ("", 0, 0)
+        self._told_newest = False
+        """Whether that goes on with the newest event."""
         self._telling, self._tell_ms = False, 0
 
     @cached_property
@@ -155,12 +157,14 @@ class TimelineScreen(BoardScreen):
         row, step = self._rows[self._lane], self._drawn.axis.step
         first, last = lanes.seq_at(cursor - step), lanes.seq_at(cursor + step)
         asked = (row.id, first, last)
-        goes_on = asked[0] == self._told_of[0] and self._cursor_ms is None
+        newest = self._cursor_ms is None
+        goes_on = newest and self._told_newest and asked[0] == self._told_of[0]
         if asked == self._told_of or self.deck.feed.trouble or (goes_on and not view.due(self._tell_ms)):
             return
-        if asked[0] != self._told_of[0] or first != self._told_of[1]:
-            self._told = None
-        self._telling, self._told_of, self._tell_ms = True, asked, view.wall_ms + TOLD_EVERY_MS
+        if not goes_on and asked[:2] != self._told_of[:2]:
+            self._told = None  # lines of another moment; those of a moment ago stand until newer ones are read
+        self._telling, self._told_of, self._told_newest = True, asked, newest
+        self._tell_ms = view.wall_ms + TOLD_EVERY_MS
         at_ms, names, agent_id = lanes.moment(cursor), self.deck.feed.names, None if row.members else row.id
 
         def read(reader: Reader) -> list[Entry]:

@@ -1,14 +1,18 @@
 """The timeline under the hands of an operator, on a file that is read."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
 from dashboard.screens.timeline import TimelineScreen
+from dashboard.views.amounts import clock
+from dashboard.views.event_log import Entry
+from engine.core.events import AttemptDone
 from engine.host.batch import row_of
 from store import open_store
 from tests.pilot.rest import at_rest
@@ -17,11 +21,13 @@ from tests.world import World
 
 
 @asynccontextmanager
-async def timeline_on(folder: Path, work: World) -> AsyncIterator[tuple[Pilot[int], TimelineScreen]]:
+async def timeline_on(
+    folder: Path, work: World, clock: Callable[[], int] = lambda: NOW_MS
+) -> AsyncIterator[tuple[Pilot[int], TimelineScreen]]:
     db = folder / "team.db"
     async with open_store(db) as store:
         await store.journal.append(1, [row_of(event) for event in work.journal])
-    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
+    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=clock)
     async with app.run_test(size=(120, 40)) as pilot:
         await press(pilot, "3")
         assert isinstance(app.screen, TimelineScreen)
@@ -114,3 +120,17 @@ async def test_what_happened_is_read_again_after_the_file_could_not_be_read_for_
         away.rename(db)
         await press(pilot, *["down"] * 4, *["left"] * 80)
         assert "scout-thorough failed at lib" in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_what_it_says_about_now_stands_until_newer_events_are_read(tmp_path: Path) -> None:
+    now, work = [NOW_MS], audit()
+    async with timeline_on(tmp_path, work, lambda: now[0]) as (_, screen):
+        now[0] += 60_000
+        later = replace(
+            next(one for one in reversed(work.journal) if isinstance(one, AttemptDone)), at_ms=NOW_MS + 30_000
+        )
+        screen.deck.feed.recent.append(Entry(work.state.seq + 1, later.at_ms, "attempt_done", later))
+        screen.deck.flush()
+        assert f"AT {clock(now[0])}" in screen.board.text
+        assert "reading" not in screen.board.text
