@@ -9,8 +9,9 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,10 +20,12 @@ from dashboard.feed import entries_of
 from dashboard.views.activity import Activity
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
+from dashboard.views.queues import EVERY_MS, waiting_of
 from dashboard.views.time_bar import MARKS
 from engine import garbage
 from engine.core.codec import decode_events, decode_state, encode_state
 from engine.core.errors import CoreError
+from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
 from store import Reader, StoreError
@@ -31,18 +34,22 @@ PAGE = 500
 """Events read and folded between two checks for a newer request: 5 ms."""
 ONWARD = 500
 """Most events that are folded forward in the drawing thread to reach a later moment."""
-BACK = 500
-"""A state this many events before a far moment is kept, for steps back from there."""
 WORTH = 2_000
 """Cost of reading a stored state, in folded events."""
 RECENT = 1_000
 """Events up to the moment that are kept decoded: for the log, and to count what agents did just before."""
+BACK = RECENT + 500
+"""A state this many events before a far moment is kept, for steps back from there."""
 PATIENCE_S = 0.2
 """After this time without a result, a moment is finished even if a newer one was requested."""
 
 
 _Request: TypeAlias = Callable[[Reader, int], int]
 """Returns the seq that is asked for, given the one that was asked for before."""
+
+
+_Look: TypeAlias = tuple[int, int, Mapping[str, int]]
+"""A time, how much waited then in all queues, and for whom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,29 +207,38 @@ class Past:
             if records := reader.records(handed, target - handed) if target > handed else []:
                 self._arrived.put(_Onward(entries_of(reader, records, self.names)))
         else:
+            waited: list[_Look] = []
             with garbage.paused():
-                state = self._built(reader, target)
+                state = self._built(reader, target, waited)
             if state is None:
                 return False
             self.names.learn_state(state)
             recent = entries_of(reader, reader.records_before(target + 1, RECENT), self.names)
             activity = Activity.of(state, [entry.event for entry in recent])
+            for at_ms, waiting, waiting_of in waited:
+                activity.sample_queues(at_ms, waiting, waiting_of)
             self._arrived.put(_Moment(state, recent, activity))
         self._handed = target
         return True
 
-    def _built(self, reader: Reader, target: int) -> State | None:
-        state = self._base(reader, target)
+    def _built(self, reader: Reader, target: int, waited: "list[_Look]") -> State | None:
+        """Return the state at a moment, and how long queues were before it, a sample a second of the last events."""
+        since = max(0, target - RECENT)
+        state = self._base(reader, since)
         keep_at = target - BACK if target - state.seq > 2 * BACK else -1
         while state.seq < target:
             if self._overtaken():
                 self._partial = state
                 return None
-            until = keep_at if state.seq < keep_at else target
+            until = next(one for one in (keep_at, since, target) if state.seq < one)
             records = reader.records(state.seq, min(PAGE, until - state.seq))
             if not records:
                 break
-            fold(state, decode_events([(one.seq, one.kind, one.body) for one in records]))
+            events = decode_events([(one.seq, one.kind, one.body) for one in records])
+            if state.seq < since:
+                fold(state, events)
+            else:
+                waited += _looks(state, events)
             if state.seq == keep_at:
                 self._kept.add(keep_at, encode_state(state))
         return state
@@ -251,3 +267,10 @@ class Past:
         if begun is not None:
             return begun
         return State() if kept is None else decode_state(kept[1])
+
+
+def _looks(state: State, events: Sequence[Event]) -> Iterator[_Look]:
+    """Fold events, and look at the queues after each second of them."""
+    for _, second in groupby(events, key=lambda event: event.at_ms // EVERY_MS):
+        fold(state, list(second))
+        yield state.at_ms, sum(queue.ready for queue in state.queues.values()), waiting_of(state)

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 
+from dashboard.views.queues import waiting_of
 from engine.core.queries.tree import above_of
 from engine.core.queries.waiting import Waits
 from engine.core.state import State, Task, TaskStatus
@@ -43,14 +44,8 @@ class Digest:
 
 def digest(state: State, *, working: bool = True) -> Digest:
     """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
-    out = Digest(working=working, needs_person=needs_person(state))
-    for queue in state.queues.values():
-        length = queue.ready
-        if length:
-            out.waiting += length
-            out.waiting_of[queue.supervisor_id] += length
-            if len(queue.agents) == 1:
-                out.waiting_of[queue.agents[0]] += length
+    out = Digest(working=working, needs_person=needs_person(state), waiting_of=waiting_of(state))
+    out.waiting = sum(queue.ready for queue in state.queues.values())
     _teams(state, out)
     for timer in state.timers.values():
         task = state.tasks.get(timer.subject)

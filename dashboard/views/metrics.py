@@ -230,7 +230,7 @@ def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tu
 
 
 def _queue(activity: Activity, found: Series, now_ms: int) -> list[float]:
-    """Lengths of all queues by sample; below 0 before the first look, as in the past: they were not empty."""
+    """Lengths of all queues by sample; below 0 before the first look: they were not empty."""
     samples, each_ms = len(found.done), found.each_ms
     first = now_ms // each_ms - samples + 1
     lengths = [-1.0] * samples

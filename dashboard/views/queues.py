@@ -1,10 +1,23 @@
 """How long queues were in the last minutes: a sample a second of every member for which something waited."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
+
+from engine.core.state import State
 
 EVERY_MS = 1_000
 SAMPLES = 120
+
+
+def waiting_of(state: State) -> Counter[str]:
+    """Return the number of ready tasks by agent (its own queue) and by supervisor (all its queues)."""
+    out: Counter[str] = Counter()
+    for queue in state.queues.values():
+        if length := queue.ready:
+            out[queue.supervisor_id] += length
+            if len(queue.agents) == 1:
+                out[queue.agents[0]] += length
+    return out
 
 
 class QueueHistory:

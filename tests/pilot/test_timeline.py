@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -127,9 +128,8 @@ async def test_what_it_says_about_now_stands_until_newer_events_are_read(tmp_pat
     now, work = [NOW_MS], audit()
     async with timeline_on(tmp_path, work, lambda: now[0]) as (_, screen):
         now[0] += 60_000
-        later = replace(
-            next(one for one in reversed(work.journal) if isinstance(one, AttemptDone)), at_ms=NOW_MS + 30_000
-        )
+        ended: Any = next(one for one in reversed(work.journal) if isinstance(one, AttemptDone))
+        later = replace(ended, at_ms=NOW_MS + 30_000)
         screen.deck.feed.recent.append(Entry(work.state.seq + 1, later.at_ms, "attempt_done", later))
         screen.deck.flush()
         assert f"AT {clock(now[0])}" in screen.board.text

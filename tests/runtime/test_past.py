@@ -88,7 +88,7 @@ def test_every_moment_is_what_folding_the_journal_gives(path: Path, asked: Asked
     draw = random.Random(7)
     with Reader(path) as reader:
         last = reader.last_seq()
-    near = [1, last, 1_000, 999, 2_000, 2_000 + BACK, 2_000 + BACK + ONWARD, 2_001, last - 1]
+    near = [1, last, 1_000, 999, 2_000, 1_000 + BACK, 1_000 + BACK + ONWARD, 2_001, last - 1]
 
     for seq in [*near, *(draw.randint(1, last) for _ in range(25))]:
         state = asked.brought(partial(asked.past.to_seq, seq))
@@ -153,6 +153,18 @@ def test_marks_are_the_rare_events_and_beyond_the_last_one_it_stays(journal: lis
     assert asked.brought(lambda: asked.past.to_mark(1, ["attempt_started"])).seq == marked[0] + 1 + next(
         place for place, event in enumerate(journal[marked[0] :]) if event.type == "attempt_started"
     )
+
+
+def test_a_moment_comes_with_how_long_queues_were_before_it(journal: list[Event], asked: Asked) -> None:
+    target = len(journal) - 700
+    asked.brought(partial(asked.past.to_seq, target))
+
+    lengths = [waiting for _, waiting in asked.past.activity.queued]
+    state = State()
+    fold(state, journal[:target])
+    assert lengths[-1] == sum(queue.ready for queue in state.queues.values())
+    assert len(lengths) > 2
+    assert lengths == sorted(lengths, reverse=True)
 
 
 def test_a_file_that_cannot_be_folded_is_one_line_and_the_next_moment_is_shown(
