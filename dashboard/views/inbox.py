@@ -26,6 +26,8 @@ COLUMNS = (
     Column("ANSWERS", 30, grow=1, most=60, drop=3),
     Column("ASKED", 8, drop=4),
 )
+_TROUBLES = (*COLUMNS[:3], Column("DEFAULT", 18, drop=1, calm=True), COLUMNS[4])
+"""Where nobody asks: what tells of questions has no column, and leaves its room to the problem."""
 _ABOUT = {
     "ask": "question",
     "approval": "approval",
@@ -78,7 +80,8 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     def make(key: str) -> tuple[Cell, ...]:
         return _row(state, key, now_ms)
 
-    return Listing(columns=COLUMNS, keys=keys, make=make, empty=empty, total=len(every))
+    columns = COLUMNS if state.escalations else _TROUBLES
+    return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
 
 
 def need(state: State, key: str, now_ms: int) -> OfNeed:

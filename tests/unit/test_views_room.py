@@ -167,6 +167,17 @@ def test_a_task_that_failed_is_named_once_in_its_row() -> None:
     ]  # fmt: skip
 
 
+def test_where_nobody_asks_the_problem_has_the_room_of_what_tells_of_questions() -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(after_s=60, default="skip")]), agent("bob"), mode="parallel")
+    submitted(world)
+    world.fail(attempt(world, "bob"), "no paper")
+    titles = [column.title for column in inbox(world.state, now_ms=world.now_ms).columns]
+    world.fail(attempt(world, "ada"), "no paper")
+
+    assert titles == ["ABOUT", "OF", "QUESTION OR PROBLEM", "DEFAULT", "AGE"]
+    assert len(inbox(world.state, now_ms=world.now_ms).columns) == len(titles) + 2
+
+
 def test_a_task_is_offered_first_to_those_who_can_do_it() -> None:
     world = team_world(agent("ada", "sum"), agent("bob", "read"), agent("cyd", "sum"), participants=["ada"])
     submitted(world)
