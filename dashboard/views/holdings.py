@@ -26,7 +26,8 @@ _LABEL, _METER, _TITLE, _TEAMS = 13, 12, 28, 60
 def holdings(state: State, *, working: bool = False) -> list[Line]:
     """Return what a team holds; without an engine at work on it nothing is `working`."""
     agents = (AGENT[one.status] if working else of_agent(one, working=False) for one in state.agents.values())
-    tasks = (of_task(one, working=working) for one in state.tasks.values() if one.kind == "agent")
+    left = (one for one in state.tasks.values() if one.kind == "agent" and not one.ended)  # ended ones: at their run
+    tasks = (of_task(one, working=working) for one in left)
     teams = ", ".join(one.name for one in state.roots)
     lines = [
         _by_state("agents", agents),
@@ -50,8 +51,8 @@ def holdings(state: State, *, working: bool = False) -> list[Line]:
     lines.append(_told("specs", f"{count(len(state.registry))} registered"))
     members = (line for root in state.roots for line in _members(state, root, 0, working))
     more = len(state.supervisors) + len(state.agents) - MEMBERS
-    left = [Line((Span(f"   … {counted(more, 'more member')}", "faint"),))] if more > 0 else []
-    return [*lines, BLANK, Line((Span("members", "muted"),)), *islice(members, MEMBERS), *left]
+    others = [Line((Span(f"   … {counted(more, 'more member')}", "faint"),))] if more > 0 else []
+    return [*lines, BLANK, Line((Span("members", "muted"),)), *islice(members, MEMBERS), *others]
 
 
 def _members(state: State, supervisor: Supervisor, depth: int, working: bool) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from dashboard.views.stored import NEWEST, Beside, Stored, stored, stored_facts
 from engine.core.commands import SupervisorSpec
 from engine.core.state import State
 from store.records import SnapshotInfo
-from tests.story import submitted
+from tests.story import done, submitted
 from tests.world import agent, team_world
 
 NOW_MS = 1_763_720_671_000
@@ -55,6 +55,16 @@ def test_members_are_listed_as_a_tree_with_what_each_is_at() -> None:
     chief, ada, yard, bob = (one.split() for one in lines[lines.index("members") + 1 :])
     assert (chief[1], ada[:2], yard[1], bob) == ("chief", ["●", "ada"], "yard", ["○", "bob", "idle"])
     assert any("‖ ada" in one for one in told(holdings(world.state)))
+
+
+def test_tasks_that_have_ended_are_not_counted_as_open() -> None:
+    world = team_world(agent("ada"), agent("bob"), participants=["ada", "bob"], mode="sequential")
+    submitted(world)
+    done(world, "ada")
+
+    assert next(one for one in told(holdings(world.state, working=True)) if one.startswith("open tasks")).split() == [
+        "open", "tasks", "1", "●", "1", "running",
+    ]  # fmt: skip
 
 
 def test_of_many_members_the_first_are_listed_and_the_others_counted() -> None:
