@@ -52,14 +52,14 @@ class TeamsScreen(TableScreen):
         return teams(
             self._found,
             here=str(self.deck.path),
-            now_ms=view.now_ms,
+            now_ms=_now_ms(view),
             home=_home(),
             needle=self.needle,
             looked=self._looked or self.deck.in_browser,
         )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        at = {"now_ms": view.now_ms, "width": width, "height": height}
+        at = {"now_ms": _now_ms(view), "width": width, "height": height}
         return of_team(self._found, key, here=str(self.deck.path), home=_home(), **at)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
@@ -108,6 +108,11 @@ def _teams_beside(here: Found, known: Mapping[str, TeamFound]) -> list[TeamFound
         found = []
     own = [] if here.path in [one.path for one in found] else [here]
     return [team_of(one, known.get(str(one.path)), is_shown=one.path == here.path) for one in (*own, *found)]
+
+
+def _now_ms(view: ViewState) -> int:
+    """Return the time: what other files hold is told as of now, also where this one is shown at a past moment."""
+    return view.now_ms if view.past is None else view.past.now_ms
 
 
 def _home() -> str:

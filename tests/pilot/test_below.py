@@ -9,6 +9,7 @@ from engine.core.codec import encode_state
 from engine.core.commands import Pause
 from store import open_store
 from store.records import StandbyInfo
+from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.kept import led
 from tests.pilot.scene import NOW_MS, audit
@@ -244,3 +245,14 @@ async def test_the_events_of_a_command_are_told_from_others_of_its_millisecond(t
         "scout    paused: it takes no new tasks"
     ]
     assert "writer" in later
+
+
+async def test_in_the_past_a_team_is_told_about_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("f9")
+        await hand.press("left_square_bracket", "left_square_bracket")
+        await until(hand.pilot, lambda: hand.app.view.past is not None)
+
+        assert "an event now" not in below(hand)
