@@ -282,7 +282,10 @@ class QuarterdeckApp(Touring):
                 break
 
     def _look(self) -> ViewState:
-        return look(self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly)
+        return look(
+            self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly,
+            in_browser=self.in_browser,
+        )  # fmt: skip
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         if self.screen.is_modal or place not in places():

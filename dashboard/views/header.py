@@ -69,6 +69,8 @@ class Situation:
     trouble: str | None = None
     """Why the file cannot be read on, in one line."""
     readonly: bool = False
+    in_browser: bool = False
+    """Whether this is shown to somebody who starts no engine here."""
     looked: bool = True
     """False until the file was asked for its engine."""
     standbys: Sequence[StandbyInfo] = ()
@@ -189,7 +191,7 @@ def _without_engine(state: State, situation: Situation) -> Cell | None:
     info = situation.engine
     if info is not None and info.alive and not info.hung:
         return None
-    key = "" if situation.readonly else "E or "
+    key = "in a shell: " if situation.in_browser else "" if situation.readonly else "E or "
     go_on = "run its program again" if program_line(state) is not None else f"{key}{shell(situation)}"
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")

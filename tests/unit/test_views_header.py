@@ -57,6 +57,16 @@ def test_an_engine_without_room_on_its_disk_is_not_to_be_taken_over() -> None:
     ]
 
 
+def test_who_is_in_a_browser_is_not_told_to_press_the_key_that_does_nothing_there() -> None:
+    gone = replace(SITUATION, engine=replace(ENGINE, alive=False))
+    told = [banner(team_world().state, one, None) for one in (gone, replace(gone, in_browser=True))]
+
+    assert [cell.text for cell in told if cell is not None] == [
+        "✕ engine 4211 is gone · continue: E or quarterdeck engine --db team.db",
+        "✕ engine 4211 is gone · continue: in a shell: quarterdeck engine --db team.db",
+    ]
+
+
 def test_a_run_that_is_paused_looks_so_and_how_it_goes_on_is_said() -> None:
     work = team_world(agent("ada", "a"))
     work.order(Submit(request="count", supervisor="chief"))
