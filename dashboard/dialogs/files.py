@@ -4,6 +4,7 @@ In a browser neither has a path: an export is downloaded, and the browser is ask
 """
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,13 +90,16 @@ class ImportDialog(Dialog):
         yield Told(id="told")
 
     def begin(self) -> None:
-        self.told("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
+        self._show_nothing()
         self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
         if self._path:
             self._look_into(self._path)
         elif self.deck.in_browser:
             self.say_what("Choose a file")
             self.deck.ask_upload()
+
+    def _show_nothing(self) -> None:
+        self.told("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
 
     def received(self, path: str, name: str) -> None:
         """Look into an archive that a browser has sent."""
@@ -105,9 +109,12 @@ class ImportDialog(Dialog):
         self._look_into(path)
 
     @on(Input.Changed)
-    def _another(self) -> None:
-        self._plan = None
-        self.say_what("Look into it")
+    def _another(self, event: Input.Changed) -> None:
+        """Forget what another archive would bring."""
+        if event.value.strip() != self._path:
+            self._plan, self._path = None, ""
+            self._show_nothing()
+            self.say_what(self.DOES)
 
     def answer(self) -> Answer:
         path = self._path if self.deck.in_browser else self.query_one(Input).value.strip()
@@ -125,10 +132,11 @@ class ImportDialog(Dialog):
         return ImportState(path=archive, sha256=self._plan.sha256)
 
     def _look_into(self, path: str) -> None:
-        self.deck.plan_import(Path(path).expanduser(), self._show)
+        self._path = path
+        self.deck.plan_import(Path(path).expanduser(), partial(self._show, path))
 
-    def _show(self, found: "ImportPlan | str") -> None:
-        if not self.is_attached:
+    def _show(self, path: str, found: "ImportPlan | str") -> None:
+        if not self.is_attached or path != self._path:
             return
         if isinstance(found, str):
             if self._shown:  # the browser knows no path, and may choose another file

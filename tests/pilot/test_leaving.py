@@ -80,7 +80,7 @@ async def test_an_import_may_be_left_while_its_archive_is_looked_into(app: Quart
         await pilot.pause()
         await left(pilot)
 
-        dialog._show("no archive")
+        dialog._show("", "no archive")
 
         assert app.is_running
 

@@ -8,6 +8,7 @@ import pytest
 from dashboard.dialogs.files import ExportDialog, ImportDialog
 from dashboard.dialogs.fork import ForkDialog
 from dashboard.widgets.lines import Lines
+from dashboard.widgets.pane import Pane
 from engine.archive import export_archive
 from engine.core.codec import encode_state
 from engine.core.fold import fold
@@ -60,6 +61,20 @@ async def test_archives_and_forks_beside_the_file_are_listed_and_opened(tmp_path
         hand.table.select(str(forked))
         await hand.press("enter")
         assert hand.app.next_path == forked
+
+
+async def test_what_an_archive_would_bring_goes_when_another_one_is_named(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        archive = tmp_path / "out.zip"
+        await anyio.to_thread.run_sync(export_archive, tmp_path / "team.db", archive)
+        await hand.press(*f":import {archive}", "enter")
+        told = hand.app.screen.query_one("#told", Pane)
+        await until(hand.pilot, lambda: "brings" in told.text)
+
+        await hand.press("end", "x")
+        assert "brings" not in told.text
+        await hand.press("backspace", "enter")
+        await until(hand.pilot, lambda: "brings" in told.text)
 
 
 async def test_export_import_and_fork_have_their_keys_there(tmp_path: Path) -> None:
