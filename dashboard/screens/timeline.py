@@ -43,7 +43,7 @@ class TimelineScreen(BoardScreen):
 
     PLACE = "timeline"
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
-        ("←→", "task"), ("↑↓", "lane"), ("+−", "zoom"), ("0", "all"), ("g", "unfold idle"), ("enter", "open"),
+        ("←→", "task"), ("↑↓", "lane"), ("+−", "zoom"), ("home", "all"), ("g", "unfold idle"), ("enter", "open"),
         ("b", "back here"), "swap",
     )  # fmt: skip
     HEADINGS = ("LANES", "BUSY", "P50")
@@ -56,7 +56,7 @@ class TimelineScreen(BoardScreen):
         Binding("pagedown", "lane(10)", "page down", show=False),
         Binding("plus,equals_sign", "zoom(0.5)", "zoom in", show=False),
         Binding("minus", "zoom(2.0)", "zoom out", show=False),
-        Binding("0", "all", "all", show=False),
+        Binding("home", "all", "all", show=False),
         Binding("g", "unfold", "unfold", show=False),
         Binding("end,G", "newest", "newest", show=False),
         Binding("enter", "open", "open", show=False),

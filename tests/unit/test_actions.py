@@ -25,6 +25,13 @@ def test_every_screen_is_one_key_away() -> None:
     assert [place for place in places() if not keys[place]] == []
 
 
+def test_no_screen_takes_a_key_that_goes_to_another_one() -> None:
+    keys = {key for place in places() for key in BY_NAME[place].key.split(",")}
+
+    assert {place: found for place in places() if (found := keys & part_of("screens", place).taken())} == {}
+    assert {page: found for page in pages() if (found := keys & part_of("pages", page).taken())} == {}
+
+
 def test_the_help_names_the_screens_that_have_a_function_key() -> None:
     told = {cell.lead.strip(): cell.text for cell in help_lines((), ())}
 
@@ -80,7 +87,7 @@ def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> Non
 def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_elsewhere() -> None:
     for place, key, here, word in (
         ("graph", "t", HERE["run or team"], ":freeze"),
-        ("timeline", "0", HERE["all"], ":agents"),
+        ("metrics", "w", HERE["window"], ":replay"),
     ):
         screen = part_of("screens", place)
         assert key in screen.taken(), place
