@@ -18,17 +18,11 @@ from textual.drivers.web_driver import WebDriver
 from textual.geometry import Size
 from textual.message import Message
 
+from dashboard.web.protocol import clamped
+
 END_S = 3.0
 """How long a process may take to close its screen once the server is gone, in seconds."""
-LEAST, MOST = Size(20, 5), Size(500, 200)
 _PR_SET_PDEATHSIG = 1
-
-
-def clamped(width: object, height: object) -> Size | None:
-    """Return a size that can be drawn; None where these are not numbers of cells."""
-    if type(width) is not int or type(height) is not int:
-        return None
-    return Size(min(max(width, LEAST.width), MOST.width), min(max(height, LEAST.height), MOST.height))
 
 
 class TabDriver(WebDriver):
@@ -68,7 +62,7 @@ class TabDriver(WebDriver):
             size = clamped(message.size.width, message.size.height)
             if size is None:
                 return
-            message = events.Resize(size, size)
+            message = events.Resize(Size(*size), Size(*size))
         super().process_message(message)
 
     def on_meta(self, packet_type: str, payload: dict[str, Any]) -> None:

@@ -5,13 +5,19 @@ Rule: pure; whatever comes in, it is a message or `Misunderstood`.
 
 import json
 from dataclasses import dataclass
-from typing import Any, TypeAlias
-
-from textual.geometry import Size
-
-from dashboard.web.driver import clamped
+from typing import Any, NamedTuple, TypeAlias
 
 LONGEST_PING = 40
+
+
+class Size(NamedTuple):
+    """The size of a screen, in cells; not Textual's, which a server need not load."""
+
+    width: int
+    height: int
+
+
+LEAST, MOST = Size(20, 5), Size(500, 200)
 
 
 class Misunderstood(ValueError):
@@ -82,6 +88,13 @@ def message_of(frame: str) -> Message:
             return Drawn(size)
         case _:
             raise Misunderstood
+
+
+def clamped(width: object, height: object) -> Size | None:
+    """Return a size that can be drawn; None where these are not numbers of cells."""
+    if type(width) is not int or type(height) is not int:
+        return None
+    return Size(min(max(width, LEAST.width), MOST.width), min(max(height, LEAST.height), MOST.height))
 
 
 def _size(width: Any, height: Any) -> Size:

@@ -15,16 +15,14 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 from aiohttp import WSCloseCode, WSMsgType, web
-from textual_serve.server import Server
 
 from dashboard.clean import clean
 from dashboard.views.place import NoPlace, Place
 from dashboard.web.assets import PAGE, assets
-from dashboard.web.driver import clamped
 from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
-from dashboard.web.protocol import Drawn, Focused, Message, Misunderstood, Ping, Resized, Typed, message_of
+from dashboard.web.protocol import Drawn, Focused, Message, Misunderstood, Ping, Resized, Typed, clamped, message_of
 from dashboard.web.session import HANG_S, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import Downloads, NotStored, TooLarge, receive, safe_name
 from engine.core.errors import CoreError
@@ -59,7 +57,7 @@ class Terms:
     title: str = "Quarterdeck"
 
 
-class WebServer(Server):
+class WebServer:
     """Serve the dashboard of one database."""
 
     def __init__(
@@ -77,7 +75,6 @@ class WebServer(Server):
             signed_in: Called with the address of a browser that has used the token.
             clock: Seconds that only go forward.
         """
-        super().__init__("", title=terms.title)
         self.download_manager = Downloads()
         self._terms = terms
         self._metrics = metrics
@@ -94,7 +91,7 @@ class WebServer(Server):
         """Name the cookie after the port: browsers send cookies to every port of a host."""
         self.cookie_name = f"{'__Host-' if self._terms.gate.tls else ''}quarterdeck-{port}"
 
-    async def _make_app(self) -> web.Application:
+    def make_app(self) -> web.Application:
         app = web.Application(middlewares=[self._gate], client_max_size=LARGEST_LOGIN_BYTES)
         app.add_routes([
             web.get("/", self._page),
@@ -112,12 +109,10 @@ class WebServer(Server):
         app.on_cleanup.append(self.on_shutdown)  # once more: handlers that were cancelled meanwhile left theirs
         return app
 
-    make_app = _make_app
-
     async def runner(self) -> web.AppRunner:
         """Return what serves this server; its connections that say nothing are closed, also before a first request."""
         return web.AppRunner(
-            await self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s
+            self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s
         )
 
     @web.middleware
@@ -193,7 +188,7 @@ class WebServer(Server):
         self._signed_in(request.remote or "somewhere")
         return answer
 
-    async def handle_websocket(self, request: web.Request) -> web.StreamResponse:  # type: ignore[override]
+    async def handle_websocket(self, request: web.Request) -> web.StreamResponse:
         """Have a tab for as long as its socket is open."""
         login = self._login_of(request)
         if login is None:

@@ -5,9 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual.geometry import Size
 
-from dashboard.web.protocol import Drawn, Focused, Misunderstood, Ping, Resized, Typed, message_of
+from dashboard.web.protocol import Drawn, Focused, Misunderstood, Ping, Resized, Size, Typed, message_of
 
 
 @pytest.mark.parametrize(
