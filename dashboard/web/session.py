@@ -135,7 +135,7 @@ class Session(AppService):
     async def start(self, width: int, height: int) -> None:
         launch = self._launch
         self._process = process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "dashboard.web.tab"),
+            *(sys.executable, "-P", "-m", "dashboard.web.tab_process"),
             *(str(launch.db), launch.role, str(self.folder), launch.place),
             env=environment(os.environ, self.folder, width, height),
             stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, limit=PIECE_BYTES,

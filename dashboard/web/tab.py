@@ -1,12 +1,10 @@
-"""The process of one tab: the dashboard, confined, drawing into the pipe of the server.
+"""The dashboard of one tab, drawing into the pipe of the server; `tab_process` runs it.
 
-The server starts it as `python -P -m dashboard.web.tab`; what an operator in a browser may not do is refused where
-`in_browser` of `dashboard.deck` is checked, and once more by `confinement`.
+What an operator in a browser may not do is refused where `in_browser` of `dashboard.deck` is checked, and once more by
+`confinement`.
 """
 
-import os
 import shlex
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +16,8 @@ from dashboard.navigation import place_of
 from dashboard.settings import read_settings, settings_file
 from dashboard.views.amounts import size
 from dashboard.views.place import Place
-from dashboard.web.confinement import confine
 from dashboard.web.driver import TabDriver
-from engine.garbage import collect_rarely, keep_memory_small
-from store import Reader, StoreError
+from store import StoreError
 
 if TYPE_CHECKING:
     from engine.archive import ExportResult
@@ -87,34 +83,3 @@ class TabApp(QuarterdeckApp):
             self.push_screen(ImportDialog(self.path, path, shown=name), self.order)
         else:
             self.say(f"{name} was not looked into: another dialog is open", "warn")
-
-
-def main(db: str, role: str, folder: str, place: str) -> int:
-    """Run the dashboard of one tab until it is left.
-
-    Args:
-        role: viewer or operator.
-        folder: Of this tab alone, for what it sends and receives.
-        place: Where it opens, as `--open` writes it; empty opens the first screen.
-    """
-    os.umask(0o077)
-    sys.dont_write_bytecode = True
-    confine(Path(folder), viewer=role != "operator")
-    collect_rarely(is_told=True)
-    keep_memory_small()
-    try:
-        with Reader(db):
-            pass
-    except StoreError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    try:
-        opened = Place.of(place) if place else None
-    except ValueError:
-        opened = None  # of another version, or typed by hand: the first screen is better than none
-    app = TabApp(Path(db), viewer=role != "operator", folder=Path(folder), place=opened)
-    return app.run() or app.return_code or 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

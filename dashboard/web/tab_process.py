@@ -1,0 +1,45 @@
+"""The process of one tab: the dashboard, confined; the server starts it as `python -P -m dashboard.web.tab_process`."""
+
+import gc
+import os
+import sys
+from pathlib import Path
+
+
+def main(db: str, role: str, folder: str, place: str) -> int:
+    """Run the dashboard of one tab until it is left.
+
+    Args:
+        role: viewer or operator.
+        folder: Of this tab alone, for what it sends and receives.
+        place: Where it opens, as `--open` writes it; empty opens the first screen.
+    """
+    os.umask(0o077)
+    gc.set_threshold(20_000)  # what is imported stays: looking through it again and again takes a tenth of a start
+
+    from dashboard.views.place import Place
+    from dashboard.web.confinement import confine
+    from dashboard.web.tab import TabApp
+    from engine.garbage import collect_rarely, keep_memory_small
+    from store import Reader, StoreError
+
+    sys.dont_write_bytecode = True
+    confine(Path(folder), viewer=role != "operator")
+    collect_rarely(is_told=True)
+    keep_memory_small()
+    try:
+        with Reader(db):
+            pass
+    except StoreError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    try:
+        opened = Place.of(place) if place else None
+    except ValueError:
+        opened = None  # of another version, or typed by hand: the first screen is better than none
+    app = TabApp(Path(db), viewer=role != "operator", folder=Path(folder), place=opened)
+    return app.run() or app.return_code or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
