@@ -127,21 +127,25 @@ def _marks(bar: TimeBar, cursor: int | None, *, seq: int, at_ms: int, past: Mome
     ]
     if cursor is not None and letters:
         letters[cursor] = "▼", "past bold"
-    for text in _texts(seq, at_ms, past):
-        start = _room(letters, len(text))
-        if start is not None:
-            letters[start : start + len(text)] = text
+    for shorter in _texts(seq, at_ms, past):
+        for text in shorter:
+            start = _room(letters, len(text))
+            if start is not None:
+                letters[start : start + len(text)] = text
+                break
     return Line((Span(" " * HEAD), *joined(letter or (" ", "") for letter in letters)))
 
 
-def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[_Letter]]:
-    """Return what stands between the marks, the most important first."""
+def _texts(seq: int, at_ms: int, past: Moment | None) -> list[list[list[_Letter]]]:
+    """Return what stands between the marks, the most important first, each in shorter and shorter words."""
     if past is not None:
-        later = f", live +{max(0, past.live_seq - seq):,}"
-        return [_spelled([(f"AT {clock(past.at_ms)}  seq {seq:,}{later}", "past bold")])]
+        at, later = f"seq {seq:,}", f", live +{max(0, past.live_seq - seq):,}"
+        said = (f"AT {clock(past.at_ms)}  {at}{later}", f"{at}{later}", at)  # the time stands in the header too
+        return [[_spelled([(one, "past bold")]) for one in said]]
     signs = [part for sign, word in LEGEND for part in ((sign, TONES[sign]), (f" {word}  ", "muted"))]
-    legend = _spelled(signs)[:-2]
-    return [_spelled([(f"{clock(at_ms)}  seq {seq:,}", "muted")]), legend] if seq else [legend]
+    legend = [_spelled(signs)[:-2]]
+    now = [_spelled([(f"{clock(at_ms)}  seq {seq:,}", "muted")])]
+    return [now, legend] if seq else [legend]
 
 
 def _spelled(parts: Sequence[_Letter]) -> list[_Letter]:

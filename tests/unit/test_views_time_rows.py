@@ -51,6 +51,12 @@ def test_in_the_past_the_cursor_parts_what_was_from_what_came_later() -> None:
     assert "seq 600, live +0" in text(marks)
 
 
+def test_where_not_all_words_about_the_past_fit_between_marks_the_seq_still_does() -> None:
+    marks, _ = drawn(70, 2, past=Moment(300, 30_000, 600, 90_000))
+
+    assert "  seq 600, live +0  " in text(marks)
+
+
 def test_a_mark_that_came_later_is_grey() -> None:
     marks, _ = drawn(120, 2, past=Moment(100, 10_000, 600, 90_000))
 
