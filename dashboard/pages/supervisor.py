@@ -136,7 +136,7 @@ class SupervisorScreen(PageScreen):
         progress = self._progresses.of(view).get(self._key, Progress())
         seen = self._remembered.seen(self._key, view)
         room = self.size.width - 2
-        head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor)]
+        head = [*facts(seen, supervisor, progress, room), figures_line(seen, supervisor, room)]
         facts_shown.show([indented(one) for one in head])
         stacked = not self.has_class("-beside")  # then no line parts it from the members
         width, height = side.size.width + stacked, side.size.height

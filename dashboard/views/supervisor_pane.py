@@ -10,7 +10,7 @@ from dashboard.views.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.field_names import called
 from dashboard.views.glyphs import of_agent
 from dashboard.views.limits import limit_lines
-from dashboard.views.lines import Line, Span, columns, cut, cut_path, fit_spans, spread
+from dashboard.views.lines import Line, Span, cells, columns, cut, cut_path, fit_spans, spread
 from dashboard.views.pages import History
 from dashboard.views.plots import axis_top, meter, plot
 from dashboard.views.progress import Progress, time_to_go
@@ -230,11 +230,14 @@ def _switches(supervisor: Supervisor, history: History, room: int, now_ms: int) 
     return lines
 
 
-def figures_line(seen: Seen, supervisor: Supervisor) -> Line:
-    """Return what its work came to so far, in one line."""
+def figures_line(seen: Seen, supervisor: Supervisor, room: int) -> Line:
+    """Return what its work came to so far, as much of it as fits into one line."""
     spans: list[Span] = []
     for label, value in figures(seen, supervisor):
-        spans += [Span(f"{label} ", "muted"), Span(value, "strong"), Span("   ")]
+        more = [Span("   " if spans else ""), Span(f"{label} ", "muted"), Span(value, "strong")]
+        if cells([*spans, *more]) > room:
+            break
+        spans += more
     return Line(tuple(spans))
 
 
@@ -242,13 +245,14 @@ def figures(seen: Seen, supervisor: Supervisor) -> list[tuple[str, str]]:
     """Return what its work came to so far, each with its label."""
     counts = seen.counts
     done, failed = counts.done_of[supervisor.id], counts.failed_of[supervisor.id]
+    below = [one.id for one in below_of(seen.state, supervisor)]
     found = [
         ("done", count(done)),
         ("failed", count(failed)),
         ("ok", percent(done / (done + failed) if done + failed else None)),
         ("attempts", count(supervisor.begun)),
-        ("waiting", count(counts.waiting_of[supervisor.id])),
-        ("below", count(sum(1 for _ in below_of(seen.state, supervisor)) - 1)),
+        ("waiting", count(sum(counts.waiting_of[one] for one in below))),
+        ("teams below", count(len(below) - 1)),
     ]
     if supervisor.hand_overs:
         found.append(("hand-over", duration(supervisor.hand_over_ms / supervisor.hand_overs)))

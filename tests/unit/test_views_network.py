@@ -23,7 +23,7 @@ from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import fitted
 from dashboard.views.sections import wrapped
 from dashboard.views.sorting import Sorting
-from dashboard.views.supervisor_pane import progress_line, supervisor_pane, supervisor_side
+from dashboard.views.supervisor_pane import figures_line, progress_line, supervisor_pane, supervisor_side
 from dashboard.views.tail import _UNSAID, newest, tail, tell
 from dashboard.views.work import state_of_agent
 from engine.core.codec import kind_of
@@ -418,3 +418,17 @@ def test_what_was_told_of_events_long_ago_is_forgotten() -> None:
     told = newest(entries_of(storm()), Names(), 6, joins=False, known=known)
 
     assert list(known) == [one.seq for one in reversed(told)]
+
+
+def test_figures_of_a_supervisor_count_what_waits_below_it_and_none_is_cut() -> None:
+    inner = SupervisorSpec(name="inner", mode="parallel", max_parallel=1, members=[agent("ada"), agent("bob")])
+    world = team_world(inner)
+    world.order(Submit(request="go"))
+    sight, chief = seen(world), world.state.roots[0]
+
+    whole = texts([figures_line(sight, chief, 120)])[0]
+    short = texts([figures_line(sight, chief, 60)])[0]
+
+    assert "waiting 1   teams below 1" in whole
+    assert whole.startswith(short)
+    assert whole.removeprefix(short).startswith("   ")
