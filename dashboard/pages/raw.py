@@ -69,7 +69,9 @@ class RawScreen(PageScreen):
             self._text, self._next_ms = as_json(found), view.wall_ms + LOOK_MS
         body = self.query_one("#body", Panel)
         where = "as the state has it" if found is not None else "as the journal has it"
-        body.fill(f"{self._key}", raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")
+        seq = seq_of(self._key)
+        title = self._key if seq is None else f"event {seq:,}"
+        body.fill(title, raw_lines(self._text, body.wide) if self._text else [], right=f"{where} · Y copies")
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         if isinstance(event.lines, Panel):

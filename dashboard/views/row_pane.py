@@ -66,9 +66,9 @@ def of_task(view: ViewState, key: str, ended: EndedTask | None, width: int, heig
     task = state.tasks.get(key)
     if task is None:
         return More("TASK", gone_facts(key, ended, names, width=width, now_ms=now_ms)) if ended is not None else None
-    lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms)
-    if task.error is not None and len(task.error) > width - 4:
-        lines += worded([Cell(task.error, "error")], width)
+    long = task.error is not None and len(task.error) > width - 4
+    lines = task_facts(state, task, view.counts, view.live, names, width=width, now_ms=now_ms, with_error=not long)
+    lines += worded([Cell(f"✕ {task.error}", "error")], width) if long else []
     most = max(_MOST, height - len(lines))
     asked = child_lines(state, task, width=min(width, _WIDEST), now_ms=now_ms, working=view.working, most=most)
     return More("TASK", [*lines, *under(asked)])

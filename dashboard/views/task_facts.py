@@ -22,8 +22,9 @@ _ENDS = {
 
 
 def task_facts(
-    state: State, task: Task, counts: Digest, live: Mapping[str, str], names: Names, *, width: int, now_ms: int
-) -> list[Line]:
+    state: State, task: Task, counts: Digest, live: Mapping[str, str], names: Names, *, width: int, now_ms: int,
+    with_error: bool = True,
+) -> list[Line]:  # fmt: skip
     """Return what a task is and whose, how it stands and why, and what a person should know."""
     mark = of_task(task, working=counts.working)
     right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {took(task, now_ms)} ", "strong"))
@@ -36,7 +37,7 @@ def task_facts(
     parts += [("made way", counted(task.preemptions, "time"))] if task.preemptions else []
     parts += [("failed on", ", ".join(map(names.of, task.failed_on)))] if task.failed_on else []
     parts += [("spent", told)] if (told := spent(task.usage)) else []
-    return [head, *_labelled(parts, width), *_alerts(state, task, counts, live, width, now_ms)]
+    return [head, *_labelled(parts, width), *_alerts(state, task, counts, live, width, now_ms, with_error=with_error)]
 
 
 def _labelled(parts: Sequence[tuple[str, str]], width: int) -> list[Line]:
@@ -44,7 +45,7 @@ def _labelled(parts: Sequence[tuple[str, str]], width: int) -> list[Line]:
 
 
 def _alerts(
-    state: State, task: Task, counts: Digest, live: Mapping[str, str], width: int, now_ms: int
+    state: State, task: Task, counts: Digest, live: Mapping[str, str], width: int, now_ms: int, *, with_error: bool
 ) -> list[Line]:  # fmt: skip
     """Return why it waits, how far it is, what went wrong, and what limits it: each where there is something to say."""
     found: list[tuple[str, str]] = []
@@ -55,7 +56,7 @@ def _alerts(
         found.append((reason, "waiting"))
     if told := progress(live, task.id):
         found.append((told, "busy"))
-    if task.error is not None:
+    if task.error is not None and with_error:
         found.append((f"✕ {task.error}", "error"))
     if not task.ended:
         found += [

@@ -256,3 +256,14 @@ async def test_in_the_past_a_team_is_told_about_as_it_is_now(tmp_path: Path, mon
         await until(hand.pilot, lambda: hand.app.view.past is not None)
 
         assert "an event now" not in below(hand)
+
+
+async def test_a_long_error_stands_once_below_its_task(tmp_path: Path) -> None:
+    work = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(work)
+    work.fail(attempt(work, "ada"), f"begins here {'and goes on ' * 20}to its end")
+    async with opened(tmp_path, size=(120, 40), work=work) as hand:
+        await hand.press("8")
+        told = below(hand)
+
+        assert told.count("begins here") == told.count("✕ begins here") == told.count("to its end") == 1

@@ -99,6 +99,7 @@ async def test_y_on_an_event_shows_its_record(tmp_path: Path) -> None:
         page = hand.app.screen
         assert isinstance(page, RawScreen)
         await until(hand.pilot, lambda: '"type"' in page.query_one("#body", Panel).whole)
+        assert page.query_one("#body", Panel).title.startswith("event ")
 
 
 async def test_upper_y_copies_the_marked_rows_else_the_row_under_the_cursor(tmp_path: Path) -> None:
