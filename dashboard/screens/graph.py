@@ -73,8 +73,8 @@ class GraphScreen(BoardScreen):
         room = height - 1 - told
         self._make(view, sight, room)
         found = self._drawn(sight, width, room)
-        if not found.fits and self._fit and not self._graph.is_run:
-            opened = self._supervisor_at(view)
+        if not found.fits and self._folds:
+            opened = self._opened(view)
             self._graph = graph_of(sight, self._subject, self._flows, opened=opened, folded=True)
             found = self._drawn(sight, width, room)
         self._drawing = found
@@ -95,7 +95,7 @@ class GraphScreen(BoardScreen):
     def _make(self, view: ViewState, sight: Sight, room: int) -> None:
         """Make the graph of the team as it is now; a large one less often."""
         state = sight.state
-        opened, lines = self._supervisor_at(view), room if self._fit else 0
+        opened, lines = self._opened(view), room if self._folds else 0
         asked = (self._subject, self._idle, self.needle, self._chain, opened, lines, state.seq)
         if asked == self._made or (asked[:-1] == self._made[:-1] and not view.due(self._next_ms)):
             return
@@ -125,8 +125,15 @@ class GraphScreen(BoardScreen):
             graph, width=width, height=room, now_ms=sight.now_ms, selected=self._selected, calm=calm, size=size
         )
 
-    def _supervisor_at(self, view: ViewState) -> str | None:
-        """Return the supervisor of the node under the cursor."""
+    @property
+    def _folds(self) -> bool:
+        """Whether supervisors may stand for their members: not for those that are asked for."""
+        return self._fit and not self.needle and self._chain is None
+
+    def _opened(self, view: ViewState) -> str | None:
+        """Return what is drawn with its members where there are too many: in a team the supervisor at the cursor."""
+        if self._graph.is_run:
+            return self._selected
         key = (self._selected or "").removeprefix(IDLE)
         agent = view.state.agents.get(key)
         return agent.supervisor_id if agent is not None else key

@@ -37,15 +37,17 @@ def layered(nodes: tuple[str, ...], edges: tuple[tuple[str, str], ...]) -> Layer
     for node in nodes:
         layers[rank[node]].append(node)
     paths: dict[tuple[str, str], tuple[tuple[str, str], ...]] = dict.fromkeys(edges, ())
+    declared = {node: place for place, node in enumerate(nodes)}
     for source, target in forward:
         stops = [source]
         for between in range(rank[source] + 1, rank[target]):
             stops.append(f"\0{source}\0{target}\0{between}")
             layers[between].append(stops[-1])
+            declared[stops[-1]] = declared[source]
         stops.append(target)
         paths[source, target] = tuple(pairwise(stops))
     links = tuple(dict.fromkeys(link for path in paths.values() for link in path))
-    return Layered(_ordered(layers, links), links, paths)
+    return Layered(_ordered(layers, links, declared), links, paths)
 
 
 def is_dummy(node: str) -> bool:
@@ -98,13 +100,14 @@ def _ranks(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, 
     return rank
 
 
-def _ordered(layers: list[list[str]], links: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+def _ordered(
+    layers: list[list[str]], links: Sequence[tuple[str, str]], declared: Mapping[str, int]
+) -> tuple[tuple[str, ...], ...]:
     before: dict[str, list[str]] = {}
     after: dict[str, list[str]] = {}
     for source, target in links:
         before.setdefault(target, []).append(source)
         after.setdefault(source, []).append(target)
-    declared = {node: place for layer in layers for place, node in enumerate(layer)}
     for _ in range(SWEEPS):
         for place in range(1, len(layers)):
             layers[place] = _by_mean(layers[place], layers[place - 1], before, declared)

@@ -226,6 +226,49 @@ def test_of_a_crowd_that_fits_nowhere_no_box_is_made_but_those_under_the_cursor(
     assert not any(node.name.startswith("a0-") for node in found.nodes)
 
 
+def test_in_a_run_that_does_not_fit_teams_stand_for_their_work_but_for_the_one_under_the_cursor() -> None:
+    crews = [
+        SupervisorSpec(
+            name=f"team-{team}", mode="parallel", members=[agent(f"a{team}-{one}", "go") for one in range(9)]
+        )
+        for team in range(5)
+    ]
+    work = team_world(*crews, mode="parallel")
+    work.order(Submit(request="go"))
+    second = next(one.id for one in work.state.tasks.values() if one.title == "team-1")
+
+    found = graph_of(sight_of(work), "r1", {}, opened=second, folded=True)
+    inner = next(node.id for node in found.nodes if node.name == "a1-3")
+    again = graph_of(sight_of(work), "r1", {}, opened=inner, folded=True)
+
+    assert sum(node.name.startswith("team-") for node in found.nodes) == 5
+    assert {node.name[:3] for node in found.nodes if node.name.startswith("a")} == {"a1-"}
+    assert [node.id for node in again.nodes] == [node.id for node in found.nodes]
+
+
+def test_those_at_rest_stand_where_their_first_one_stood() -> None:
+    crews = [
+        SupervisorSpec(
+            name=f"team-{team}", participants=[f"lead-{team}"],
+            members=[agent(f"lead-{team}"), *(agent(f"a{team}-{one}", f"scan-{team}") for one in range(3))],
+        )
+        for team in range(2)
+    ]  # fmt: skip
+    work = team_world(*crews, mode="parallel")
+    work.order(Submit(request="go"))
+    for team in range(2):
+        work.ask(attempt(work, f"lead-{team}"), f"scan-{team}", ["x", "y", "z", "still open"])
+    for key in [key for key in work.started if work.state.tasks[key[0]].title in ("x", "y", "z")]:
+        work.succeed(key)
+    work.succeed(next(key for key in work.started if work.state.tasks[key[0]].title == "still open"))
+
+    found = graph_of(sight_of(work, now_ms=NOW_MS + 600_000), "r1", {})
+
+    assert [node.name for node in found.nodes if "idle" in node.name or node.name.startswith("team")] == [
+        "team-0", "+3 idle", "team-1", "+2 idle",
+    ]  # fmt: skip
+
+
 def test_the_graph_of_an_ended_run_is_drawn_once_however_long_it_is_looked_at() -> None:
     work, slot = audit(), GraphSlot()
     then = sight_of(work, idle=True)

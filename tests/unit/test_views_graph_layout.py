@@ -1,5 +1,6 @@
 """A layered layout: whatever the edges, every node has one place, and none overlap."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -56,3 +57,13 @@ def test_a_lead_stands_at_the_middle_of_its_members() -> None:
     top = rows(found, {}, 5, gap=1)
 
     assert top["lead"] == top["b"]
+
+
+@pytest.mark.parametrize("opened", ["b", "c", "d"])
+def test_the_first_layer_keeps_its_order_whichever_node_of_it_leads_to_others(opened: str) -> None:
+    teams = ["a", "b", "c", "d", "e"]
+    nodes = [one for team in teams for one in ((team, "lead", "w1", "w2") if team == opened else (team,))]
+    edges = [(team, "join") for team in teams if team != opened]
+    edges += [(opened, "lead"), ("lead", "w1"), ("lead", "w2"), ("w1", "join"), ("w2", "join")]
+
+    assert list(layered((*nodes, "join"), tuple(edges)).layers[0]) == teams

@@ -1,10 +1,10 @@
 """The execution graph of a run: planned tasks in their order, and below those that hand work out, who does it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dashboard.views.graph.model import Edge, Graph, Node
-from dashboard.views.graph.nodes import STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
+from dashboard.views.graph.nodes import IDLE, STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
 from engine.core.queries.plans import plans_of
 from engine.core.queries.tree import above_of
 from engine.core.state import Run, State, Task, TaskStatus
@@ -34,6 +34,8 @@ class _Building:
 
     sight: Sight
     asked: set[str]
+    opened: Collection[str] | None
+    """Graphs that are drawn with their nodes where there are too many; None where there are not."""
     nodes: dict[str, Node] = field(default_factory=dict)
     flows: dict[tuple[str, str], _Flow] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
@@ -52,20 +54,25 @@ class _Building:
         return share
 
 
-def run_graph(sight: Sight, run: Run) -> Graph:
-    """Return the execution graph of an open run."""
+def run_graph(sight: Sight, run: Run, *, opened: str | None = None, folded: bool = False) -> Graph:
+    """Return the execution graph of an open run.
+
+    Args:
+        opened: A node whose graph is drawn with its nodes even so, and with it those that it is part of.
+        folded: Whether graphs of teams stand for their nodes, of which there are too many.
+    """
     state = sight.state
     asked = {one.subject for one in state.escalations.values()}
-    building = _Building(sight, asked)
+    building = _Building(sight, asked, {one.id for one in _graphs_with(state, run, opened)} if folded else None)
     root = state.tasks.get(run.root_id)
     if root is not None:
         _graph_below(building, root.children)
-    folded = _rest(building)
+    names = _rest(building)
     drawn = {node.name for node in building.nodes.values()}
-    folded += [
+    names += [
         agent.name
         for agent in state.agents.values()
-        if agent.name not in drawn and agent.name not in folded and sight.is_at_rest(agent)
+        if agent.name not in drawn and agent.name not in names and sight.is_at_rest(agent)
         and _is_below(state, agent.supervisor_id, run.supervisor_id)
     ]  # fmt: skip
     return Graph(
@@ -73,9 +80,23 @@ def run_graph(sight: Sight, run: Run) -> Graph:
         is_run=True,
         nodes=tuple(building.nodes.values()),
         edges=tuple(Edge(*ends, flow.at_ms, flow.per_s) for ends, flow in building.flows.items()),
-        folded=tuple(folded),
+        folded=tuple(names),
         empty=("its graph is not planned yet", ""),
     )
+
+
+def _graphs_with(state: State, run: Run, node_id: str | None) -> Iterator[Task]:
+    """Yield the graphs of a run that a node is in, the innermost first; itself where it is one."""
+    key = (node_id or "").removeprefix(IDLE).removeprefix("at:")
+    agent = state.agents.get(key)
+    task = state.tasks.get(key)
+    if task is None:
+        whose = key if agent is None else agent.supervisor_id
+        task = next((one for one in state.tasks.values() if one.worker_id == whose and one.run_id == run.id), None)
+    while task is not None:
+        if task.kind == "group":
+            yield task
+        task = state.tasks.get(task.parent_id or "")
 
 
 def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:
@@ -120,6 +141,8 @@ def _led(building: _Building, lead: Task, task_ids: Iterable[str]) -> list[str]:
 def _is_unfolded(building: _Building, task: Task) -> bool:
     """Tell whether a node is drawn with its children: while it runs, or if everything is shown."""
     if not task.children:
+        return False
+    if building.opened is not None and task.kind == "group" and task.id not in building.opened:
         return False
     began = task.begun_ms if task.kind == "group" else task.started_ms
     return building.sight.idle or (not task.ended and (began is not None or task.open < len(task.children)))
@@ -248,16 +271,21 @@ def _rest(building: _Building) -> list[str]:
         if agent is not None and sight.is_at_rest(agent) and not building.shares[target].waiting and not lately:
             resting.setdefault(source, []).append(target)
     names: list[str] = []
+    places: dict[str, Node] = {}
     for lead, targets in resting.items():
         alone = [one for one in targets if len(leads[one]) == 1]
         if len(alone) < FOLDED_FROM:
             continue
         fold = of_resting(lead, len(alone), opens=building.nodes[lead].about)
-        building.nodes[fold.id] = fold
+        places[alone[0]] = fold
         building.flow(lead, fold.id).add(max((building.flows[lead, one].at_ms or 0) for one in alone), sight.now_ms)
         for one in alone:
-            names.append(building.nodes.pop(one).name)
+            names.append(building.nodes[one].name)
+            if one != alone[0]:
+                building.nodes.pop(one)
             building.flows.pop((lead, one))
             for beyond in [ends for ends in building.flows if ends[0] == one] if one in after else ():
                 building.flow(fold.id, beyond[1]).add(building.flows.pop(beyond).at_ms, sight.now_ms)
+    # Where they stood: the layout goes by the order of nodes.
+    building.nodes = {(node := places.get(key, one)).id: node for key, one in building.nodes.items()}
     return names

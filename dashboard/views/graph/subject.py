@@ -26,14 +26,15 @@ def graph_of(
     Args:
         subject: The id of an open run or of a supervisor, `team`, or empty for the run that is at work.
         flows: Who handed work to whom, by ids, and when last; by default as `team.hand_overs` finds it.
-        opened: A supervisor whose members are shown even where too many fold them.
+        opened: A supervisor whose members are shown even where too many fold them; of a run a node, whose graph is.
         lines: Into how many lines it should fit; where it cannot, supervisors stand for their members.
         folded: Whether they do in any case.
     """
     state = sight.state
     run = state.runs.get(subject) if subject else run_to_show(state)
     if run is not None:
-        return run_graph(sight, run)
+        folded = folded or (bool(lines) and is_crowded(sight, run.supervisor_id, lines))
+        return run_graph(sight, run, opened=opened, folded=folded)
     if (ended := state.summary(subject)) is not None:
         return Graph(
             title=f"RUN {ended.id} {ended.title}", is_run=True,
