@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 SIMULATED = "simulated"
 """The agent type of every agent in a simulation."""
-CHAINS: tuple[tuple[type, ...], ...] = (
+_WRITTEN: tuple[tuple[type, ...], ...] = (
     (),
     (),
     (Retry,),
@@ -37,7 +37,8 @@ CHAINS: tuple[tuple[type, ...], ...] = (
     (Escalate,),
     (Fail,),
 )
-"""Chains of failure policies for agents; their numbers are drawn."""
+CHAINS = (*_WRITTEN, *((one,) for one in get_args(FailurePolicy) if not any(one in chain for chain in _WRITTEN)))
+"""Chains of failure policies for agents; their numbers are drawn. A policy that none names has one of its own."""
 OF_CODE = ("run", "tools", "options", "model", "instructions", "description")
 """Fields that a simulated agent does not use."""
 RARE = 0.15

@@ -138,6 +138,4 @@ def test_retry_is_the_default_answer_once_only() -> None:
 
 
 def test_the_simulation_draws_every_policy() -> None:
-    assert {policy for chain in CHAINS for policy in chain} == set(get_args(FailurePolicy)), (
-        "name a chain with it in CHAINS of engine/simulation/teams.py"
-    )
+    assert {policy for chain in CHAINS for policy in chain} == set(get_args(FailurePolicy))
