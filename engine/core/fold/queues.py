@@ -8,6 +8,9 @@ from engine.core.queries.queues import back_queue, own_queue, turn_key
 from engine.core.queries.tree import below
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
 
+# Module constants: looking up an attribute of an enumeration costs as much as a call.
+_WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
+
 MANY_QUEUES = 200
 """Queues by capability that are kept although they may be idle."""
 
@@ -141,7 +144,7 @@ def stands(task: Task) -> bool:
 def is_ready(task: Task) -> bool:
     """Return True when nothing that `task` depends on is open: no other task, and no question to a person."""
     status = task.status
-    at_rest = status is TaskStatus.WAITING or status is TaskStatus.PREEMPTED
+    at_rest = status is _WAITING or status is _PREEMPTED
     return at_rest and task.blockers == 0 and task.escalation_id is None and not task.calling
 
 

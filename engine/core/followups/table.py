@@ -133,7 +133,8 @@ def _need_met(state: State, event: events.NeedMet) -> list[FollowUp]:
 def _anew(state: State, group_id: str) -> list[FollowUp]:
     """Return the follow-ups of a graph whose edges have changed."""
     nodes = map(state.tasks.__getitem__, state.tasks[group_id].children)
-    waiting = [node for node in nodes if node.status is TaskStatus.WAITING and (node.kind != "agent" or node.need)]
+    to_look_at = (node for node in nodes if node.kind != "agent" or node.need)
+    waiting = (node for node in to_look_at if node.status is TaskStatus.WAITING)
     can_go_on = (node for node in waiting if node.need or not node.blockers)
     return [*(followups.LookAt(task_id=node.id) for node in can_go_on), followups.CheckGroup(task_id=group_id)]
 

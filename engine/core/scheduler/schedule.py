@@ -180,8 +180,7 @@ class Schedule:
         elif (was := self._places.pop(task_id, None)) is not None:
             self._leave(state, task_id, was)
         elif task.held_back and (queue := self.queues.get(task.queue or "")) is not None:
-            # Tasks on hold stand in no queue, but holding one back may have returned the turn of its run
-            # (`fold.queues`).
+            # Tasks on hold stand in no queue, but holding one back may have returned the turn of its run.
             queue.turn_given_back(state.runs[task.run_id], task.priority)
             self._ranked_anew[queue.key] = queue
         held = self._held.get(task_id)
@@ -195,7 +194,8 @@ class Schedule:
         elif held is not None:
             del self._held[task_id]
             self._count(state, held[0], -1, processes=-held[1])
-        if task.ready and task.taking is None and self._is_urgent(state, task):
+        most = self.slots[state.queues[task.queue or ""].supervisor_id].urgent if task.ready else -1
+        if task.priority <= most and task.taking is None:
             if task_id not in self.urgent:
                 self.urgent[task_id] = state.seq
         elif self.urgent:
@@ -213,7 +213,11 @@ class Schedule:
         if not queue.levels and queue.best is None:
             # First ready task in a single-agent queue: until now nobody kept whether its agent is free.
             for one in state.queues[key].agents:
-                self.agents[one] = state.agents[one]
+                agent = state.agents[one]
+                if agent.takes_tasks and one not in self._in_processes:
+                    queue.free[one] = None
+                else:
+                    self.agents[one] = agent
         queue.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms, now=state.seq)
         if queue.free:
             self._ranked_anew[key] = queue
@@ -255,9 +259,6 @@ class Schedule:
         edge = 0 if processes > 0 else -1
         if any(used == most + edge for _, used, most in limits_on_processes(state, self, supervisor)):
             self.agents.update((one, state.agents[one]) for one in self._in_processes if one in state.agents)
-
-    def _is_urgent(self, state: State, task: Task) -> bool:
-        return task.priority <= self.slots[state.queues[task.queue or ""].supervisor_id].urgent
 
     def _supervisor(self, state: State, supervisor: Supervisor) -> None:
         """Recompute what may begin under a supervisor that was added, changed or removed."""
@@ -326,8 +327,7 @@ class Schedule:
             self._in_processes.pop(agent_id, None)
         if agent_id in state.pools or agent_id in self.resizable:
             self._pool(state, agent)
-        # `Agent.takes_tasks` without the room, written out: this runs after every attempt, and decides most cases
-        # alone.
+        # `Agent.takes_tasks` without the room, written out: this runs often, and decides most cases alone.
         plain = (
             room
             and agent.error is None
