@@ -248,10 +248,11 @@ class Loop:
         until_ns = time.perf_counter_ns() + self._batch_ns
         if slept_ms := self._clock.take_slept_ms():
             self._messages.appendleft((EngineWoke(slept_ms=slept_ms), None))  # ahead of timers that are due by now
+        now_ms = self._clock.now_ms()  # the same for all: reading the clock takes as long as encoding an event
         while self._messages and self._may_decide:
             message, then = self._messages.popleft()
             try:
-                self._decide_one(message, batch)
+                self._decide_one(message, batch, now_ms)
             except Exception as error:  # a defect of the engine: the state may be half changed, so the batch ends here
                 self._defect = FoundDefect(message, then, error)
                 break
@@ -260,16 +261,16 @@ class Loop:
             if time.perf_counter_ns() >= until_ns:
                 break
 
-    def _decide_one(self, message: Message, batch: Batch) -> None:
+    def _decide_one(self, message: Message, batch: Batch, now_ms: int) -> None:
         if type(message) is Order and self._divert(message, batch):
             return
         state = self.state
         if type(message) is DirectEvent:
             # Stamped now: it may have waited while the disk was full, and time in the journal never goes back.
-            event = changed(message.event, at_ms=self._clock.now_ms())
+            event = changed(message.event, at_ms=now_ms)
             self._take(batch, *_apply_direct(state, DirectEvent(event)))
         else:
-            context = DecisionContext(now_ms=self._clock.now_ms(), jitter=self._random.random())
+            context = DecisionContext(now_ms=now_ms, jitter=self._random.random())
             self._take(batch, *step(state, message, context))  # type: ignore[arg-type]  # DirectEvent is handled above
 
     def _take(self, batch: Batch, events: list[Event], effects: list[Effect]) -> None:

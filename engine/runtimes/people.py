@@ -6,6 +6,7 @@ While it waits, the attempt holds no slot. See docs/reference/function-agents.md
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypedDict
 
 import anyio
@@ -65,6 +66,12 @@ def checked_question(question: str, options: list[str], default: str | None, due
     return Question(question=question, options=options, default=default, due_s=due_s)
 
 
+@cache
+def _scopes() -> Callable[[], anyio.CancelScope]:
+    """Return the class of anyio's scopes, which it looks up for each anew: four times as long as one takes to make."""
+    return type(anyio.CancelScope())
+
+
 class PeopleLine(SlotHolder):
     """Communication between an attempt and people."""
 
@@ -73,7 +80,7 @@ class PeopleLine(SlotHolder):
 
     def __init__(self, effect: StartAttempt, services: Services) -> None:
         super().__init__(effect, services)
-        self.scope = anyio.CancelScope()
+        self.scope = _scopes()()
         """Cancelled by the host to stop it now."""
         self._taken: set[str] = set()
         """Ids of messages that its turns have taken."""
