@@ -398,3 +398,10 @@ def test_a_box_has_room_for_how_its_results_are_joined() -> None:
     drawn = text_of(work, "r1", width=110, height=8)
 
     assert "└ concat ┘" in drawn
+
+
+def test_in_a_small_graph_those_at_rest_are_called_idle_where_that_cuts_no_name() -> None:
+    crews = [SupervisorSpec(name=one, members=[agent(f"{one}{two}", one) for two in range(4)]) for one in ("a", "b")]
+    work = team_world(*crews)
+
+    assert text_of(work, work.state.roots[0].id, width=41, height=9).count("+4 idle") == 2

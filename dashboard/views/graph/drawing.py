@@ -19,7 +19,7 @@ from dashboard.views.lines import BLANK, Line, Span, block, cut, hairline, line
 NARROW = 100
 """Width below which finished and future stages are shown in one line."""
 SMALL = 60
-"""Width below which every cell goes to the names: edges are short, and of idle members only the number stands there."""
+"""Width below which every cell goes to the names: edges are short, and of idle members at last only the number."""
 SMALL_MOST = 16
 """Columns of a box there, at most, where not all fit."""
 SMALL_CUT = 4
@@ -97,27 +97,30 @@ def graph_lines(
     """
     graph = graph_of(sight, subject, lines=height - 1)
     if width < SMALL:
-        graph = _small(graph, subject)
+        graph = _small(graph, subject, width, height - 1)
         if subject in sight.state.supervisors and _cut(graph, width, height - 1) > SMALL_CUT:
-            graph = _small(graph_of(sight, subject, opened=subject, folded=True), subject)
+            graph = _small(graph_of(sight, subject, opened=subject, folded=True), subject, width, height - 1)
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
     found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
     return [heading(graph.title, width), *found.lines]
 
 
-def _small(graph: Graph, subject: str) -> Graph:
+def _small(graph: Graph, subject: str, width: int, height: int) -> Graph:
     """Return what of a graph stands in a small pane."""
-    nodes = (
-        one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes
-    )
-    graph = replace(graph, nodes=tuple(nodes))
     if any(edge.source != subject for edge in graph.edges):  # the pane is about it; its columns go to names below
         graph = graph.only(node.id for node in graph.nodes if node.id != subject)
-    return graph
+    if not _cut(graph, width, height):
+        return graph
+    short = (
+        one._replace(name=one.name.removesuffix(" idle")) if one.id.startswith(IDLE) else one for one in graph.nodes
+    )
+    return replace(graph, nodes=tuple(short))
 
 
 def _cut(graph: Graph, width: int, height: int) -> int:
     """Return by how many columns a small graph cuts the names of its layers, but for those that are out of sight."""
+    if not graph.nodes:
+        return 0
     plan = _plan(graph, width=width, height=height, size=None)
     whole = _widths(_without_figures(graph), plan.layered, plan.size)
     shown = (min(wide, width - plan.x_of(place)) for place, wide in enumerate(plan.widths))
