@@ -91,7 +91,7 @@ async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_pa
 async def test_colours_that_are_chosen_come_with_how_to_keep_them_and_the_help_says_where_settings_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     async with opened(tmp_path) as hand:
         await hand.press("colon", *"theme", "space", *"light", "enter")
