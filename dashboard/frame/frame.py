@@ -41,8 +41,6 @@ from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
 
 TIME_KEYS = ("[ ]", "time")
-FILTER = Cell("/ filter", "faint")
-
 LANE = "−60 s"
 """How the heading of a lane begins."""
 AIRY = 110
@@ -79,6 +77,8 @@ class Frame(Sized):
     """Name of its tab; empty for pages, which open above a tab."""
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = ()
     """Names of actions, or names or other keys with what they do here; the most useful first."""
+    ASKS: ClassVar[Cell] = Cell("/ filter", "faint")
+    """What `/` does here; it stands beside the tabs."""
     HEADINGS: ClassVar[tuple[str, ...]] = ()
     """What stands above figures that no table shows, to be explained by the help."""
     BINDINGS = [
@@ -250,7 +250,7 @@ class Frame(Sized):
         """Cells at the right of the tabs: the filter, and the screen's own facts."""
         if self.needle:
             return [Cell(f"/ {self.needle}", "accent"), *self.facts()]
-        return [*self.facts(), FILTER]
+        return [*self.facts(), self.ASKS]
 
     def facts(self) -> list[Cell]:
         """What a screen says about its rows, such as how many there are."""
@@ -294,7 +294,11 @@ class Frame(Sized):
         return self.PLACE or next(below, "")
 
     def _completed(self, purpose: Purpose, line: str) -> list[str]:
-        return completions(line, self.state) if purpose == "command" else suggestions(line, self.state)
+        return completions(line, self.state) if purpose == "command" else self._suggested(line)
+
+    def _suggested(self, line: str) -> list[str]:
+        """Return whole filters that a line may become."""
+        return suggestions(line, self.state)
 
     def on_mount(self) -> None:
         self.give_sizes()
@@ -316,7 +320,7 @@ class Frame(Sized):
         elif event.bar.id == "keys":
             # By the app: a key that a screen sends goes up no further than that screen.
             self.app.call_later(self.app.simulate_key, key_at(cell.lead.strip(), event.x))
-        elif cell == FILTER:
+        elif cell == self.ASKS:
             self.action_prompt("filter")
         elif cell.tone == "badge":
             BY_NAME["who needs me"].call(self, Spoken())

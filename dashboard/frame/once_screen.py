@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dashboard.frame.page_screen import PageScreen
+from dashboard.frame.finding_screen import FindingScreen
 from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 from engine.core.errors import CoreError
 from store import StoreError
 
 
-class OnceScreen(PageScreen):
+class OnceScreen(FindingScreen):
     """Shows what `made` returns."""
 
     WAITING: ClassVar[str] = "…"

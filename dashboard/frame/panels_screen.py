@@ -7,7 +7,7 @@ from textual.binding import Binding
 from textual.geometry import Size
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import PageScreen
+from dashboard.frame.finding_screen import FindingScreen
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line
 from dashboard.views.step_table import LIVE
@@ -18,7 +18,7 @@ PROMPT_KEY = Binding("p", "prompt_pane", "prompt", show=False)
 """For pages that show a prompt; in the past the key plays."""
 
 
-class PanelsScreen(PageScreen):
+class PanelsScreen(FindingScreen):
     """Facts above, panes below. Steps unfold on enter; other lines open what they are about."""
 
     FIRST: ClassVar[str] = ""

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from dashboard.frame.page_screen import HISTORY, PageScreen
+from dashboard.frame.finding_screen import FindingScreen
+from dashboard.frame.page_screen import HISTORY
 from dashboard.newest import Newest
 from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
@@ -14,7 +15,7 @@ from dashboard.views.step_table import steps_among
 from store import Reader, Record
 
 
-class DescribeScreen(PageScreen):
+class DescribeScreen(FindingScreen):
     """An object in words."""
 
     KEYS = (("esc", "back"), ("y", "JSON"), ("Y", "copy"), ("↑↓", "scroll"))

@@ -7,7 +7,8 @@ from typing import Any
 
 from textual.widget import Widget
 
-from dashboard.frame.page_screen import HISTORY, PageScreen
+from dashboard.frame.finding_screen import FindingScreen
+from dashboard.frame.page_screen import HISTORY
 from dashboard.views.header import ViewState
 from dashboard.views.names import Texts, pretty
 from dashboard.views.pages import History
@@ -22,7 +23,7 @@ LOOK_MS = 1_000
 """An object that changes is written anew at most this often."""
 
 
-class RawScreen(PageScreen):
+class RawScreen(FindingScreen):
     """Something as JSON."""
 
     KEYS = (("esc", "back"), ("Y", "copy"), ("↑↓", "scroll"))

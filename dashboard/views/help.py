@@ -9,6 +9,7 @@ MOVES = (
     ("ctrl+←→↑↓", "move the line between two panes; the mouse drags it, a double click or :panes puts it back"),
     ("esc", "clear the filter, or go back"),
     ("/", 'filter: words, "two words", agent:a status:b, >5s, /regex/, -not this; tab completes'),
+    ("/", "on a page: find words; / and enter again: the next place"),
     (":", "command line; tab completes, ↑ recalls"),
     ("!", "go to the next thing that needs a person, questions first"),
 )

@@ -46,6 +46,8 @@ class Pane(Toned, Scrolling, can_focus=True):
         """Each paragraph as it was folded, and to which width."""
         self._strips: dict[tuple[str, str, str], Strip] = {}
         """Lines as they were drawn."""
+        self._sought = ""
+        """Words whose lines stand out, in small letters."""
         self._room = -1
         """The width that they are folded to."""
 
@@ -61,6 +63,24 @@ class Pane(Toned, Scrolling, can_focus=True):
     @property
     def text(self) -> str:
         return "\n".join(lead + line for lead, line, _, _ in self._lines)
+
+    def seek(self, words: str) -> int:
+        """Let the lines stand out that have these words, and return how many there are."""
+        if words != self._sought:
+            self._sought = words
+            self._strips.clear()
+            self.refresh()
+        return len(self._hits())
+
+    def _hits(self) -> list[int]:
+        return [at for at, line in enumerate(self._lines) if self._is_hit(line[1])]
+
+    def _is_hit(self, text: str) -> bool:
+        return bool(self._sought) and self._sought in text.casefold()
+
+    def show_hit(self, number: int) -> None:
+        """Bring one of those lines into sight."""
+        self.scroll_to(y=self._hits()[number] - self.size.height // 2, animate=False)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return how tall the text is in `width`, also before it was ever drawn."""
@@ -123,7 +143,7 @@ class Pane(Toned, Scrolling, can_focus=True):
         segments = [
             Segment(" ", style),
             Segment(lead, style + self.tone("muted")),
-            Segment(text, style + self.tone(tone)),
+            Segment(text, style + self.tone(f"{tone} away" if self._is_hit(text) else tone)),
         ]
         return Strip(segments).adjust_cell_length(self.size.width, style)
 

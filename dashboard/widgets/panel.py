@@ -63,6 +63,8 @@ class Panel(Lines, can_focus=True):
         """The first line that is visible."""
         self.follows = follows
         """Whether it follows its last line."""
+        self._sought = ""
+        """Words whose lines stand out, in small letters."""
 
     @property
     def room(self) -> int:
@@ -89,6 +91,29 @@ class Panel(Lines, can_focus=True):
         self.title, self._right, self._body = title, right, tuple(lines)
         self._find_cursor()
         self._paint()
+
+    def seek(self, words: str) -> int:
+        """Let the lines stand out that have these words, and return how many there are."""
+        if words != self._sought:
+            self._sought = words
+            self._paint()
+        return len(self._hits())
+
+    def _hits(self) -> list[int]:
+        return [at for at, line in enumerate(self._body) if self._is_hit(line)]
+
+    def _is_hit(self, line: Line) -> bool:
+        return bool(self._sought) and self._sought in "".join(span.text for span in line.spans).casefold()
+
+    def show_hit(self, number: int) -> None:
+        """Bring one of those lines into sight."""
+        at = self._hits()[number]
+        self.follows = False
+        if self._body[at].key:
+            self._place, self._cursor = at, self._body[at].key
+        self.top = self._bounded(at - self.room // 2)
+        self._paint()
+        self.post_message(self.Moved(self))
 
     def _find_cursor(self) -> None:
         keyed = self._keyed()
@@ -141,7 +166,7 @@ class Panel(Lines, can_focus=True):
             return Line((Span("├" if self.edge else "", "line"), *line.spans, Span("──", "line")))
         edge = (Span("│", "line"),) if self.edge else ()
         mark = Span("▌", "accent") if chosen else Span(" ")
-        under = ("selected" if self.has_focus else "away") if chosen else line.tone
+        under = ("selected" if self.has_focus else "away") if chosen else "away" if self._is_hit(line) else line.tone
         return Line((*edge, mark, *line.spans), line.key, under)
 
     def on_focus(self) -> None:

@@ -2,6 +2,7 @@
 
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
+from textual.widgets.markdown import MarkdownBlock
 
 from dashboard.views.markdown import parser, sections
 from dashboard.widgets.spots import Spot
@@ -33,6 +34,7 @@ class Report(VerticalScroll, can_focus=True):
         Markdown MarkdownBlock:dark > .code_inline { color: $tone-tool; background: $background; }
         Markdown MarkdownBlock:light > .code_inline { color: $tone-tool; background: $background; }
         MarkdownBullet { color: $tone-guide; }
+        MarkdownBlock.-hit { background: $selected-away; }
     }
     """
 
@@ -53,6 +55,21 @@ class Report(VerticalScroll, can_focus=True):
     @property
     def has_text(self) -> bool:
         return bool(self._wanted)
+
+    def seek(self, words: str) -> int:
+        """Let the paragraphs stand out that have these words, and return how many there are."""
+        hits = self._hits(words)
+        for block in self.query(MarkdownBlock):
+            block.set_class(block in hits, "-hit")
+        return len(hits)
+
+    def _hits(self, words: str) -> list[MarkdownBlock]:
+        inmost = (one for one in self.query(MarkdownBlock) if not one.query(MarkdownBlock))
+        return [one for one in inmost if words and words in (one.source or "").casefold()]
+
+    def show_hit(self, number: int) -> None:
+        """Bring one of those paragraphs into sight."""
+        self.scroll_to_widget([*self.query(".-hit")][number], animate=False, center=True)
 
     def show(self, text: str) -> None:
         """Show a text; the place in it stays where it was."""

@@ -1,9 +1,11 @@
 """Describe, JSON and the clipboard: whatever is under the cursor, on every list and page."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.widget import Widget
 
 from dashboard.pages.describe import DescribeScreen
 from dashboard.pages.event import EventScreen
@@ -61,6 +63,26 @@ async def test_the_header_says_how_a_page_was_come_to_and_a_click_there_goes_bac
         await hand.press()
         assert hand.place == "network"
         assert f"▸ {supervisor.name}" not in path()
+
+
+def _has(page: Widget, word: str) -> bool:
+    return isinstance(page, Pane | Panel) and word in page.text
+
+
+async def test_words_are_found_on_every_page_by_lines_that_stand_out(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 24)) as hand:
+        for key, pane, word in (("d", Pane, "swapped"), ("y", Panel, "generation")):
+            await hand.press("g", "j", "j", "j", "j", key)
+            page = hand.app.screen.query_one("#body", pane)
+            await until(hand.pilot, partial(_has, page, word))
+            await hand.press("slash", *word, "enter")
+            assert hand.said.startswith("1 of "), key
+            ground = page.tone("away").bgcolor
+            drawn = [page.render_line(y) for y in range(page.size.height)]
+            lit = [one.text for one in drawn if any(part.style and part.style.bgcolor == ground for part in one)]
+            assert lit, key
+            assert [text for text in lit if word not in text] == [], key
+            await hand.press("escape", "escape")
 
 
 async def test_a_line_about_a_run_that_has_ended_leads_to_the_page_of_that_run(tmp_path: Path) -> None:

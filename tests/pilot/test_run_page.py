@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from textual.widgets import Markdown
+from textual.widgets.markdown import MarkdownBlock
 
 from dashboard.pages.run import RunScreen
 from dashboard.widgets.board import Board
@@ -71,6 +72,28 @@ async def test_the_line_above_a_report_says_the_way_to_its_whole_screen_and_back
         await until(hand.pilot, lambda: heading.text.endswith("o shows its tasks ─"))
         await hand.press("o")
         await until(hand.pilot, lambda: heading.text.endswith("o whole screen ─"))
+
+
+async def test_words_are_found_in_a_report_one_place_after_the_other(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished(LONG)) as hand:
+        await hand.press("7", "enter")
+        report = hand.app.screen.query_one(Report)
+        await until(hand.pilot, lambda: report.text == LONG)
+
+        await hand.press("slash", *"PART 1", "enter")
+        assert hand.said == "1 of 4 · / and enter: the next place"
+        hits = [str(block.render()) for block in report.query(".-hit").results(MarkdownBlock)]
+        assert hits == ["Part 1", "Part 10", "Part 11", "Part 12"]
+
+        await hand.press("slash", "enter")
+        assert hand.said.startswith("2 of 4")
+        await until(hand.pilot, lambda: report.region.contains_region(report.query(".-hit")[1].region))
+        await hand.press("slash", *"tides", "enter")
+        assert hand.said == "nowhere on this page"
+        assert not report.query(".-hit")
+        await hand.press("escape")
+        assert isinstance(hand.app.screen, RunScreen)
+        assert hand.app.screen.needle == ""
 
 
 async def test_a_long_report_is_drawn_whole_section_by_section(tmp_path: Path) -> None:

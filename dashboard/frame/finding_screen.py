@@ -1,0 +1,92 @@
+"""A page on which `/` finds words: lines with them stand out, and each enter shows the next one."""
+
+from typing import Protocol, runtime_checkable
+
+from dashboard.frame.page_screen import PageScreen
+from dashboard.views.header import ViewState
+from dashboard.views.rows import Cell
+from dashboard.widgets.prompt import Prompt, Purpose
+
+NEXT = "/ and enter: the next place"
+
+
+@runtime_checkable
+class Searched(Protocol):
+    """A pane in which words can be found."""
+
+    @property
+    def is_on_screen(self) -> bool: ...
+
+    def seek(self, words: str) -> int: ...
+
+    def show_hit(self, number: int) -> None: ...
+
+
+class FindingScreen(PageScreen):
+    """Finds words in all of its panes, one after the other, as they stand there: rendered, cut and folded."""
+
+    ASKS = Cell("/ find", "faint")
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._hit, self._hits = 0, 0
+        """Which of the places with the words is shown, and how many there are."""
+        self._is_typed = False
+        """Whether the words were just typed: the enter after them stays at their first place."""
+
+    def look(self, view: ViewState) -> None:
+        if self.needle and self.is_there:
+            self._seek()
+        super().look(view)
+
+    def filter_typed(self, needle: str) -> None:
+        """Show the first place with the words that are being typed."""
+        self._is_typed, self._hit = True, 0
+        self._show_words(needle)
+
+    def filter(self, needle: str) -> None:
+        """Show a place with these words, the next one where they were sought before."""
+        if needle != self.needle:
+            self._hit = 0
+        elif not self._is_typed:
+            self._hit += 1
+        self._is_typed = False
+        self._show_words(needle)
+        self.deck.say(self._said_of_hits() if needle else "", "muted")
+
+    def action_prompt(self, purpose: Purpose) -> None:
+        """Ask for other words, or for none: those that were sought are sought on."""
+        self.query_one(Prompt).open(purpose, "")
+
+    def on_prompt_given(self, event: Prompt.Given) -> None:
+        """Take no words for those before; Textual calls the frame's own handler afterwards."""
+        if event.purpose == "filter" and not event.text.strip():
+            event.text = self.needle
+
+    def _show_words(self, needle: str) -> None:
+        self.needle = needle
+        places = self._seek()
+        if places:
+            self._hit %= len(places)
+            pane, number = places[self._hit]
+            pane.show_hit(number)
+        self.look(self.deck.view)
+
+    def _seek(self) -> list[tuple[Searched, int]]:
+        """Let lines with the words stand out; return them, each by its pane and its number there."""
+        words = self.needle.strip().strip('"').casefold()
+        panes = [one for one in self.query("*") if isinstance(one, Searched) and one.is_on_screen]
+        places: list[tuple[Searched, int]] = [(pane, number) for pane in panes for number in range(pane.seek(words))]
+        self._hits = len(places)
+        return places
+
+    def _suggested(self, line: str) -> list[str]:
+        return []
+
+    def _filter_advice(self, text: str) -> Cell:
+        return Cell(self._said_of_hits() if text.strip() else "words to find on this page", "muted")
+
+    def _said_of_hits(self) -> str:
+        return (
+            f"{min(self._hit + 1, self._hits):,} of {self._hits:,} · {NEXT}" if self._hits else "nowhere on this page"
+        )
