@@ -1,4 +1,4 @@
-"""How the team does over time, in plots; each agent in a table below."""
+"""How the team does over time, in plots; each supervisor and agent in a table below."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -13,11 +13,13 @@ from dashboard.frame.table_screen import TableScreen
 from dashboard.views.activity import END_KINDS, Ended, ends_of
 from dashboard.views.amounts import clock
 from dashboard.views.header import ViewState
-from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows
+from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows, teams_of
 from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, Window, grid, plot_count, plots
 from dashboard.views.rows import Cell, Listing
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
+from engine.core.queries.tree import agents_of, below_of
+from engine.core.state import Agent
 from store import Reader
 
 MOST = 20_000
@@ -28,7 +30,7 @@ _AXIS = 10
 
 
 class MetricsScreen(TableScreen):
-    """Plots of a window of time, of the team or of one agent."""
+    """Plots of a window of time, of the team, of one agent or of all below one supervisor."""
 
     PLACE = "metrics"
     ORDERS = tuple(ORDERS)
@@ -101,8 +103,23 @@ class MetricsScreen(TableScreen):
             self._plotted.add(self._of_plots(ended))
 
     def _of_plots(self, ends: Iterable[Ended]) -> Iterable[Ended]:
-        only = self._only
-        return ends if only is None else (one for one in ends if one.agent_id == only)
+        if self._only is None:
+            return ends
+        only = {agent.id for agent in self._plotted_agents()}
+        return (one for one in ends if one.agent_id in only)
+
+    def _plotted_agents(self) -> list[Agent]:
+        """Return the agents whose work is plotted."""
+        state, only = self.state, self._only
+        known = only is not None and (only in state.agents or only in state.supervisors)
+        return agents_of(state, only) if only is not None and known else [*state.agents.values()]
+
+    def _plotted_queues(self) -> list[str] | None:
+        """Return whose queues are plotted; None means all."""
+        below = self.state.supervisors.get(self._only or "")
+        if below is not None:
+            return [one.id for one in below_of(self.state, below)]
+        return None if self._only is None else [self._only]
 
     def _window_of(self, samples: int, now_ms: int) -> Window:
         """Return the samples of the plots, which are counted anew only for another window, size or agent."""
@@ -148,10 +165,7 @@ class MetricsScreen(TableScreen):
         pane = self.query_one("#plots", Lines)
         size = pane.size
         across, _ = grid(size.width, size.height)
-        only = self._only
-        agents = view.state.agents
-        at_work = [agents[only]] if only in agents else agents.values()
-        tasks = [view.state.tasks.get(task_id) for agent in at_work for task_id in agent.running]
+        tasks = [view.state.tasks.get(task_id) for agent in self._plotted_agents() for task_id in agent.running]
         samples = 2 * max(1, (size.width if self._large is not None else size.width // across) - _AXIS)
         now_ms = until_ms(view)
         attempts = [task.attempt for task in tasks if task is not None and task.attempt is not None]
@@ -166,11 +180,12 @@ class MetricsScreen(TableScreen):
                 width=size.width,
                 height=size.height,
                 large=self._large,
+                members=self._plotted_queues(),
             )
         )
 
     def listing(self, view: ViewState) -> Listing:
-        found = figures(self._ends, until_ms(view) - WINDOWS_MS[self._window])
+        found = figures(self._ends, until_ms(view) - WINDOWS_MS[self._window], teams_of(view.state))
         return metric_rows(
             view.state,
             found,
@@ -181,8 +196,9 @@ class MetricsScreen(TableScreen):
         )
 
     def facts(self) -> list[Cell]:
-        agent = self.state.agents.get(self._only or "")
-        only = [Cell(f"only {agent.name}, esc shows all", "accent")] if agent is not None else []
+        key = self._only or ""
+        member = self.state.agents.get(key) or self.state.supervisors.get(key)
+        only = [Cell(f"only {member.name}", "accent")] if member is not None else []
         until = until_ms(self.deck.view)
         ended = [Cell(f"up to {clock(until)}, the newest event", "muted")] if until < self.deck.view.now_ms else []
         return [*only, *ended, Cell(f"window {self._window}", "muted"), *super().facts()]
@@ -213,7 +229,7 @@ class MetricsScreen(TableScreen):
 
     def action_open_agent(self) -> None:
         if self.table.selected is not None:
-            self.deck.open("agent", self.table.selected)
+            self.deck.open_key(self.table.selected)
 
 
 def until_ms(view: ViewState) -> int:

@@ -1,17 +1,20 @@
-"""The agents of a team by their figures, for the table under the plots; supervisors sum what is below them."""
+"""The supervisors and agents of a team by their figures, for the table under the plots."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from dashboard.views.activity import Activity, Ended
 from dashboard.views.amounts import count, duration, percent
 from dashboard.views.filters import filter_typed
 from dashboard.views.lines import Span
+from dashboard.views.network import mode_glyph
 from dashboard.views.plots import meter, spark
 from dashboard.views.rows import Cell, Column, Listing, nothing
-from dashboard.views.subjects import agents_passing
+from dashboard.views.subjects import OfSupervisor, agents_passing
 from dashboard.views.usage import USED, is_metered, used
-from engine.core.state import Agent, State
+from engine.core.queries.tree import above_of
+from engine.core.state import State
 
 _TOOK, _BUSY, _SHARE = 20, 12, 10
 """Cells of the pictures of a row."""
@@ -30,7 +33,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the window says of one agent."""
+    """What the window says of one agent, or of all below a supervisor."""
 
     done: int = 0
     failed: int = 0
@@ -55,17 +58,28 @@ HEADS = {"DONE": "done", "FAIL": "failed", "OK": "worst", "P50": "slowest", "P95
 """Which of them a heading chooses."""
 
 
-def figures(ends: Sequence[Ended], from_ms: int) -> dict[str, Figures]:
-    """Return what each agent did since a moment."""
+def teams_of(state: State) -> Mapping[str, Sequence[str]]:
+    """Return the supervisors above each agent; none where a single one is all of the team, which the plots show."""
+    if len(state.supervisors) < 2:
+        return {}
+    above = {one.id: [each.id for each in above_of(state, one)] for one in state.supervisors.values()}
+    return {agent.id: above.get(agent.supervisor_id, ()) for agent in state.agents.values()}
+
+
+def figures(
+    ends: Sequence[Ended], from_ms: int, teams: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> dict[str, Figures]:
+    """Return what each agent did since a moment, and what all below each of the supervisors of `teams_of` did."""
     by: dict[str, list[Ended]] = {}
     for end in ends:
         if end.at_ms >= from_ms:
-            by.setdefault(end.agent_id, []).append(end)
+            for member_id in (end.agent_id, *teams.get(end.agent_id, ())):
+                by.setdefault(member_id, []).append(end)
     found = {}
-    for agent_id, own in by.items():
+    for member_id, own in by.items():
         took = [end.at_work_ms for end in own if end.done]
         ordered = sorted(took)
-        found[agent_id] = Figures(
+        found[member_id] = Figures(
             done=len(took),
             failed=len(own) - len(took),
             time_ms=sum(end.at_work_ms for end in own),
@@ -79,38 +93,44 @@ def figures(ends: Sequence[Ended], from_ms: int) -> dict[str, Figures]:
 def metric_rows(
     state: State, found: Mapping[str, Figures], activity: Activity, *, now_ms: int, order: str, needle: str = ""
 ) -> Listing:
-    """Return every agent with its figures; keys are their ids."""
+    """Return every supervisor, where there are several, then every agent, with their figures; keys are their ids."""
     wanted = filter_typed(needle)
-    agents = agents_passing(state, state.agents.values(), wanted)
     rank, none = ORDERS[order], Figures()
+    several = [*state.supervisors.values()] if len(state.supervisors) > 1 else []
+    teams = wanted.of(several, lambda one: OfSupervisor(state, one))
+    teams.sort(key=lambda one: rank(found.get(one.id, none)))
+    agents = agents_passing(state, state.agents.values(), wanted)
     agents.sort(key=lambda agent: (rank(found.get(agent.id, none)), agent.created_seq))
-    whole = sum(one.time_ms for one in found.values())
+    whole = sum(one.time_ms for key, one in found.items() if key not in state.supervisors)
     metered = is_metered(state)
 
     def make(key: str) -> tuple[Cell, ...]:
-        agent = state.agents.get(key)
-        if agent is None:
-            return (Cell("removed", "muted"),)
-        cells = _cells(agent, found.get(key, none), activity, whole, now_ms)
-        return cells + (used(agent.usage) if metered else ())
+        agent, team = state.agents.get(key), state.supervisors.get(key)
+        one = found.get(key, none)
+        if agent is not None:
+            shares = activity.shares(key, now_ms, samples=2 * _BUSY, each=20, slots=agent.max_concurrency)
+            name = Cell(agent.name, "strong" if agent.running else "" if one.done + one.failed else "muted")
+            return (name, *_cells(one, shares, whole), *(used(agent.usage) if metered else ()))
+        if team is not None:
+            name = Cell(team.name, "strong", f"{mode_glyph(team.mode)} ")
+            return (name, *_cells(one, (), whole), *(used(team.usage) if metered else ()))
+        return (Cell("removed", "muted"),)
 
     return Listing(
         columns=(*COLUMNS, *USED) if metered else COLUMNS,
-        keys=[agent.id for agent in agents],
+        keys=[*(team.id for team in teams), *(agent.id for agent in agents)],
         make=make,
         empty=nothing(needle, "agent", "no agents yet", ": add FILE  adds one"),
-        total=len(state.agents),
+        total=len(several) + len(state.agents),
     )
 
 
-def _cells(agent: Agent, one: Figures, activity: Activity, whole_ms: int, now_ms: int) -> tuple[Cell, ...]:
+def _cells(one: Figures, shares: Sequence[float], whole_ms: int) -> tuple[Cell, ...]:
     ended = one.done + one.failed
-    shares = activity.shares(agent.id, now_ms, samples=2 * _BUSY, each=20, slots=agent.max_concurrency)
     share = one.time_ms / whole_ms if whole_ms else 0.0
     took = spark(one.took_ms, _TOOK) if one.took_ms else ""
-    busy = spark(shares, _BUSY, most=1.0)
+    busy = spark(shares, _BUSY, most=1.0) if shares else ""
     return (
-        Cell(agent.name, "strong" if agent.running else "" if ended else "muted"),
         Cell(count(one.done), "" if one.done else "muted"),
         Cell(count(one.failed) if one.failed else "·", "warn" if one.failed else "muted"),
         Cell(percent(one.done / ended) if ended else "", "warn" if one.failed else "muted"),

@@ -5,7 +5,8 @@ Of a team that uses no tokens the last plot adds up what was done.
 Everything is made of the ends of attempts, which say how long each was at work, what it cost and whether it failed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
@@ -160,16 +161,18 @@ def grid(width: int, height: int) -> tuple[int, int]:
 
 
 def plots(
-    found: Series, activity: Activity, state: State, *, now_ms: int, width: int, height: int, large: int | None = None
-) -> list[Line]:
+    found: Series, activity: Activity, state: State, *, now_ms: int, width: int, height: int, large: int | None = None,
+    members: Collection[str] | None = None,
+) -> list[Line]:  # fmt: skip
     """Return the plots in a grid of the size.
 
     Args:
         activity: Lengths of queues as they were looked at.
+        members: The agent, or the supervisors, whose queues alone are plotted; None means all.
         large: The place of the one plot that is shown alone; None shows as many as fit.
     """
     across, down = grid(width, height)
-    drawn = _plots(found, activity, state, now_ms)
+    drawn = _plots(found, activity, state, now_ms, members)
     if large is not None:
         drawn, across, down = [drawn[large % len(drawn)]], 1, 1
     lines: list[Line] = []
@@ -186,12 +189,14 @@ def plot_count() -> int:
     return 6
 
 
-def _plots(found: Series, activity: Activity, state: State, now_ms: int) -> list[_Plot]:
+def _plots(
+    found: Series, activity: Activity, state: State, now_ms: int, members: Collection[str] | None
+) -> list[_Plot]:
     seconds = found.each_ms / 1000
     done = [one / seconds for one in found.done]
     failed = [one / seconds for one in found.failed]
     tokens = [one / seconds for one in found.tokens]
-    queue = _queue(activity, found, now_ms)
+    queue = _queue(activity, found, now_ms, members)
     agents = len(state.agents)
     costs = sum(found.cost_usd)
     now = -2 if len(found.done) > 1 else -1
@@ -229,16 +234,25 @@ def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tu
     return _Plot(title, value, values, (upper, middle, "0"), top, below, tones)
 
 
-def _queue(activity: Activity, found: Series, now_ms: int) -> list[float]:
-    """Lengths of all queues by sample; below 0 before the first look: they were not empty."""
+def _queue(activity: Activity, found: Series, now_ms: int, members: Collection[str] | None) -> list[float]:
+    """Lengths of the queues by sample; below 0 before the first look: they were not empty."""
     samples, each_ms = len(found.done), found.each_ms
     first = now_ms // each_ms - samples + 1
     lengths = [-1.0] * samples
-    for at_ms, waiting in activity.queued:
+    for at_ms, waiting in activity.queued if members is None else _looks(activity, members):
         place = at_ms // each_ms - first
         if 0 <= place < samples:
             lengths[place:] = [float(waiting)] * (samples - place)
     return lengths
+
+
+def _looks(activity: Activity, members: Collection[str]) -> list[tuple[int, int]]:
+    """Return how long the queues of members were together, by the time of each look."""
+    added: Counter[int] = Counter()
+    for member_id in members:
+        for at_ms, waiting in activity.queues.looks(member_id):
+            added[at_ms] += waiting
+    return sorted(added.items())
 
 
 def _one(one: _Plot, width: int, height: int, found: Series) -> list[Line]:

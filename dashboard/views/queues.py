@@ -34,6 +34,10 @@ class QueueHistory:
         if not self._samples or self._samples[-1][0] < second:
             self._samples.append((second, {one: length for one, length in waiting_of.items() if length}))
 
+    def looks(self, member_id: str) -> list[tuple[int, int]]:
+        """Return when one queue was looked at, in UTC milliseconds, and how long it was, the oldest first."""
+        return [(second * EVERY_MS, lengths.get(member_id, 0)) for second, lengths in self._samples]
+
     def of(self, member_id: str) -> list[int]:
         """Return the lengths of one queue, a sample a second, the oldest first; where nobody looked, the one before."""
         if not self._samples:

@@ -8,9 +8,11 @@ from rich.cells import cell_len
 
 from dashboard.views.activity import Activity, Ended
 from dashboard.views.digest import digest
-from dashboard.views.metric_rows import ORDERS, figures, metric_rows
+from dashboard.views.metric_rows import ORDERS, figures, metric_rows, teams_of
 from dashboard.views.metrics import WINDOWS_MS, Series, Window, plots
+from engine.core.queries.tree import agents_of
 from tests.pilot.scene import audit
+from tests.world import agent, team_world
 
 NOW_MS = 10_000_000
 ENDS = st.lists(
@@ -163,8 +165,48 @@ def test_agents_are_compared_by_their_figures() -> None:
     assert sum(one.done for one in found.values()) == sum(end.done for end in activity.ends)
     for order in ORDERS:
         listing = metric_rows(work.state, found, activity, now_ms=work.now_ms, order=order)
-        assert {*listing.keys} == {*work.state.agents}
+        assert {*listing.keys} == {*work.state.agents, *work.state.supervisors}
         assert all(len(listing.cells(place)) <= len(listing.columns) for place in range(len(listing.keys)))
-    best = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done").keys[0]
+    rows = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done").keys
+    best = next(key for key in rows if key in work.state.agents)
     assert found[best].done == max(one.done for one in found.values())
     assert digest(work.state)
+
+
+def test_supervisors_stand_above_agents_with_what_all_below_them_did() -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    found = figures(activity.ends, 0, teams_of(work.state))
+    chief = work.state.roots[0].id
+    survey = next(one.id for one in work.state.supervisors.values() if one.name == "survey")
+    listing = metric_rows(work.state, found, activity, now_ms=work.now_ms, order="done")
+    shown = {key: [cell.text for cell in listing.cells(place)] for place, key in enumerate(listing.keys)}
+
+    assert listing.keys[:2] == [chief, survey]
+    assert found[chief].done == sum(end.done for end in activity.ends)
+    assert found[survey].done == sum(found[one.id].done for one in agents_of(work.state, survey) if one.id in found)
+    assert shown[chief][8] == "100%"
+    assert (
+        metric_rows(work.state, found, activity, now_ms=0, order="done", needle="supervisor:survey").keys[0] == survey
+    )
+
+
+def test_a_single_supervisor_has_no_row_because_the_plots_are_of_it() -> None:
+    work = team_world(agent("ada"))
+    listing = metric_rows(work.state, {}, Activity(), now_ms=0, order="done")
+
+    assert teams_of(work.state) == {}
+    assert [listing.cells(place)[0].text for place in range(len(listing.keys))] == ["ada"]
+
+
+def test_the_queue_of_one_member_is_plotted_alone() -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    activity.sample_queues(work.now_ms, 25, {"a1": 5, "s1": 25})
+    found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
+    told = [
+        plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2, members=members)[0]
+        for members in (None, ["a1"], ["a1", "a2"])
+    ]
+
+    assert ["".join(span.text for span in line.spans).split()[-2] for line in told] == ["25", "5", "5"]
