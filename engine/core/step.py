@@ -29,8 +29,13 @@ from engine.core.signals import Signal
 from engine.core.state import State
 
 
-def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[list[Event], list[Effect]]:
+def step(
+    state: State, message: Order | Signal, ctx: DecisionContext, *, begins: bool = True
+) -> tuple[list[Event], list[Effect]]:
     """Decide `message`, fold the events into `state`, and process follow-ups until none is left.
+
+    Args:
+        begins: Begin what can begin. False where nothing can, which spares making a schedule.
 
     Returns:
         The events, to be journaled in this order, and the effects to perform once the events are on disk.
@@ -73,11 +78,15 @@ def step(state: State, message: Order | Signal, ctx: DecisionContext) -> tuple[l
             now = followups.popleft() if type(followups[0]) is not FinishRun else _take_followup(followups)
         elif is_changed:
             now, is_changed = PlaceAgain(), False
-        elif (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
+        elif begins and (schedule := schedule or Schedule.of(state)).next_queue(state) is not None:
             now = Dispatch()
-        elif schedule.urgent and (task_id := (urgent := urgent or _UrgentQueues(since)).next(state, schedule)):
+        elif (
+            schedule is not None
+            and schedule.urgent
+            and (task_id := (urgent := urgent or _UrgentQueues(since)).next(state, schedule))
+        ):
             now = TakeSlot(task_id=task_id)
-        elif schedule.resizable:
+        elif schedule is not None and schedule.resizable:
             now = LookAtPool(agent_id=next(iter(schedule.resizable)))
         elif state.leaving and is_news:  # last, because everything before may still begin work on a member that leaves
             now, is_news = CheckLeaving(), False

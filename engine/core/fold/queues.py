@@ -128,7 +128,8 @@ def dequeue(state: State, task: Task) -> None:
     if not task.ready:
         return
     task.ready = False
-    tell(state, task)
+    if state.schedule is not None:
+        state.schedule.changed.append(task)
     queue = state.queues.get(task.queue or "")
     if queue is not None:
         queue.ready -= 1

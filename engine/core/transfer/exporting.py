@@ -73,7 +73,7 @@ def rest(state: State) -> None:
     """End every attempt, without starting others: the runs are paused first."""
     now = DecisionContext(now_ms=state.at_ms, jitter=0.0)
     fold(state, [RunPaused(at_ms=now.now_ms, run_id=run.id) for run in state.runs.values() if not run.paused])
-    step(state, EngineBegan(pid=0, token=0, version=""), now)
+    step(state, EngineBegan(pid=0, token=0, version=""), now, begins=False)
     _lose_begun(state)
 
 
