@@ -16,7 +16,7 @@ from dashboard.actions.looking import LOOKING
 from dashboard.actions.moments import MOMENTS
 from dashboard.actions.room import ROOM
 from dashboard.actions.specs import SPECS
-from dashboard.actions.team import TEAM
+from dashboard.actions.team import OF_REQUEST, TEAM
 from dashboard.actions.work import WORK
 from dashboard.views.help import COLUMNS, HERE, MOVES, NEEDS_YOU, SETTINGS, STATES
 from dashboard.views.rows import Cell
@@ -84,12 +84,22 @@ def understand(line: str) -> tuple[Action, Spoken]:
         name = fitting[0]
     action, rest = WORDS[name], rest.strip()
     if action.verbatim:
-        return action, Spoken((rest,) if rest else (), {}, (rest,))
+        return action, _whole(rest)
     try:
         words = shlex.split(rest)
     except ValueError as error:
         raise Misspoken(f"{name}: the quotes do not close") from error
     return action, _sorted(words)
+
+
+def _whole(rest: str) -> Spoken:
+    """Return a text as it stands; as a shell reads it where it is one word, or one in quotes, with options of a run."""
+    try:
+        found = _sorted(shlex.split(rest))
+    except ValueError:  # an apostrophe
+        found = Spoken()
+    is_line = len(found.words) == 1 and (found.options or {}).keys() <= OF_REQUEST
+    return found if is_line else Spoken((rest,) if rest else (), {}, (rest,))
 
 
 def _sorted(words: Sequence[str]) -> Spoken:

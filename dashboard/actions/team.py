@@ -9,7 +9,7 @@ from dashboard.actions.marked import in_bulk
 from dashboard.views.amounts import counted, duration
 from dashboard.views.bulk import cancelling
 from dashboard.views.limits import limit_lines
-from dashboard.views.parsers import Line, Mistyped, length_s, settings_of, words_of
+from dashboard.views.parsers import Line, Mistyped, due_in_s, length_s, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.targets import Target, receiver
 from engine.core import commands
@@ -232,11 +232,38 @@ def _remove_member(on: Acting, target: Target) -> None:
 
 def _request(on: Acting, said: Spoken) -> None:
     request = said.word()
-    if request is not None:
-        on.deck.order(commands.Submit(request=request))
-    else:
+    if request is None:
         dialog = dialogs.RequestDialog(receiver(on.state, on.target()))
         on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
+        return
+    try:
+        on.deck.order(_submit(request, said, on.deck.view.now_ms))
+    except Mistyped as error:
+        on.warn(str(error))
+
+
+OF_REQUEST = frozenset({"supervisor", "priority", "deadline", "category", "after", "conversation"})
+"""Options of a request, as in a shell."""
+
+
+def _submit(request: str, said: Spoken, now_ms: int) -> commands.Submit:
+    """Return the command for a request with its options.
+
+    Raises:
+        Mistyped: If one of them has no such value.
+    """
+    priority, deadline = said.option("priority"), said.option("deadline")
+    if priority is not None and not priority.isdecimal():
+        raise Mistyped(f"{priority!r} is not a priority; write 0, the most urgent, to 9")
+    return commands.Submit(
+        request=request,
+        supervisor=said.option("supervisor"),
+        priority=int(priority) if priority is not None else None,
+        deadline_s=due_in_s(deadline, now_ms) if deadline is not None else None,
+        category=said.option("category"),
+        after=(said.option("after") or "").replace(",", " ").split(),
+        conversation=said.option("conversation"),
+    )
 
 
 def _add(on: Acting, said: Spoken) -> None:

@@ -92,3 +92,29 @@ async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path:
         assert "engine 77" in hand.told("told")
         await hand.press("enter")
         assert hand.ordered == HandOver(token=1, grace_s=5.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("audit csv", Submit(request="audit csv")),
+        ("what does --force do in it's code", Submit(request="what does --force do in it's code")),
+        ("say 'boo' to --priority 3", Submit(request="say 'boo' to --priority 3")),
+        ("'audit csv'", Submit(request="audit csv")),
+        (
+            "'audit csv' --supervisor metrics --priority 2 --deadline 10m --category docs --after r1",
+            Submit(
+                request="audit csv", supervisor="metrics", priority=2, deadline_s=600.0, category="docs", after=["r1"]
+            ),
+        ),
+        ("audit --priority urgent", "'urgent' is not a priority; write 0, the most urgent, to 9"),
+        ("audit --deadline soon", "'soon' is not a deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none"),
+    ],
+)
+async def test_a_request_on_the_command_line_takes_the_options_of_a_shell(
+    tmp_path: Path, line: str, meant: Submit | str
+) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *f"run {line}", "enter")
+
+        assert (hand.said if isinstance(meant, str) else hand.ordered) == meant
