@@ -15,6 +15,7 @@ import click
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.times import seconds
+from engine.garbage import collect_rarely
 from store import Reader
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def serve(
     from dashboard.web.running import run
     from dashboard.web.server import Terms
 
+    collect_rarely()
     gate = Gate(host, tuple(hosts), tls=context is not None)
     terms = Terms(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
     told = _Told(ctx, terms)
