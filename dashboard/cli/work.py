@@ -79,7 +79,7 @@ priority = plain(
 @change("undo")
 @click.argument("command_id", metavar="[COMMAND]", required=False)
 def undo(command_id: str | None) -> Command:
-    """Take back the last change that can be, or the one with the id COMMAND, where nothing has changed since.
+    """Take back the last change that can be, or the one whose id begins with COMMAND, where nothing has changed since.
 
     Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be.
     """

@@ -7,7 +7,7 @@ from dashboard.views.amounts import moment
 from dashboard.views.command_line import command_line, in_words
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line, Span, hairline
-from dashboard.views.names import Names
+from dashboard.views.names import Names, short_id
 from dashboard.views.row_pane import More, under, worded
 from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.tail import tail, tell
@@ -110,7 +110,7 @@ def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell
         return labelled("undo", f"it is not among the last {UNDOABLE} changes that can be undone", "muted")
     if left_by(state, as_command(known.inverse)) != known.left:
         return labelled("undo", "what it changed has changed since: change it by hand", "warn")
-    return labelled("undo", f":undo {event.command_id} undoes it", "accent")
+    return labelled("undo", f":undo {short_id(event.command_id)} undoes it", "accent")
 
 
 def _texts(entry: Entry) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dashboard.views.names import short_id
 from engine.core.commands import COMMAND_KINDS, Command
 from engine.core.excerpts import args_of
 from engine.core.queries.targets import words
@@ -172,7 +173,7 @@ _WAYS: dict[str, Callable[[Args], list[str]]] = {
     "cancel": _of("cancel", "target", options=("reason",)),
     "retry_work": _of("retry", "target"),
     "switch_strategy": _strategy,
-    "undo": _of("undo", "command_id"),
+    "undo": lambda args: ["undo", short_id(_text(args.get("command_id") or ""))],
     "stop_engine": _of("stop"),
     "hand_over": _of("engine", options=("grace_s",)),
     "import_state": _of("import", "path"),

@@ -5,6 +5,7 @@ seen last are kept here, and a sentence can still say which file was read.
 """
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
@@ -116,6 +117,16 @@ _LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
     on.Delegated: lambda event: _titles(*event.children),
     on.StrategySwitched: lambda event: _titles(*(node for group in event.groups for node in group.added)),
 }
+
+
+_ID = re.compile("[0-9a-f]{32}")
+_SHOWN = 8
+"""Digits of an id that tell it from all others in practice; `undo` takes as many."""
+
+
+def short_id(command_id: str) -> str:
+    """Return the id of a command as it is shown: of a random one its beginning."""
+    return command_id[:_SHOWN] if _ID.fullmatch(command_id) else command_id
 
 
 def without(error: str, title: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from dashboard.views.amounts import amount, counted, duration, spent_of
 from dashboard.views.field_names import called
-from dashboard.views.names import Names, without
+from dashboard.views.names import Names, short_id, without
 from dashboard.views.steps import NOTHING, calls_in
 from engine.core import events as on
 from engine.core.events import Event
@@ -177,7 +177,9 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         lambda t, e: f"{counted(len(e.references), 'reference')} trusted: {', '.join(e.references)}", ""
     ),
     on.CommandApplied: (lambda t, e: f"{e.sender or 'somebody'}: {e.summary or e.command}", "accent"),
-    on.CommandUndone: ("the {command} {command_id} was undone", ""),
+    on.CommandUndone: (
+        lambda t, e: f"the {e.command.replace('_', ' ')} {short_id(e.command_id)} was undone", ""
+    ),
     on.CommandRefused: (lambda t, e: f"{e.sender or 'somebody'}: {e.command} refused: {e.reason}", "error"),
     on.SignalDropped: (
         lambda t, e: f"a {e.signal} signal{f' of {t.task_id}' if e.task_id else ''} could not be handled, a defect: "

@@ -10,6 +10,7 @@ from engine.core.commands import (
     ChangeSupervisor,
     Command,
     Move,
+    Order,
     Pause,
     Resume,
     Rollback,
@@ -139,6 +140,19 @@ def test_what_cannot_be_undone_is_said_with_what_can() -> None:
     (submitted,) = [one for one in world.order(Submit(request="go")) if isinstance(one, CommandApplied)]
     assert "cannot be undone" in refused(world, Undo(command_id=submitted.command_id))
     assert member(world, "ada").generation == 1
+
+
+def test_a_command_is_undone_by_the_beginning_of_its_id_where_no_other_begins_so() -> None:
+    world = team()
+    for an_id, target in (("5f3a9c01", "ada"), ("5f3ab200", "r1")):
+        world.say(Order(id=an_id, command=Pause(target=target), sender="test"))
+
+    assert "2 commands have an id that begins with '5f3a'" in refused(world, Undo(command_id="5f3a"))
+    assert "no command '5f3' is known" in refused(world, Undo(command_id="5f3"))
+    applied(world, Undo(command_id="5f3a9"))
+    assert not member(world, "ada").paused
+    assert world.state.runs["r1"].paused
+    assert "was already" in refused(world, Undo(command_id="5f3a9"))
 
 
 def test_a_deadline_that_has_passed_is_not_brought_back() -> None:

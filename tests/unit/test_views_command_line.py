@@ -31,6 +31,8 @@ SAID: list[tuple[Command, str]] = [
     (on.SwitchStrategy(supervisor="chief", mode="parallel", aggregation="concat", settings={"returns": 2}),
      "strategy chief parallel --aggregation concat --set returns=2"),
     (on.Undo(command_id="c1"), "undo c1"),
+    (on.Undo(command_id="5f3a9c01d2e4b6a8901c3d5e7f9a1b2c"), "undo 5f3a9c01"),
+    (on.Undo(), "undo"),
     (on.RemoveMember(target="scout", mode="drain"), "remove scout --mode drain"),
     (on.AddAgent(supervisor="chief", spec=SPEC), "add scout.yaml --under chief"),
     (on.SwapAgent(agent="scout", registered="fast", mode="migrate", rollback_failures=2),

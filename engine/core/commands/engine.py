@@ -30,7 +30,7 @@ class Undo(CommandBase):
     """Undo a command, if nothing that it changed has changed since."""
 
     command_id: str | None = None
-    """None is the last command that can be undone."""
+    """Its id, or the beginning of it; None is the last command that can be undone."""
 
 
 @fact

@@ -4,7 +4,7 @@ from engine.core.commands import Undo
 from engine.core.errors import Refused
 from engine.core.events import CommandUndone
 from engine.core.outcomes import Decided
-from engine.core.queries.undoing import as_command, left_by
+from engine.core.queries.undoing import as_command, left_by, whole_id
 from engine.core.state import State, Undoable
 
 KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"
@@ -21,7 +21,7 @@ def undone(state: State, command: Undo) -> tuple[str, Undoable]:
             raise Refused(f"there is nothing to undo; {KINDS} can be")
         command_id = next(reversed(state.undoable))
     else:
-        command_id = command.command_id
+        command_id = whole_id(state, command.command_id)
     found = state.undoable.get(command_id)
     if found is None:
         raise Refused(_why_not(state, command_id))

@@ -17,6 +17,9 @@ from engine.core.queries.tree import parent_id_of, tasks_of
 from engine.core.records import JsonValue
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
+ID_LEAST = 4
+"""Characters of an id that have to be written at least."""
+
 
 def inverse_of(state: State, command: Command) -> Command | None:
     """Return the inverse of `command`, which is about to be carried out on `state`; None if there is none."""
@@ -31,6 +34,24 @@ def left_by(state: State, inverse: Command) -> JsonValue:
     except Refused:
         return None
     return found
+
+
+def whole_id(state: State, written: str) -> str:
+    """Return the id of the command that a person means: those that can be undone go before others.
+
+    Raises:
+        Refused: If several ids begin so.
+    """
+    for known in (state.undoable, state.commands):
+        if written in known:
+            return written
+    for known in (state.undoable, state.commands):
+        found = [one for one in known if one.startswith(written)] if len(written) >= ID_LEAST else []
+        if len(found) > 1:
+            raise Refused(f"{len(found)} commands have an id that begins with {written!r}; write more of it")
+        if found:
+            return found[0]
+    return written
 
 
 def as_json(inverse: Command | None) -> JsonValue:
@@ -136,7 +157,7 @@ def _capabilities(state: State, command: commands.ChangeCapabilities) -> command
 
 def _undo(state: State, command: commands.Undo) -> Command | None:
     """Return the inverse of the undo, which repeats the original command."""
-    command_id = command.command_id or next(reversed(state.undoable), "")
+    command_id = whole_id(state, command.command_id) if command.command_id else next(reversed(state.undoable), "")
     found = state.undoable.get(command_id)
     return None if found is None else inverse_of(state, as_command(found.inverse))
 
