@@ -58,7 +58,7 @@ class Sized(Acting):
 
     def is_open(self, grip: Grip) -> bool:
         """Tell whether its panes stand beside each other now."""
-        return self.size.width >= PANE_FROM and not self.has_class("-prompt", "-whole")
+        return self.size.width >= PANE_FROM and not self.has_class("-prompt")
 
     def give_sizes(self) -> None:
         """Make panes as large as the user wants them, where they stand beside each other."""

@@ -65,7 +65,6 @@ class RunScreen(PanelsScreen):
             #work { width: 100%; max-width: 100%; height: 38%; }
             #waiting, #failed { display: none; }
         }
-        &.-whole { #work { display: none; } #report { border-left: none; } }
     }
     """
 
@@ -74,6 +73,8 @@ class RunScreen(PanelsScreen):
         self._census, self._census_ms = _NO_WORK, 0
         self._report_ms = 0
         self._graph = GraphSlot()
+        self.is_whole = False
+        """Whether the report is shown over all."""
         self._ended: EndedRun | None = None
         self._fails, self._ends = Newest(MOST), Newest(MOST_ENDED)
         self._kept: dict[str, tuple[object, list[Line]]] = {}
@@ -111,9 +112,13 @@ class RunScreen(PanelsScreen):
         self.show_facts(
             run_facts(state, self._key, self._census.stages, width=width, now_ms=now_ms, working=view.working)
         )
-        self._show_work(view, run)
+        if not self.is_whole:
+            self._show_work(view, run)
         self._show_report(view, run)
         self._show_graph(view, run)
+
+    def is_open(self, grip: Grip) -> bool:
+        return not self.is_whole and super().is_open(grip)
 
     def _count(self, view: ViewState, run: Run) -> None:
         if view.due(self._census_ms) or not self._census.stages:
@@ -172,7 +177,7 @@ class RunScreen(PanelsScreen):
         ended, growing = state.summary(self._key), self.panel("draft")
         heading = self.query_one("#heading", Lines)
         growing.display, heading.display, self.report.display = run is not None, run is None, run is None
-        whole = self.has_class("-whole")
+        whole = self.is_whole
         joint = "" if self.is_stacked or whole else "┬"
         if run is not None:
             if view.due(self._report_ms):
@@ -229,8 +234,10 @@ class RunScreen(PanelsScreen):
 
     def action_whole(self) -> None:
         """Show the report over the whole page, or the page again."""
-        whole = not self.has_class("-whole")
-        self.set_class(whole, "-whole")
+        whole = self.is_whole = not self.is_whole
+        # Not by a class of the page: it would be looked for in the styles of every widget, of which a report has many.
+        self.query_one("#work").display = not whole
+        self.report.styles.border_left = ("none", "transparent") if whole else None
         if whole:
             (self.report if self.report.display else self.panel("draft")).focus()
         else:
@@ -244,7 +251,7 @@ class RunScreen(PanelsScreen):
         self.deck.say("the report stays at its end · f holds it" if follows else "held", "muted")
 
     def action_back(self) -> None:
-        if self.has_class("-whole"):
+        if self.is_whole:
             self.action_whole()
         else:
             super().action_back()

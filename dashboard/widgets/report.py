@@ -5,7 +5,14 @@ from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownBlock
 
 from dashboard.views.markdown import parser, sections
+from dashboard.widgets.report_table import ReportTable
 from dashboard.widgets.spots import Spot
+
+
+class Section(Markdown):
+    """A part of a report."""
+
+    BLOCKS = {**Markdown.BLOCKS, "table_open": ReportTable}
 
 
 class Report(VerticalScroll, can_focus=True):
@@ -29,8 +36,6 @@ class Report(VerticalScroll, can_focus=True):
         }
         MarkdownBlockQuote { background: $surface; border-left: outer $tone-line; margin: 0 0 1 0; }
         MarkdownFence { max-height: 40; background: $surface; color: $foreground; margin: 0 0 1 0; }
-        MarkdownTableContent { keyline: none; grid-gutter: 0; }
-        MarkdownTableContent > .header { color: $tone-muted; border-bottom: solid $tone-line; }
         Markdown MarkdownBlock:dark > .code_inline { color: $tone-tool; background: $background; }
         Markdown MarkdownBlock:light > .code_inline { color: $tone-tool; background: $background; }
         MarkdownBullet { color: $tone-guide; }
@@ -43,6 +48,9 @@ class Report(VerticalScroll, can_focus=True):
         self._wanted = ""
         self._shown: list[str] = []
         self._setting = False
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Look for no styles: nothing in it differs with the focus, and a long one has hundreds of widgets."""
 
     def spots(self) -> list[Spot]:
         return [Spot(0, 0, self.focus)]
@@ -97,7 +105,7 @@ class Report(VerticalScroll, can_focus=True):
 
     async def _add(self, section: str, *, is_last: bool) -> bool:
         """Draw a section below those that are there; False where there is no page any more."""
-        document = Markdown(open_links=False, parser_factory=parser)
+        document = Section(open_links=False, parser_factory=parser)
         document.set_class(not is_last, "-continued")
         await self.mount(document)
         if not document.is_attached:  # the page is being removed, and nothing is mounted in it any more

@@ -3,9 +3,11 @@
 import itertools
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from textual.dom import DOMNode
 from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownBlock
 
@@ -49,7 +51,7 @@ async def test_a_finished_run_shows_its_report_rendered_and_its_tasks_from_the_j
         page = hand.app.screen
         await until(hand.pilot, lambda: "Findings" in page.report.text)
         blocks = [type(block).__name__ for block in page.query_one(Markdown).walk_children()]
-        assert {"MarkdownH1", "MarkdownTable", "MarkdownOrderedList"} <= set(blocks)
+        assert {"MarkdownH1", "ReportTable", "MarkdownOrderedList"} <= set(blocks)
         assert "\x1b" not in page.report.text
         await until(hand.pilot, lambda: "writer" in panel(hand, "at_work").whole)
 
@@ -104,7 +106,7 @@ async def test_a_long_report_is_drawn_whole_section_by_section(tmp_path: Path) -
         assert len(report.query(Markdown)) > 1
         assert [str(block.render()) for block in report.query("MarkdownH2")] == [f"Part {at}" for at in range(1, 13)]
         edges = [
-            block.region for block in report.query("MarkdownBlock").results() if block.parent.__class__ is Markdown
+            block.region for block in report.query("MarkdownBlock").results() if isinstance(block.parent, Markdown)
         ]
         assert {below.y - above.bottom for above, below in itertools.pairwise(edges)} == {1}
 
@@ -188,3 +190,29 @@ async def test_a_page_is_left_while_its_report_is_being_drawn(tmp_path: Path) ->
                 await anyio.lowlevel.checkpoint()
             hand.app.pop_screen()
             await hand.pilot.pause()
+
+
+async def test_to_show_the_report_over_all_looks_for_no_style_of_what_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path, work=finished(LONG)) as hand:
+        await hand.press("7", "enter")
+        page = hand.app.screen
+        assert isinstance(page, RunScreen)
+        await until(hand.pilot, lambda: page.report.text == LONG)
+        await hand.press()
+        styled: list[object] = []
+        apply = hand.app.stylesheet.apply
+
+        def noted(node: DOMNode, **said: Any) -> None:
+            styled.append(node)
+            apply(node, **said)
+
+        monkeypatch.setattr(hand.app.stylesheet, "apply", noted)
+        wide = page.report.size.width
+        await hand.press("o")
+
+        assert page.report.size.width > wide
+        assert not [node for node in styled if isinstance(node, MarkdownBlock)]
+        await hand.press("escape")
+        assert page.report.size.width == wide
