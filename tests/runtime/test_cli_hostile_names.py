@@ -9,7 +9,8 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.cli.output import Failure, Table, emit, say, show_failure
-from tests.runtime.test_cli_lifecycle_errors import TEAM, make_database
+from tests.databases import write_database
+from tests.runtime.test_cli_lifecycle_errors import TEAM
 
 FAKED = "ok     all is well"
 HOSTILE = f"a\x1b[2J\u202eb\r\n{FAKED}"
@@ -21,7 +22,7 @@ def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / HOSTILE
     folder.mkdir()
     (folder / "team.yaml").write_text(TEAM, encoding="utf-8")
-    make_database(folder / "team.db")
+    write_database(folder / "team.db", [])
     monkeypatch.chdir(folder)
     monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
     return folder
@@ -66,7 +67,7 @@ def test_a_command_that_is_suggested_can_be_pasted_into_a_shell(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str]
 ) -> None:
     db = tmp_path / "it's $(mine); a"
-    make_database(db)
+    write_database(db, [])
 
     main([*words, "--db", str(db)])
     assert f"--db {shlex.quote(str(db))}" in capsys.readouterr().err

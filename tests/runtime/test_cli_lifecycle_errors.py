@@ -26,16 +26,6 @@ from tests.databases import write_database
 from tests.runtime.console import PROGRAM
 from tests.world import agent, team_world
 
-MAKE = """
-import sys, anyio
-from store import open_store
-
-async def make():
-    async with open_store(sys.argv[1]):
-        pass
-
-anyio.run(make)
-"""
 TEAM = "version: 1\nsupervisor: {name: chief}\nagents: [{name: a, script: []}]\n"
 
 
@@ -249,7 +239,7 @@ def test_without_a_team_the_dashboard_says_how_to_get_one(capsys: pytest.Capture
 
 
 def test_without_a_terminal_there_is_no_dashboard(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    make_database(tmp_path / "team.db")
+    write_database(tmp_path / "team.db", [])
 
     status, _, err = said(capsys, "--db", "team.db")
 
@@ -263,7 +253,7 @@ def test_where_several_databases_are_meant_they_are_listed(capsys: pytest.Captur
     folder = tmp_path / "data" / "quarterdeck"
     (folder / "demo").mkdir(parents=True)
     for name in ("one.db", "demo/two.db"):
-        make_database(folder / name)
+        write_database(folder / name, [])
     (folder / "notes.db").write_text("not ours")
 
     status, _, err = said(capsys, "ps")
@@ -287,7 +277,7 @@ def test_the_database_of_the_environment_is_taken_and_an_option_wins(
 
 
 def test_stop_without_an_engine_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    make_database(tmp_path / "team.db")
+    write_database(tmp_path / "team.db", [])
 
     status, _, err = said(capsys, "stop", "--db", "team.db")
 
@@ -296,7 +286,7 @@ def test_stop_without_an_engine_says_so(capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_doctor_names_each_fault_with_what_to_do(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    make_database(tmp_path / "team.db")
+    write_database(tmp_path / "team.db", [])
     (tmp_path / "other.db").write_text("not ours")
 
     well = json.loads(said(capsys, "doctor", "--verify", "--json", "--db", "team.db")[1])
@@ -456,11 +446,6 @@ def test_a_table_is_as_many_lines_as_it_has_rows_and_holds_nothing_a_terminal_ac
 
     assert len(lines) == 1 + len(rows)
     assert all(line.isprintable() for line in lines)
-
-
-def make_database(path: Path) -> None:
-    """Make an empty database, as an engine would."""
-    subprocess.run([sys.executable, "-P", "-c", MAKE, str(path)], check=True)
 
 
 def test_a_team_that_cannot_be_written_whole_is_not_written_at_all(tmp_path: Path) -> None:

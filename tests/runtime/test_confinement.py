@@ -1,7 +1,9 @@
 """What the process of a browser's tab may not do, tried from inside such a process."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,32 +11,56 @@ import pytest
 from tests.databases import busy_world, write_database
 
 CONFINED = """
-import os, socket, subprocess, sqlite3, sys
+import json, os, socket, subprocess, sqlite3, sys
 from pathlib import Path
 from dashboard.client import Client
 from dashboard.web.confinement import Confined, confine
 from engine.core.commands import Pause
-folder, db, viewer = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "viewer"
-confine(folder, viewer=viewer)
-try:
-    {code}
-except Confined as refused:
-    print("confined:", refused)
-else:
-    print("done")
+
+for line in sys.stdin:
+    code, folder, db, role = json.loads(line)
+    if not (child := os.fork()):
+        folder, db = Path(folder), Path(db)
+        confine(folder, viewer=role == "viewer")
+        try:
+            exec(code)
+        except Confined as refused:
+            print("confined:", refused, flush=True)
+        else:
+            print("done", flush=True)
+        os._exit(0)
+    print("ended with", os.waitpid(child, 0)[1], flush=True)
 """
+Tried = Callable[..., str]
 
 
-def tried(tmp_path: Path, code: str, role: str = "operator") -> str:
+@pytest.fixture(scope="module")
+def loaded() -> Iterator["subprocess.Popen[str]"]:
+    """A process that begins another one for each try: loading what they need costs more than all of them."""
+    program = [sys.executable, "-P", "-c", CONFINED]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+
+
+@pytest.fixture
+def tried(loaded: "subprocess.Popen[str]", tmp_path: Path) -> Tried:
     folder, db = tmp_path / "own", tmp_path / "team.db"
     folder.mkdir()
     write_database(db, busy_world().journal)
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", CONFINED.format(code=code), str(folder), str(db), role],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+
+    def run(code: str, role: str = "operator") -> str:
+        assert loaded.stdin is not None
+        assert loaded.stdout is not None
+        loaded.stdin.write(json.dumps([code, str(folder), str(db), role]) + "\n")
+        loaded.stdin.flush()
+        said = []
+        while not (line := loaded.stdout.readline()).startswith("ended with"):
+            assert line
+            said.append(line.strip())
+        assert line == "ended with 0\n"
+        return "\n".join(said)
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -57,8 +83,8 @@ def tried(tmp_path: Path, code: str, role: str = "operator") -> str:
         "(folder.parent / 'new').mkdir()",
     ],
 )
-def test_programs_the_network_and_files_of_others_are_out_of_reach(tmp_path: Path, code: str) -> None:
-    assert tried(tmp_path, code).startswith("confined: a tab of the web dashboard may not")
+def test_programs_the_network_and_files_of_others_are_out_of_reach(tried: Tried, code: str) -> None:
+    assert tried(code).startswith("confined: a tab of the web dashboard may not")
 
 
 @pytest.mark.parametrize(
@@ -70,8 +96,8 @@ def test_programs_the_network_and_files_of_others_are_out_of_reach(tmp_path: Pat
         "Client(db).send(Pause(target='ada'))",
     ],
 )
-def test_its_own_folder_and_the_inbox_are_an_operators(tmp_path: Path, code: str) -> None:
-    assert tried(tmp_path, code) == "done"
+def test_its_own_folder_and_the_inbox_are_an_operators(tried: Tried, code: str) -> None:
+    assert tried(code) == "done"
 
 
 @pytest.mark.parametrize(
@@ -83,5 +109,5 @@ def test_its_own_folder_and_the_inbox_are_an_operators(tmp_path: Path, code: str
         "open(f'{db}-inbox', 'r+b')",
     ],
 )
-def test_a_viewer_has_no_inbox(tmp_path: Path, code: str) -> None:
-    assert tried(tmp_path, code, "viewer").startswith("confined:")
+def test_a_viewer_has_no_inbox(tried: Tried, code: str) -> None:
+    assert tried(code, "viewer").startswith("confined:")
