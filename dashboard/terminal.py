@@ -10,6 +10,11 @@ _TITLE, _NOTICE, _BELL = "\x1b]0;{}\x07", "\x1b]9;{}\x07", "\x07"
 _LONGEST = 120
 
 
+def titled(team: str, needs: int) -> str:
+    """Return what the title of a window says of a team: how much needs a person, and its name."""
+    return clean(f"{f'⚑{needs} ' if needs else ''}{team}")[:_LONGEST]
+
+
 class Terminal:
     """Says the title, and calls when more needs a person than before.
 
@@ -26,7 +31,7 @@ class Terminal:
 
     def look(self, team: str, needs: int) -> None:
         """Bring the title up to date; call where `needs` has grown since the first look."""
-        title = clean(f"{f'⚑{needs} ' if needs else ''}{team} · quarterdeck")[:_LONGEST]
+        title = f"{titled(team, needs)} · quarterdeck"
         if title != self._title:
             self._write(("" if self._title else _KEEP_TITLE) + _TITLE.format(title))
             self._title = title

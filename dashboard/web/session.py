@@ -254,8 +254,8 @@ class Session(AppService):
             self._answered.set()
         elif kind == "exit":
             self.ended_by_itself = True
-        elif kind == "place":
-            await self.remote_write_str(json.dumps(["place", str(meta["place"])[:LONGEST]]))
+        elif kind in ("place", "title"):
+            await self.remote_write_str(json.dumps([kind, str(meta[kind])[:LONGEST]]))
         elif kind == "ask_upload":
             await self.remote_write_str(json.dumps(["ask_upload", ""]))
         elif kind == "deliver_file_start":

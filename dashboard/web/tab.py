@@ -14,6 +14,7 @@ from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.files import ImportDialog
 from dashboard.navigation import place_of
 from dashboard.settings import read_settings, settings_file
+from dashboard.terminal import titled
 from dashboard.views.amounts import size
 from dashboard.views.place import Place
 from dashboard.web.driver import TabDriver
@@ -31,7 +32,7 @@ class TabApp(QuarterdeckApp):
     def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
         super().__init__(db, readonly=viewer, place=place, settings=read_settings(settings_file(), OWN_KEYS))
         self._folder = folder
-        self._place = ""
+        self._place = self._title = ""
 
     @property
     def tab_driver(self) -> TabDriver | None:
@@ -44,7 +45,17 @@ class TabApp(QuarterdeckApp):
         if place != self._place and self.tab_driver is not None:
             self._place = place
             self.tab_driver.write_meta({"type": "place", "place": place})
+        self._tell_title()
         return to_draw
+
+    def _tell_title(self) -> None:
+        """Let the browser's tab say how much needs a person, as the title of a terminal does."""
+        if self.in_past or self.view.situation.opening or self.tab_driver is None:
+            return
+        title = titled(self._team_name(), len(self.view.counts.needs_person))
+        if title != self._title:
+            self._title = title
+            self.tab_driver.write_meta({"type": "title", "title": title})
 
     def export(self, target: Path) -> None:
         """Write an archive into the folder of this tab, and hand it to the browser."""

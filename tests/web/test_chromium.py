@@ -61,7 +61,7 @@ async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_fro
         await opened(page, at)
         await page.sees("scout-thorough")
         assert "token" not in await page.value("location.href")
-        assert await page.value("document.title") == "chief · Quarterdeck"
+        await page.comes_to("document.title == '⚑1 chief · Quarterdeck'")
         assert await page.value("document.cookie") == ""
         assert await page.value("[...document.fonts].every(font => font.status == 'loaded')")
 

@@ -24,7 +24,7 @@ async def test_whoever_has_the_link_sees_the_team_and_comes_back_to_the_same_pla
             await tab.sees("lib/glob.py")
             await tab.type("\x1b[B")
             await tab.until(lambda: any(kind == "place" and said.startswith("tasks/") for kind, said in tab.told))
-            place = tab.told[-1][1]
+            place = [said for kind, said in tab.told if kind == "place"][-1]
         async with ann.tab(place=place) as again:
             await again.comes_to(place)
             await again.sees("5 Tasks")
