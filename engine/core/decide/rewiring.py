@@ -9,7 +9,7 @@ from engine.core.outcomes import Mint
 from engine.core.queries.conversation import worked_before
 from engine.core.queries.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
 from engine.core.queries.plans import plans_of
-from engine.core.queries.targets import member_name
+from engine.core.queries.targets import member_with
 from engine.core.records import JsonValue, changed, fact
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import settings_for
@@ -116,7 +116,7 @@ def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]
     settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
     aggregator = _aggregator(state, wanted, parts, fresh, settings)  # may be one of the fresh from now on
     tasks, adopted = state.tasks, set(parts.adopted)
-    names = {one: member_name(state, one) for one in wanted.members}
+    names = {one: member_with(state, one).name for one in wanted.members}
     members: dict[str, str] = {}
     asked: set[str] = set()
     for one in (*parts.done, *parts.running, *parts.unstarted):

@@ -60,11 +60,9 @@ def _is_circular(wiring: Wiring) -> bool:
     after = wiring.after
     # Most wirings have no edge between new nodes, or list them in topological order: both are seen without building the
     # reverse edges of a graph that may have thousands of nodes.
-    if all(after.keys().isdisjoint(others) for others in after.values()):
-        return False
     seen: set[str] = set()
     for node, others in after.items():
-        if not seen.issuperset(others) and any(other in after and other not in seen for other in others):
+        if not seen.issuperset(others) and not seen.issuperset(after.keys() & others):
             break
         seen.add(node)
     else:
