@@ -16,6 +16,8 @@ DISMISS = "T"
 """The key that lets a tip go."""
 SHOWN_MS = 30_000
 """A tip that nobody follows makes way for the next one after so long."""
+DAY_MS = 86_400_000
+"""For so long the invitation at the end stays where nobody lets it go."""
 PAUSE_MS = 3_000
 """The line stays empty for so long between two tips."""
 GRACE_MS = 2_000
@@ -209,7 +211,9 @@ TIPS = (
     Tip("waits", _waits, frozenset({"tasks"})),
     Tip("serve", _serve),
     Tip("request", _request, frozenset({"run_submitted"})),
+    Tip("invitation", _invitation, lasts_ms=DAY_MS),
 )
+"""Those that are urgent first. The invitation comes after the report, and stays in the end for who was away then."""
 
 
 @dataclass(slots=True)
@@ -227,7 +231,7 @@ class Tips:
         """Return the tip to show; an empty one where nothing is to be said."""
         self.left = [tip for tip in self.left if tip.done_by.isdisjoint(seen.done)]
         if self.shown is not None and not self._stays(self.shown, seen):
-            self.dismiss(seen.now_ms)
+            self._let_go(seen.now_ms)
         wanted = next((tip for tip in self.left if _applies(tip, seen)), None)
         if wanted is not None and wanted is not self.shown:
             interrupts = wanted.urgent and not (self.shown is not None and self.shown.urgent)
@@ -240,7 +244,12 @@ class Tips:
         return Cell(self._text, "", "try  ")
 
     def dismiss(self, now_ms: int) -> None:
-        """Let the tip that is shown go."""
+        """Let the tip that is shown go, also where it would come again."""
+        words = self.shown.words if self.shown is not None else None
+        self.left = [tip for tip in self.left if tip.words is not words]
+        self._let_go(now_ms)
+
+    def _let_go(self, now_ms: int) -> None:
         if self.shown in self.left:
             self.left.remove(self.shown)
         self.shown, self._quiet_until_ms = None, now_ms + PAUSE_MS

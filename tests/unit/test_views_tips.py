@@ -85,6 +85,17 @@ def test_a_tip_that_nobody_follows_makes_way_and_does_not_come_again() -> None:
     assert len(kept) == len(set(kept)) >= 5
 
 
+def test_the_invitation_is_still_there_for_who_was_away_when_the_report_was_shown() -> None:
+    tips, state = Tips(), crew().state
+
+    shown = [tips.of(seen(state, "report", at_ms=at_ms)).text for at_ms in range(0, 90 * SHOWN_MS, 1_000)]
+
+    assert "quarterdeck init my-team" in shown[1]
+    assert "quarterdeck init my-team" not in shown[5 * SHOWN_MS // 1_000]
+    assert all("quarterdeck init my-team" in text for text in shown[-60:])
+    assert every_tip(state, done=("report",)).count(shown[1]) == 1
+
+
 def test_what_was_done_before_its_turn_is_not_suggested() -> None:
     tips = Tips()
 
@@ -191,7 +202,7 @@ def test_every_tip_is_read_to_its_end_in_a_window_of_80() -> None:
     told = [text for state in (crew().state, work.state, questions.state) for text in every_tip(state, late_ms, **said)]
     told += [*every_tip(over.state, over.now_ms), *every_tip(crew().state, in_past=True)]
 
-    assert len(set(told)) >= len(TIPS)
+    assert len(set(told)) >= len({tip.words for tip in TIPS})
     assert [text for text in told if len(f" try  {text}") > 80] == []
 
 
