@@ -14,7 +14,7 @@ from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line
 from dashboard.views.timeline import KINDS, Lanes, Seen, axis, timeline
 from dashboard.views.timeline.drawing import _by_cell
-from dashboard.views.timeline.lanes import GAP_MS, GONE, SLOTS, STAYS_MS
+from dashboard.views.timeline.lanes import GAP_MS, GONE, MOST, SLOTS, STAYS_MS, Lane
 from dashboard.views.timeline.rows import Row, rows_of
 from engine.core.codec import kind_of
 from engine.core.commands import Submit
@@ -250,3 +250,13 @@ def test_a_team_of_a_thousand_is_counted_as_everywhere_else() -> None:
     seen = Seen(state=State(), rows=[row], begin=0, end=lanes.until(START_MS + 1_000), cursor=0)
 
     assert "0 of 1,000" in text(timeline(lanes, seen, width=120, height=20).lines)
+
+
+def test_two_slots_become_one_which_counts_no_more_than_it_holds() -> None:
+    lane = Lane()
+    lane.busy[0] = lane.busy[1] = MOST
+    lane.ended[2], lane.ended[3], lane.ended[SLOTS - 1] = 3, 4, 5
+    lane.halve()
+
+    assert (lane.busy[0], lane.ended[1], lane.ended[SLOTS // 2 - 1]) == (MOST, 7, 5)
+    assert (sum(lane.busy), sum(lane.ended), len(lane.ended)) == (MOST, 12, SLOTS)

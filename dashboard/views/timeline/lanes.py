@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable
+from operator import add
 from typing import NamedTuple
 
 import msgspec
@@ -92,11 +93,11 @@ class Lane:
     def halve(self) -> None:
         """Make one slot of each two."""
         for counter in (self.busy, self.waited, self.ended, self.failed):
-            for slot in range(SLOTS // 2):
-                both = counter[2 * slot] + counter[2 * slot + 1]
-                counter[slot] = both if counter.typecode == "Q" else min(MOST, both)
-            for slot in range(SLOTS // 2, SLOTS):
-                counter[slot] = 0
+            both = [*map(add, counter[::2], counter[1::2])]  # one by one, a thousand lanes take half a second
+            if counter.typecode != "Q" and max(both) > MOST:
+                both = [min(MOST, one) for one in both]
+            counter[: SLOTS // 2] = array(counter.typecode, both)
+            counter[SLOTS // 2 :] = array(counter.typecode, [0]) * (SLOTS // 2)
 
 
 class Lanes:
