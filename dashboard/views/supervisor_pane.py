@@ -145,7 +145,7 @@ def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> li
     agents = [state.agents[one] for one in supervisor.members if one in state.agents]
     teams = [state.supervisors[one] for one in supervisor.members if one in state.supervisors]
     done = {agent.id: agent.done for agent in agents} | {team.id: counts.done_of[team.id] for team in teams}
-    whole = sum(done.values()) or 1
+    most_done = max(done.values(), default=0) or 1  # a bar of all the work says nothing of one in forty
     name = min(max((len(one) for one in (*(a.name for a in agents), *(t.name for t in teams))), default=8), room // 2)
     bar = max(3, min(24, room - name - 2 - 7 - 7 - 3))
     rows = []
@@ -155,7 +155,7 @@ def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> li
         parts = [
             ([Span(glyph, tone)], 1),
             ([Span(cut(label, name), "muted" if glyph == "○" else "")], name),
-            (list(meter(done[member_id] / whole, bar)), bar),
+            (list(meter(done[member_id] / most_done, bar)), bar),
             ([Span(f"{done[member_id]:>7,}", "" if done[member_id] else "muted")], 7),
             ([Span(f"+{waiting:,}" if waiting else "", "waiting")], 6),
         ]

@@ -23,7 +23,12 @@ from dashboard.views.queues import QueueHistory
 from dashboard.views.rows import fitted
 from dashboard.views.sections import wrapped
 from dashboard.views.sorting import Sorting
-from dashboard.views.supervisor_pane import figures_line, progress_line, supervisor_pane, supervisor_side
+from dashboard.views.supervisor_pane import (
+    figures_line,
+    progress_line,
+    supervisor_pane,
+    supervisor_side,
+)
 from dashboard.views.tail import _UNSAID, newest, tail, tell
 from dashboard.views.work import state_of_agent
 from engine.core.codec import kind_of
@@ -432,3 +437,15 @@ def test_figures_of_a_supervisor_count_what_waits_below_it_and_none_is_cut() -> 
     assert "waiting 1   teams below 1" in whole
     assert whole.startswith(short)
     assert whole.removeprefix(short).startswith("   ")
+
+
+def test_bars_of_members_are_measured_against_the_one_who_did_most() -> None:
+    world = team_world(*(agent(f"ada-{one}") for one in range(10)), mode="parallel")
+    world.order(Submit(request="go"))
+    for key in [*world.started][:2]:
+        world.succeed(key)
+    sight, chief = seen(world), world.state.roots[0]
+
+    pane = texts(supervisor_pane(sight, chief, Progress(), 60, 40))
+
+    assert sum(line.count("━" * 20) for line in pane if " ada-" in line) == 2
