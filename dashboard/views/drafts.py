@@ -14,6 +14,8 @@ from engine.core.state import Run, State, Task
 
 MOST_ITEMS = 12
 """Fields of an object, or items of a list, that an outline names."""
+MOST_HELD = 6
+"""Fields of an object in an item that stand below it."""
 LONGEST = 160
 """Characters of a value in an outline."""
 LIVE = 20_000
@@ -48,11 +50,22 @@ def outlined(value: Any) -> str:
     if isinstance(value, Mapping):
         rows = [f"- **{_plain(name)}** {_short(one)}" for name, one in list(value.items())[:MOST_ITEMS]]
     elif isinstance(value, list):
-        rows = [f"- {_short(one)}" for one in value[:MOST_ITEMS]]
+        rows = [row for one in value[:MOST_ITEMS] for row in _item(one)]
     else:
         return _plain(json.dumps(value, ensure_ascii=False))
     more = len(value) - MOST_ITEMS
     return "\n".join([*rows, *([f"- *and {more:,} more*"] if more > 0 else [])]) or "*nothing*"
+
+
+def _item(value: Any) -> list[str]:
+    """Return an item of a list, and below it what its own line leaves out: the outputs of agents that a join lists."""
+    rows = [f"- {_short(value)}"]
+    if isinstance(value, Mapping):
+        held = [one for one in value.values() if isinstance(one, Mapping) and one]
+        rows += [
+            f"    - **{_plain(name)}** {_short(one)}" for each in held for name, one in [*each.items()][:MOST_HELD]
+        ]
+    return rows
 
 
 def _short(value: Any) -> str:

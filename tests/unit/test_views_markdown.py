@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.views.drafts import as_markdown, outlined
+from dashboard.views.drafts import MOST_HELD, as_markdown, outlined
 from dashboard.views.markdown import GROWTH, MOST_TOKENS, SECTION, parser, safe, sections
 
 
@@ -70,6 +70,18 @@ def test_json_is_told_as_an_outline_in_which_nothing_is_markup() -> None:
     ]
     assert as_markdown("no JSON {") == "no JSON {"
     assert outlined([1] * 20).endswith("*and 8 more*")
+
+
+def test_items_of_a_list_have_what_they_hold_below_them() -> None:
+    joined = '[{"agent": "mapper", "output": {"files": 426, "sizes": {"kB": 9}}}, {"agent": "scout", "output": "few"}]'
+
+    assert as_markdown(joined).split("\n") == [
+        "- agent mapper",
+        "    - **files** 426",
+        "    - **sizes** kB 9",
+        "- agent scout, output few",
+    ]
+    assert outlined([{"of": {str(one): one for one in range(20)}}]).count("\n") == MOST_HELD
 
 
 def test_json_that_nests_deeper_than_python_goes_is_told_all_the_same() -> None:
