@@ -67,7 +67,7 @@ def serve(
     idle_s = seconds(idle, "duration")
     token = _token(metrics)
 
-    import anyio  # with the server, 0.5 s that wrong arguments do not cost
+    import anyio  # with the server, 0.3 s that wrong arguments do not cost
 
     from dashboard.web.gate import Gate
     from dashboard.web.running import run
