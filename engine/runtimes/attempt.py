@@ -78,7 +78,7 @@ class Attempt(Showing):
         self._raise_if_over()
         if isinstance(signal, signals.StepFinished | signals.ToolBegan):
             self._reports(signal.key)
-        with self.slot() as slot:
+        with self._open_slot() as slot:
             self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
             await slot.wait()
 
@@ -92,7 +92,6 @@ class Attempt(Showing):
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        self.raise_if_stopping()
         with self.slot() as slot:
             take_back = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
             try:
@@ -102,7 +101,17 @@ class Attempt(Showing):
 
     @contextmanager
     def slot(self) -> Iterator[Pending[Any]]:
-        """Yield a future that fails when the attempt is asked to stop."""
+        """Yield a future that fails when the attempt is asked to stop.
+
+        Raises:
+            AttemptInterrupted: If it was asked before: nothing else would end a wait for others, who may wait for it.
+        """
+        self.raise_if_stopping()
+        with self._open_slot() as slot:
+            yield slot
+
+    @contextmanager
+    def _open_slot(self) -> Iterator[Pending[Any]]:
         slot: Pending[Any] = self._waiting_slot()
         self._slots[id(slot)] = slot
         try:

@@ -175,7 +175,11 @@ class SlotHolder(Attempt):
             self._follow_limit()
 
     async def _slot(self) -> None:
-        """Wait until the attempt holds a slot."""
+        """Wait until the attempt holds a slot.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile, also once it has the slot.
+        """
         if self._has_slot:
             return
         slot: Pending[None] = self._waiting_slot()
@@ -187,6 +191,7 @@ class SlotHolder(Attempt):
             await slot.wait()
         finally:
             del self._slots[id(slot)], self._wanting[id(slot)]
+        self.raise_if_stopping()
 
     def resumed(self) -> None:
         """Start the steps that waited for a slot; called by the host once the attempt has one."""

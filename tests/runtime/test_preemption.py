@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.core.commands import Submit
+from engine.core.commands import Answer, Submit
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.spec import AgentSpec
 from tests.runtime.engines import Engine, Engines
@@ -85,3 +85,24 @@ async def test_work_without_another_step_ends_in_peace_and_the_urgent_run_follow
         assert [(await running.ended(str(run_id)))[1] for run_id in (usual, urgent)] == ["usual", "urgent"]
 
     assert order == ["usual", "urgent"]
+
+
+async def test_work_that_comes_to_a_question_makes_way_before_it_is_asked(engine: Engines) -> None:
+    desk = Desk()
+
+    async def work(task: Any, ctx: Any) -> str:
+        desk.begun.set()
+        if task.request != "urgent":
+            await desk.gate.wait()
+            await ctx._work.approve("send", {}, "always")
+        return str(task.request)
+
+    async with engine(AgentSpec(name="desk", run=work)) as running:
+        urgent, usual = await urgent_while_busy(running, desk)
+        desk.gate.set()
+        assert (await running.ended(urgent))[1] == "urgent"
+
+        await running.until(lambda state: bool(state.escalations))
+        (question,) = running.state.escalations
+        await running.host.order(Answer(escalation=question, answer="allow_once"))
+        assert (await running.ended(usual))[1] == "usual"
