@@ -136,7 +136,11 @@ _DATABASE_3 = (
     END""",
 )
 
-DATABASE = Kind("database", 0x51444A31, (_DATABASE_1, _DATABASE_2, _DATABASE_3), disposable=False, oldest=3)
+_DATABASE_4: tuple[str, ...] = ()  # Same schema; imported agents carry the time that they worked themselves.
+
+DATABASE = Kind(
+    "database", 0x51444A31, (_DATABASE_1, _DATABASE_2, _DATABASE_3, _DATABASE_4), disposable=False, oldest=4
+)
 """`team.db`: journal, snapshots, lease."""
 
 _INBOX_1 = (
