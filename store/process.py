@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 
@@ -27,6 +28,7 @@ def this_process() -> Process:
     return Process(os.getpid(), started(os.getpid()), boot_id(), os.uname().nodename)
 
 
+@cache
 def boot_id() -> str:
     """Id of the machine's present boot; "" if unknown."""
     if sys.platform == "darwin":
