@@ -169,10 +169,12 @@ class QuarterdeckApp(Touring):
         changed = await self._pace.fold(self.feed)
         self._stale |= changed and not self.in_past
         if self._is_free and self.keep_up(changed=False):
-            view = self._look()
+            view = self._look(self.view)
             await asyncio.sleep(0)
             if self._is_free:
                 self._redraw(view)
+        elif not changed:
+            return
         await asyncio.sleep(0)
         if not self._pace.key_is_first:
             collect_young()
@@ -186,7 +188,7 @@ class QuarterdeckApp(Touring):
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
         if self.screen_stack and self._opening is None and self.keep_up(changed=self.feed.advance(STEP_S)):
-            self._redraw(self._look())
+            self._redraw(self._look(self.view))
 
     def keep_up(self, *, changed: bool) -> bool:
         """Bring up to date what is beside the state; return whether something is to be drawn."""
@@ -211,12 +213,14 @@ class QuarterdeckApp(Touring):
         return now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at()
 
     def _redraw(self, view: ViewState) -> None:
-        self._drawn, self._stale = self._to_draw(self._clock()), False
+        drawn, self._drawn = self._drawn, self._to_draw(self._clock())
+        by_clock = drawn[1:] == self._drawn[1:] and view.counts is self.view.counts and not self._stale
+        self._stale = False
         self._pace.looked()
         self.view = view
         if not self.in_past:
             self._terminal.look(self._team_name(), len(view.counts.needs_person))
-        self.show()
+        self.show(by_clock=by_clock)
         if self._opens_at is not None and view.situation.looked and not view.situation.opening:
             place, self._opens_at = self._opens_at, None
             visit(self, place)
@@ -264,9 +268,12 @@ class QuarterdeckApp(Touring):
         past = self.playback.moment(0, 0)
         return (-1, 0) if past is None else (-2 if past.speed else past.seq, past.speed)
 
-    def show(self) -> None:
+    def show(self, *, by_clock: bool = False) -> None:
         for screen in self._visible():
-            screen.look(self.view)
+            if by_clock:
+                screen.look_at_clock(self.view)
+            else:
+                screen.look(self.view)
             screen.look_at_engine(self.view)
 
     def show_time(self) -> None:
@@ -281,10 +288,10 @@ class QuarterdeckApp(Touring):
             if not screen.is_modal or (isinstance(screen, Looking) and screen.holds):
                 break
 
-    def _look(self) -> ViewState:
+    def _look(self, before: ViewState | None = None) -> ViewState:
         return look(
             self.feed, self.playback, db=self.path, wall_ms=self._clock(), readonly=self.readonly,
-            in_browser=self.in_browser,
+            in_browser=self.in_browser, before=before,
         )  # fmt: skip
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:

@@ -327,6 +327,10 @@ class Looking:
     def look(self, view: ViewState) -> None:
         """Bring up to date what it shows; called when the team has changed."""
 
+    def look_at_clock(self, view: ViewState) -> None:
+        """Bring up to date what it shows; called in place of `look` when nothing but the clock has changed."""
+        self.look(view)
+
     def look_at_engine(self, view: ViewState) -> None:
         """Say whether an engine is there, where the header is out of sight; called with `look`."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.feed import Feed
 from dashboard.playback import Playback
-from dashboard.views.digest import digest
+from dashboard.views.digest import Digest, digest
 from dashboard.views.header import Situation, ViewState, engine_time_ms, gone_since_ms
 from dashboard.views.past import Moment, rate_of
 from engine.core.state import State
@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     from dashboard.past import Past
 
 
-def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool, in_browser: bool) -> ViewState:
-    """Return the team at the moment that is shown, and what is known about its engine."""
+def look(
+    feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bool, in_browser: bool,
+    before: ViewState | None = None,
+) -> ViewState:  # fmt: skip
+    """Return the team at the moment that is shown, and what is known about its engine.
+
+    Args:
+        before: The last look: what was counted then holds as long as nothing has happened since.
+    """
     now_ms = engine_time_ms(feed.state.at_ms, feed.engine, wall_ms)
     past = playback.moment(max(feed.state.seq, feed.file_seq), now_ms)
     situation = Situation(
@@ -25,19 +32,25 @@ def look(feed: Feed, playback: Playback, *, db: Path, wall_ms: int, readonly: bo
         wall_ms=wall_ms, in_browser=in_browser,
     )  # fmt: skip
     if past is not None and playback.past is not None:
-        return _look_back(playback.past, past, situation)
+        return _look_back(playback.past, past, situation, before)
     state = State() if situation.opening else feed.state
     working = not feed.looked or (feed.engine is not None and feed.engine.alive)
-    counts = digest(state, working=working)
+    counts = _counted(state, before, working=working)
     feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
 
 
-def _look_back(shown: "Past", past: Moment, now: Situation) -> ViewState:
+def _counted(state: State, before: ViewState | None, *, working: bool = True) -> Digest:
+    known = before.counts if before is not None and before.state is state else None
+    same = known is not None and (known.seq, known.working) == (state.seq, working)
+    return known if known is not None and same else digest(state, working=working)
+
+
+def _look_back(shown: "Past", past: Moment, now: Situation, before: ViewState | None) -> ViewState:
     """Leave out what is known only of the present: the live file, and which engine holds the database."""
     rate = rate_of(shown.recent, past.at_ms)
     then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
-    counts = digest(shown.state)
+    counts = _counted(shown.state, before)
     shown.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
     return ViewState(shown.state, counts, {}, then, shown.names, shown.activity, shown.recent, past)

@@ -127,6 +127,10 @@ class Frame(Sized):
         if not self.is_there:
             return
         self.show(view)  # first: the frame says how much of it there is
+        self.show_around(view)
+
+    def show_around(self, view: ViewState) -> None:
+        """Bring all but the body up to date."""
         brief = self._show_strip(view)
         header = self.query_one("#header", Bar)
         left, right = view.header(brief=brief, room=Bar.room(self.size.width - 2))

@@ -1,6 +1,6 @@
 """Home: the tree of the network, what happens below it, and a pane about what is under the cursor."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from itertools import dropwhile
 
@@ -22,6 +22,7 @@ from dashboard.views.network import GAP, HEADS, ORDERS, Folding, Measures, depth
 from dashboard.views.progress import Progress, Progresses
 from dashboard.views.rows import Cell, Listing
 from dashboard.views.sections import framed
+from dashboard.views.still import Stillness
 from dashboard.views.supervisor_pane import supervisor_pane
 from dashboard.views.tail import Tail, tail_title
 from dashboard.views.targets import Target, target_of
@@ -77,6 +78,9 @@ class NetworkScreen(TableScreen):
         self._graph, self._pane_graph = GraphSlot(), GraphSlot()
         self._wants_pane = True
         self._arranged: Arrangement | None = None
+        self._still = {part: Stillness() for part in ("body", "tail", "graph", "pane")}
+        self._by_clock = False
+        """Whether nothing but the clock has changed since the last look."""
 
     def body(self) -> Iterable[Widget]:
         with Parts(id="parts"):
@@ -111,11 +115,25 @@ class NetworkScreen(TableScreen):
             state, view.counts, view.live, now_ms=now_ms, folding=folding, needle=self.needle, measures=measures
         )
 
+    def look_at_clock(self, view: ViewState) -> None:
+        self._by_clock = True
+        try:
+            self.look(view)
+        finally:
+            self._by_clock = False
+
     def show(self, view: ViewState) -> None:
         self.divide()
-        super().show(view)
+        self._draw("body", view, super().show)
         self.divide()
         self._show_beside(view)
+
+    def _draw(self, part: str, view: ViewState, draw: Callable[[ViewState], None]) -> None:
+        """Bring a part up to date, unless it rests."""
+        still = self._still[part]
+        if still.is_due(view, quiet=self._by_clock):
+            draw(view)
+            still.drawn(view, moved=not self._by_clock or self.query_one(f"#{part}")._repaint_required)
 
     def fit(self) -> None:
         """Divide the room anew, and fill what became larger."""
@@ -155,17 +173,22 @@ class NetworkScreen(TableScreen):
         if found is None:
             return
         if found.tail:
-            self._show_tail(view, found)
+            self._draw("tail", view, partial(self._show_tail, found))
         if found.graph:
-            graph, calm = self.query_one("#graph", Lines), self.app.animation_level == "none"
-            key = self.table.selected
-            width, height = graph.size
-            if width and height:
-                graph.show(self._graph.lines(view, "", width, height, selected=key, calm=calm))
+            self._draw("graph", view, self._show_graph)
         if found.pane:
-            self.query_one("#pane", Picks).show(self._pane(view, found))
+            self._draw("pane", view, partial(self._show_pane, found))
 
-    def _show_tail(self, view: ViewState, found: Arrangement) -> None:
+    def _show_graph(self, view: ViewState) -> None:
+        graph, calm = self.query_one("#graph", Lines), self.app.animation_level == "none"
+        width, height = graph.size
+        if width and height:
+            graph.show(self._graph.lines(view, "", width, height, selected=self.table.selected, calm=calm))
+
+    def _show_pane(self, found: Arrangement, view: ViewState) -> None:
+        self.query_one("#pane", Picks).show(self._pane(view, found))
+
+    def _show_tail(self, found: Arrangement, view: ViewState) -> None:
         tail, rate = self.query_one("#tail", Picks), view.situation.events_per_s
         width, seq = tail.size.width, view.state.seq
         entries = dropwhile(lambda one: one.seq > seq, reversed(view.recent))

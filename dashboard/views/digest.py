@@ -33,6 +33,8 @@ class Digest:
     """As `needs_person` returns it."""
     working: bool = True
     """Whether an engine is at work; without one nothing that is under way goes on."""
+    seq: int = 0
+    """The newest event of the state that was counted."""
     _waits: Waits | None = None
 
     def waits(self, state: State) -> Waits:
@@ -44,7 +46,7 @@ class Digest:
 
 def digest(state: State, *, working: bool = True) -> Digest:
     """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
-    out = Digest(working=working, needs_person=needs_person(state), waiting_of=waiting_of(state))
+    out = Digest(working=working, seq=state.seq, needs_person=needs_person(state), waiting_of=waiting_of(state))
     out.waiting = sum(queue.ready for queue in state.queues.values())
     _teams(state, out)
     for timer in state.timers.values():

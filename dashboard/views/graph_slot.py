@@ -1,9 +1,13 @@
 """A graph in a pane of another screen: drawn again at most twice a second, less often for a large team."""
 
+from collections.abc import Mapping
+
+from dashboard.views.digest import Digest
 from dashboard.views.graph import graph_lines
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.header import ViewState
 from dashboard.views.lines import Line
+from dashboard.views.still import Stillness
 
 EVERY_MS = 500
 ENTITIES_A_MS = 20
@@ -14,7 +18,9 @@ class GraphSlot:
 
     def __init__(self) -> None:
         self._asked: tuple[object, ...] = ()
-        self._next_ms = 0
+        self._counts: Digest | None = None
+        self._live: Mapping[str, str] = {}
+        self._still = Stillness()
         self._lines: list[Line] = []
 
     def lines(
@@ -34,11 +40,11 @@ class GraphSlot:
             then: The team as it was when the run ended; its graph is drawn once.
         """
         asked = (subject, selected, width, height, id(then))
-        if asked != self._asked or (then is None and view.due(self._next_ms)):
-            sight = then or Sight.of(view)
+        quiet = view.counts is self._counts and view.live == self._live
+        every_ms = max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_A_MS)
+        if asked != self._asked or (then is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)):
+            before, sight = self._lines, then or Sight.of(view)
             self._lines = graph_lines(sight, subject=subject, width=width, height=height, selected=selected, calm=calm)
-            self._asked, self._next_ms = asked, view.wall_ms + self._pause_ms(view)
+            self._still.drawn(view, moved=not quiet or asked != self._asked or self._lines != before)
+            self._asked, self._counts, self._live = asked, view.counts, view.live
         return self._lines
-
-    def _pause_ms(self, view: ViewState) -> int:
-        return max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_A_MS)

@@ -7,6 +7,7 @@ import pytest
 from textual import events
 
 from dashboard.pace import KEY_S, Pace
+from dashboard.views.header import ViewState
 from dashboard.widgets.table import Table
 from tests.pilot.hand import shown
 
@@ -42,9 +43,9 @@ async def test_a_redraw_waits_for_a_key_that_comes_after_it_began(tmp_path: Path
         before, look = app.view, app._look
         app._drawn = ()
 
-        def interrupted() -> object:
+        def interrupted(last: ViewState) -> object:
             app._pace.pressed()
-            return look()
+            return look(last)
 
         app._look = interrupted  # type: ignore[method-assign, assignment]
         await app._tick()

@@ -10,7 +10,7 @@ from dashboard.screens.network import NetworkScreen
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import HEADINGS
-from engine.core.commands import RemoveMember, SwitchStrategy
+from engine.core.commands import Pause, RemoveMember, SwitchStrategy
 from tests.pilot.hand import Hand, opened
 from tests.pilot.scene import audit
 from tests.pilot.trouble import trouble
@@ -164,3 +164,23 @@ async def test_nothing_is_kept_of_agents_that_have_left_the_team(tmp_path: Path)
             await hand.meanwhile(RemoveMember(target=f"@{agent_id}", mode="abort"))
 
         assert not set(idle) & (screen._active_ms.keys() | screen._meters._kept.keys())
+
+
+async def test_what_stands_still_rests_while_only_the_clock_moves_and_what_happens_is_shown_at_once(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, work=team_world(agent("writer", "write")), size=(120, 40)) as hand:
+        hand.clock[0] += 600_000
+        hand.app.flush()
+        shown = [hand.table.rows]
+        for _ in range(20):
+            hand.clock[0] += 1_000
+            hand.app.flush()
+            if hand.table.rows is not shown[-1]:
+                shown.append(hand.table.rows)
+        assert 4 <= len(shown) <= 10
+
+        await hand.meanwhile(Pause(target="writer"))
+
+        assert hand.table.rows is not shown[-1]
+        assert "paused" in hand.app.screen.query_one("#tail", Picks).text
