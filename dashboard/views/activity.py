@@ -228,19 +228,6 @@ class Activity:
         self._learned: Sequence[Event] = ()
         """The events that are being counted, and when the last one before them happened."""
         self._heard_ms = 0
-        self._counts: dict[type[Event], Callable[[Any], None]] = {
-            on.EngineStarted: self._cut_off,
-            on.AttemptStarted: self._started,
-            on.AttemptParked: self._parked,
-            on.Delegated: self._called,
-            on.CallRejoined: self._called,
-            on.AttemptResumed: self._resume,
-            on.StepRecorded: self._spend,
-            on.AgentRemoved: lambda event: self._forget(event.agent_id),
-            on.SupervisorRemoved: lambda event: self._forget(event.supervisor_id),
-            **dict.fromkeys(on.ATTEMPT_ENDS, self._end),
-            **dict.fromkeys(_MARKS, self._mark),
-        }
 
     @classmethod
     def of(cls, state: State, events: Sequence[Event]) -> "Activity":
@@ -273,11 +260,11 @@ class Activity:
 
     def learn(self, events: Sequence[Event]) -> None:
         """Count events in their order."""
-        counts, self._learned = self._counts, events
+        counts, self._learned = _COUNTS, events
         for event in events:
             count = counts.get(type(event))
             if count is not None:
-                count(event)
+                count(self, event)
         if events:
             self._heard_ms = events[-1].at_ms
         for slot, count_of_slot in Counter([event.at_ms // SLOT_MS for event in events]).items():
@@ -391,6 +378,22 @@ class Activity:
         self.queues.look(waiting_of, at_ms)
         if not self.queued or at_ms // SLOT_MS > self.queued[-1][0] // SLOT_MS:
             self.queued.append((at_ms, waiting))
+
+
+# Not bound to each: it would refer to itself, and one of a thousand agents wait for the garbage collection, 2 MB.
+_COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
+    on.EngineStarted: Activity._cut_off,
+    on.AttemptStarted: Activity._started,
+    on.AttemptParked: Activity._parked,
+    on.Delegated: Activity._called,
+    on.CallRejoined: Activity._called,
+    on.AttemptResumed: Activity._resume,
+    on.StepRecorded: Activity._spend,
+    on.AgentRemoved: lambda self, event: self._forget(event.agent_id),
+    on.SupervisorRemoved: lambda self, event: self._forget(event.supervisor_id),
+    **dict.fromkeys(on.ATTEMPT_ENDS, Activity._end),
+    **dict.fromkeys(_MARKS, Activity._mark),
+}
 
 
 def ends_of(events: Iterable[Event]) -> list[Ended]:

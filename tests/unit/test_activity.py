@@ -1,5 +1,8 @@
 """The counters behind meters and lanes agree with the spans that they sum."""
 
+import gc
+from weakref import ref
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -264,3 +267,14 @@ def test_a_team_whose_leads_wait_for_one_at_work_is_not_drawn_as_one_that_waits(
 
     assert "⠒" in "".join(span.text for span in meters.of(member(work, "ada").id))
     assert "⠒" not in "".join(span.text for span in meters.of(chief))
+
+
+def test_counters_that_are_replaced_are_freed_without_a_garbage_collection() -> None:
+    activity = Activity.of(audit().state, [started(0), done(1_000)])
+    left = ref(activity)
+    gc.disable()
+    try:
+        del activity
+        assert left() is None
+    finally:
+        gc.enable()
