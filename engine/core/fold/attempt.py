@@ -23,7 +23,7 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     task.status = _RUNNING
     task.yields_to = None
     task.attempts = event.attempt
-    agent_id, at_ms = event.agent_id, event.at_ms
+    agent_id, at_ms = event.agent_id, state.at_ms  # the state's: each event has a number and a text of its own
     attempt = task.attempt = Attempt(
         number=event.attempt,
         agent_id=agent_id,
@@ -38,8 +38,8 @@ def _attempt_started(state: State, event: events.AttemptStarted) -> None:
     if agent_id is not None:
         # Built-in work (no agent) is overhead of its group, costs nothing and holds no slot.
         note_first_attempt(state, task)
-        task.agent_id = agent_id
         agent = state.agents[agent_id]
+        task.agent_id = agent.id
         count_begun(state, task, run, agent, at_ms)
         attempt.in_process = slots.works_in_processes(state, agent)
         slots.begin(state, agent, task, attempt, state.queues[task.queue or ""])
