@@ -217,10 +217,9 @@ class Feed:
         tail = Tail(self.path, after_seq, mark=self._mark)
         for batch in tail.batches(self._stop, BLOCK):
             self._mark = tail.mark
-            events = decode_events([(row.seq, row.kind, row.body) for row in batch])
-            entries = list(map(Entry.of, batch, events))
-            for first in range(0, len(entries), PIECE):
-                yield entries[first : first + PIECE]
+            for first in range(0, len(batch), PIECE):
+                piece = batch[first : first + PIECE]
+                yield list(map(Entry.of, piece, decode_events([(row.seq, row.kind, row.body) for row in piece])))
 
     def _hand_over(self, arrived: State | _Earlier | list[Entry]) -> None:
         while not self._stop.is_set():

@@ -44,6 +44,8 @@ _reader_of: Callable[[Any], msgspec.json.Decoder[Any]] = cache(_make_reader)
 """The decoder of a type, built on first use."""
 _EVENT: Any = Union[EVENTS]  # noqa: UP007 - a tuple
 _EVENTS: Any = list[_EVENT]
+_COPIED_BYTES = 500_000
+"""Bodies that are joined to be decoded at once; more of them are not copied."""
 
 
 def kind_of(event_type: type[Event]) -> str:
@@ -117,8 +119,11 @@ def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
     for seq, kind, _ in rows:
         if kind not in KINDS:
             raise NewerKind(seq, kind)
+    bodies = [body for _, _, body in rows]
     try:
-        found: list[Event] = _reader_of(_EVENTS).decode(b"[" + b",".join([body for _, _, body in rows]) + b"]")
+        if sum(map(len, bodies)) > _COPIED_BYTES:
+            return list(map(_reader_of(_EVENT).decode, bodies))
+        found: list[Event] = _reader_of(_EVENTS).decode(b"[" + b",".join(bodies) + b"]")
     except (ValueError, RecursionError) as error:
         raise _first_corrupt(rows) from error
     return found

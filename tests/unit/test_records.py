@@ -74,13 +74,15 @@ def test_what_could_not_be_read_again_is_not_written(event: Event) -> None:
         b"",
     ],
 )
-def test_a_body_that_is_not_what_its_kind_says_is_told_with_its_seq(body: bytes) -> None:
-    good = b'{"type":"engine_stopped","at_ms":1,"reason":"x"}'
+@pytest.mark.parametrize("beside", [b"x", b"x" * 600_000], ids=["in a small block", "in a large one"])
+def test_a_body_that_is_not_what_its_kind_says_is_told_with_its_seq(body: bytes, beside: bytes) -> None:
+    good = b'{"type":"engine_stopped","at_ms":1,"reason":"%b"}' % beside
 
     with pytest.raises(CorruptJournal) as corrupt:
         decode_events([(7, "engine_stopped", good), (8, "engine_stopped", body), (9, "engine_stopped", good)])
 
     assert corrupt.value.seq == 8
+    assert len(decode_events([(7, "engine_stopped", good), (9, "engine_stopped", good)])) == 2
 
 
 def test_a_field_that_nobody_knows_is_refused_at_every_level_of_the_state() -> None:
