@@ -1,13 +1,16 @@
 """Counters over the whole state, computed once per redraw."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any, TypeVar
 
 from dashboard.views.queues import waiting_of
 from engine.core.queries.tree import above_of
-from engine.core.queries.waiting import Waits
 from engine.core.state import State, Task, TaskStatus
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -35,13 +38,14 @@ class Digest:
     """Whether an engine is at work; without one nothing that is under way goes on."""
     seq: int = 0
     """The newest event of the state that was counted."""
-    _waits: Waits | None = None
+    _answers: dict[Callable[[State], Any], Any] = field(default_factory=dict)
 
-    def waits(self, state: State) -> Waits:
-        """Return the schedule that explains why tasks wait; computed on first use."""
-        if self._waits is None:
-            self._waits = Waits(state)
-        return self._waits
+    def once(self, ask: Callable[[State], T], state: State) -> T:
+        """Return the answer to a question about the state that was counted; each is looked for once."""
+        if ask not in self._answers:
+            self._answers[ask] = ask(state)
+        answer: T = self._answers[ask]
+        return answer
 
 
 def digest(state: State, *, working: bool = True) -> Digest:

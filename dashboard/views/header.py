@@ -178,21 +178,23 @@ def _waiting(situation: Situation) -> str:
     return f"  {ready[0].pid} stands by" if len(ready) == 1 else f"  {len(ready)} stand by"
 
 
-def banner(state: State, situation: Situation, live_banner: str | None) -> Cell | None:
+def banner(
+    state: State, situation: Situation, live_banner: str | None, counts: Digest | None = None
+) -> Cell | None:  # fmt: skip
     """What a person must know at once, with what to do; None when all is well."""
     if situation.trouble is not None:
         return Cell(f"✕ {situation.trouble}", "error")
     if live_banner:
         return Cell(f"✕ {live_banner}", "error")
-    return _without_engine(state, situation) if situation.looked else None
+    return _without_engine(state, situation, counts or Digest()) if situation.looked else None
 
 
-def _without_engine(state: State, situation: Situation) -> Cell | None:
+def _without_engine(state: State, situation: Situation, counts: Digest) -> Cell | None:
     info = situation.engine
     if info is not None and info.alive and not info.hung:
         return None
     key = "in a shell: " if situation.in_browser else "" if situation.readonly else "E or "
-    go_on = "run its program again" if program_line(state) is not None else f"{key}{shell(situation)}"
+    go_on = "run its program again" if counts.once(program_line, state) is not None else f"{key}{shell(situation)}"
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
     if info.alive and info.no_room:
@@ -346,4 +348,4 @@ class ViewState:
         """What a person must know at once; of the past there is nothing to be known at once."""
         if self.past is not None:
             return None
-        return banner(self.state, self.situation, self.live.get("engine.banner"))
+        return banner(self.state, self.situation, self.live.get("engine.banner"), self.counts)

@@ -10,12 +10,13 @@ from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
 from engine.core.queries.able import AWAY
 from engine.core.queries.tree import above_of
+from engine.core.queries.waiting import Waits
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
 
 
 def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
     """Return what a task waits for; empty where it does not wait."""
-    wait = counts.waits(state).why(task)
+    wait = counts.once(Waits, state).why(task)
     if wait is None:
         return ""
     if wait.until_ms is None:
