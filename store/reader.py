@@ -17,7 +17,7 @@ from typing import Any, Unpack
 from store import statements
 from store.blocks import blocks_in, ranges_with, spans_in
 from store.compression import unpacked
-from store.connection import translated
+from store.connection import store_error, translated
 from store.errors import NoSuchSeq, StoreError
 from store.file_check import open_recognised
 from store.files import Files
@@ -253,8 +253,10 @@ class Reader:
         return list(starmap(Record, found))
 
     def _rows(self, sql: str, parameters: Any = ()) -> list[Any]:
-        with translated(self.path):
+        try:  # not `translated`: of a poll, for which no code is in the caches, that was a quarter
             return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise store_error(error, self.path) from error
 
     def _value(self, sql: str) -> Any:
         return self._rows(sql)[0][0]
