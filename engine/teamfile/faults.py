@@ -53,7 +53,7 @@ _SHAPES = {
     ":": "write module:function, such as crew:survey",
     _VARIABLE: "write the name of an environment variable",
     "x00": "leave out characters with the number 0",
-    "{0,63}": "use a letter, then up to 63 letters, digits, '_' or '-'",
+    "{0,63}": "use an ASCII letter, then up to 63 of these, digits, '_' or '-'",
 }
 """What a value must look like, by a part of its pattern."""
 

@@ -132,7 +132,8 @@ agents:
 
     assert faults(text) == [
         "1: version: must be 1, not the number 2",
-        "2: supervisor.name: the text '9lives' is not allowed; use a letter, then up to 63 letters, digits, '_' or '-'",
+        "2: supervisor.name: the text '9lives' is not allowed; "
+        "use an ASCII letter, then up to 63 of these, digits, '_' or '-'",
         "2: supervisor.max_parallel: must be a whole number, not the text '8'",
         "2: supervisor.aggregatin: is not a key here; did you mean aggregation?",
         "4: agents[scout].run: the text 'crew.survey' is not allowed; write module:function, such as crew:survey",

@@ -235,7 +235,7 @@ def test_what_no_json_can_hold_is_refused_in_one_line(value: Any) -> None:
         (AgentSpec, {"options": {"b": [math.nan]}}, "agent 'a': options.b[0] must be a JSON value, not nan"),
         (AgentSpec, {"on_failure": [Fail(), Retry(1)]}, "on_failure[1] comes after fail, which is always the last"),
         (AgentSpec, {"on_failure": [Retry(1), Skip(), Fail()]}, "on_failure[2] comes after skip"),
-        (AgentSpec, {"name": "two words"}, "agent 'two words': name must be a letter, then up to 63 letters"),
+        (AgentSpec, {"name": "two words"}, "agent 'two words': name must be an ASCII letter, then up to 63 of these"),
         (DiscoveryConfig, {"max_matches": 0}, "discovery: max_matches must be a whole number, 1 to 100, not 0"),
         (Limits, {"cost_usd": "much"}, "limits: cost_usd must be an amount, 0.000001 to 1,000,000,000, or None, not"),
         (Pool, {"min": 3, "max": 2}, "pool: max must be at least min, 3, not 2"),

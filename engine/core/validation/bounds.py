@@ -20,7 +20,7 @@ LOWEST_PRIORITY = 9
 """Priorities go from 0, the most urgent, to this one."""
 
 Name: TypeAlias = Annotated[
-    str, Within(pattern=NAME_PATTERN), Says("a letter, then up to 63 letters, digits, '_' or '-'")
+    str, Within(pattern=NAME_PATTERN), Says("an ASCII letter, then up to 63 of these, digits, '_' or '-'")
 ]
 Participants: TypeAlias = Annotated[list[Name], Within(min_length=1)]
 LONGEST_LABEL = 200
