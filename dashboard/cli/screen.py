@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -65,8 +63,7 @@ def open_dashboard(
         fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {quoted(db)}")
     # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    with without_tls():
-        from dashboard.running import run_dashboard  # Textual, 0.3 s
+    from dashboard.running import run_dashboard  # Textual, 0.3 s
     from dashboard.views.place import NoPlace
 
     collect_rarely(is_told=True)
@@ -84,19 +81,6 @@ def open_dashboard(
             say_how_to_reopen(one, chosen_there=one != db)
         if demo:
             say(*INVITATION)
-
-
-@contextmanager
-def without_tls() -> Iterator[None]:
-    """Keep asyncio from loading OpenSSL, 1.5 MB: a dashboard opens no connection. Who imports it later has it."""
-    absent = "ssl" not in sys.modules
-    if absent:
-        sys.modules["ssl"] = None  # type: ignore[assignment]  # an import fails then, for which asyncio is prepared
-    try:
-        yield
-    finally:
-        if absent:
-            del sys.modules["ssl"]
 
 
 def say_how_to_reopen(db: Path, *, chosen_there: bool = False) -> None:

@@ -56,13 +56,6 @@ def test_the_first_screen_is_loaded_without_a_reader_of_markdown() -> None:
     assert loaded_by(program, {"markdown_it"}) == []
 
 
-def test_the_first_screen_is_loaded_without_openssl_which_can_be_imported_later() -> None:
-    program = "from dashboard.cli.screen import without_tls\nwith without_tls():\n    import dashboard.running"
-
-    assert loaded_by(program, {"ssl", "textual"}) == ["textual"]
-    assert loaded_by(f"{program}\nimport ssl; ssl.create_default_context()", {"ssl"}) == ["ssl"]
-
-
 def test_a_team_file_is_read_without_the_event_loop(tmp_path: Path) -> None:
     file = tmp_path / "team.yaml"
     file.write_text(
