@@ -99,9 +99,8 @@ def forked(*, asked_seq: int, at_seq: int, runs: int, tasks: int) -> str:
 
 
 def fork_moment(asked_seq: int, at_seq: int) -> str:
-    """Return the moment of a fork, such as `seq 2,884, with what followed from it at once, up to seq 2,886`."""
-    more = f", with what followed from it at once, up to seq {at_seq:,}" if at_seq > asked_seq else ""
-    return f"seq {asked_seq:,}{more}"
+    """Return the moment of a fork, such as `seq 2,884–2,886`: the event asked for and what followed at once."""
+    return f"seq {asked_seq:,}" + (f"–{at_seq:,}" if at_seq > asked_seq else "")
 
 
 def no_mark(by: int) -> str:

@@ -144,9 +144,8 @@ def test_what_stays_on_a_low_screen_takes_one_line_and_leaves_the_bar() -> None:
     ("at_seq", "told"),
     [
         (2_884, "✓ forked at seq 2,884: 1 run and 2 open tasks, all paused"),
-        (2_886, "✓ forked at seq 2,884, with what followed from it at once, up to seq 2,886: 1 run and 2 open tasks, "
-                "all paused"),
+        (2_886, "✓ forked at seq 2,884–2,886: 1 run and 2 open tasks, all paused"),
     ],
-)  # fmt: skip
+)
 def test_what_a_fork_was_made_of_names_the_moment_that_was_asked_for(at_seq: int, told: str) -> None:
     assert forked(asked_seq=2_884, at_seq=at_seq, runs=1, tasks=2) == told
