@@ -1,4 +1,4 @@
-"""What fields of specs, settings and states are called, for every screen and for `diff`; `--json` has the fields."""
+"""Labels of the fields of specs, settings and states, for every screen and for `diff`; `--json` uses the raw names."""
 
 from engine.core.records import names
 from engine.core.spec import AgentSpec
@@ -32,7 +32,7 @@ FIELDS = (
     *_FIRST,
     *((name.replace("_", " "), name) for name in names(AgentSpec) if name not in {"name", *(one for _, one in _FIRST)}),
 )
-"""Every field of a spec but its name, with what it is called; one that is not listed above comes at the end."""
+"""Label and name of every field of a spec except `name`; a field that `_FIRST` does not list comes at the end."""
 _CALLED = {
     "aggregation": "joined by", "cost_usd": "cost", "exhausted": "budget spent", "file": "team file",
     "file_sha256": "hash of the team file", "max_parallel": "at once", "mcp": "tool servers", "parent": "under",
@@ -40,11 +40,11 @@ _CALLED = {
     "time_ms": "time at work",
     **{f"spec.{name}": f"spec {label}" for label, name in FIELDS},
 }  # fmt: skip
-"""What fields are called whose names do not say it."""
+"""Labels of fields whose names are not clear by themselves."""
 _UNITS = ("_ms", "_s")
 
 
 def called(field: str) -> str:
-    """Return what a field of the state is called, such as `at once` or `step timeout`."""
+    """Return the label of a field of the state, such as `at once` or `step timeout`."""
     unit = next((unit for unit in _UNITS if field.endswith(unit)), "")
     return _CALLED.get(field) or field.removesuffix(unit).replace("_", " ")

@@ -70,7 +70,7 @@ class Situation:
     """Why the file cannot be read on, in one line."""
     readonly: bool = False
     in_browser: bool = False
-    """Whether this is shown to somebody who starts no engine here."""
+    """True if the reader uses a browser, from which no engine can be started."""
     looked: bool = True
     """False until the file was asked for its engine."""
     standbys: Sequence[StandbyInfo] = ()

@@ -27,7 +27,7 @@ COLUMNS = (
     Column("ASKED", 8, drop=4),
 )
 _TROUBLES = (*COLUMNS[:3], Column("DEFAULT", 18, drop=1, calm=True), COLUMNS[4])
-"""Where nobody asks: what tells of questions has no column, and leaves its room to the problem."""
+"""Columns while no question is open: those of questions are left out, and the problem gets their width."""
 _ABOUT = {
     "ask": "question",
     "approval": "approval",

@@ -17,7 +17,7 @@ DISMISS = "T"
 SHOWN_MS = 30_000
 """A tip that nobody follows makes way for the next one after so long."""
 DAY_MS = 86_400_000
-"""For so long the invitation at the end stays where nobody lets it go."""
+"""How long the invitation at the end of the demo stays unless it is dismissed, in milliseconds."""
 PAUSE_MS = 3_000
 """The line stays empty for so long between two tips."""
 GRACE_MS = 2_000

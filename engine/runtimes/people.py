@@ -118,7 +118,7 @@ class PeopleLine(SlotHolder):
         self._raise_if_over()
         if self.is_recorded(key):
             return as_text(await self.recorded(key))
-        self.raise_if_stopping()  # nobody would be asked, and nothing would end the wait
+        self.raise_if_stopping()  # the core ignores the question then, so the wait would never end
         slot: Pending[StoredValue] = self._waiting_slot()
         self._slots[id(slot)] = self._asked[key] = slot
         until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)

@@ -24,7 +24,7 @@ from tests.story import (
     submitted,
     works,
 )  # fmt: skip
-from tests.world import agent, team_world
+from tests.world import World, agent, team_world
 
 
 def test_an_item_that_failed_on_an_agent_and_is_done_by_a_team_is_done() -> None:
@@ -141,12 +141,18 @@ def test_an_item_that_a_team_has_not_begun_goes_back_when_its_budget_is_spent(th
         assert_legal(world.state)
 
 
-def test_an_item_does_not_go_back_where_the_same_team_would_take_it_again() -> None:
+def with_a_budget_below() -> World:
+    """A map over a team whose work is done by one below it, which has 10 tokens and something to do."""
     spent = SupervisorOptions(limits=Limits(tokens=10, then="stop"))
     south = SupervisorSpec(name="south", members=[agent("ada")], options=spent)
     kitchen = SupervisorSpec(name="kitchen", members=[agent("dan"), south], mode="parallel", participants=["south"])
     world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")
     submitted(world, supervisor="south")
+    return world
+
+
+def test_an_item_does_not_go_back_where_the_same_team_would_take_it_again() -> None:
+    world = with_a_budget_below()
     world.record(attempt(world, "ada"), "dear", usage=Usage(tokens_in=10))
     world.stop(attempt(world, "ada"))
 
@@ -159,11 +165,7 @@ def test_an_item_does_not_go_back_where_the_same_team_would_take_it_again() -> N
 
 
 def test_an_item_goes_back_to_others_where_all_of_the_team_that_are_able_are_paused() -> None:
-    spent = SupervisorOptions(limits=Limits(tokens=10, then="stop"))
-    south = SupervisorSpec(name="south", members=[agent("ada")], options=spent)
-    kitchen = SupervisorSpec(name="kitchen", members=[agent("dan"), south], mode="parallel", participants=["south"])
-    world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")
-    submitted(world, supervisor="south")
+    world = with_a_budget_below()
     submitted(world, ["a", "b"])  # type: ignore[arg-type]
     found(world, items=2)
     applied(world, Pause(target="dan"))

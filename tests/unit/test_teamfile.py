@@ -4,7 +4,6 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -107,8 +106,12 @@ def assert_same(spec: SupervisorSpec, team: dict[str, Any]) -> None:
 
 @given(st.text(max_size=200))
 def test_whatever_stands_in_a_file_is_read_or_refused_with_its_name(text: str) -> None:
-    with suppress(TeamFileError):
+    said = PATH.name
+    try:
         parsed(text)
+    except TeamFileError as refused:
+        said = str(refused)
+    assert PATH.name in said
 
 
 words = st.text(st.characters(categories=["L", "N", "P"]), max_size=8)

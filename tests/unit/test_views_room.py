@@ -167,7 +167,7 @@ def test_a_task_that_failed_is_named_once_in_its_row() -> None:
     ]  # fmt: skip
 
 
-def test_where_nobody_asks_the_problem_has_the_room_of_what_tells_of_questions() -> None:
+def test_without_open_questions_the_problem_gets_the_width_of_their_columns() -> None:
     world = team_world(agent("ada", on_failure=[Escalate(after_s=60, default="skip")]), agent("bob"), mode="parallel")
     submitted(world)
     world.fail(attempt(world, "bob"), "no paper")
