@@ -51,6 +51,7 @@ async def test_the_header_says_how_a_page_was_come_to_and_a_click_there_goes_bac
         hand.app.open("supervisor", supervisor.id)
         await hand.press()
         hand.app.open("agent", agent.id)
+        await hand.press()  # enter opens what is under the cursor, once it has been read
         await hand.press("enter")
         assert f"{team}  ▸ {supervisor.name}  ▸ {agent.name}  ▸ event " in path()
 

@@ -53,6 +53,26 @@ async def may_use_the_clipboard(page: Page, browser: Browser) -> None:
     await page.call("Browser.grantPermissions", permissions=permissions, browserContextId=browser.context)
 
 
+SELECTED = """(() => {
+    const wish = new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true });
+    document.querySelector(".xterm-helper-textarea").dispatchEvent(wish);
+    return wish.clipboardData.getData("text/plain");
+})()"""
+
+
+async def selected(page: Page, text: str) -> None:
+    """Select a text of the screen with shift and the mouse; once more where it was drawn elsewhere meanwhile."""
+    shift, mouse = {"modifiers": 8, "button": "left"}, "Input.dispatchMouseEvent"
+    with anyio.fail_after(PATIENCE_S):
+        while await page.value(SELECTED) != text:
+            await page.sees(text)
+            column, row = page.find(text)
+            x, y, end = column * 9 + 1, row * 18 + 9, (column + len(text)) * 9 - 1
+            await page.call(mouse, type="mousePressed", x=x, y=y, clickCount=1, **shift)
+            await page.call(mouse, type="mouseMoved", x=end, y=y, buttons=1, **shift)
+            await page.call(mouse, type="mouseReleased", x=end, y=y, clickCount=1, **shift)
+
+
 async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_from_elsewhere(
     db: Path, browser: Browser
 ) -> None:
@@ -257,13 +277,8 @@ async def test_what_is_selected_with_shift_and_the_mouse_is_copied_by_ctrl_c(db:
     async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
-        await page.sees("scout-thorough")
         await may_use_the_clipboard(page, browser)
-        column, row = page.find("scout-thorough")
-        y, shift, mouse = row * 18 + 9, {"modifiers": 8, "button": "left"}, "Input.dispatchMouseEvent"
-        await page.call(mouse, type="mousePressed", x=column * 9 + 1, y=y, clickCount=1, **shift)
-        await page.call(mouse, type="mouseMoved", x=(column + 14) * 9 - 1, y=y, buttons=1, **shift)
-        await page.call(mouse, type="mouseReleased", x=(column + 14) * 9 - 1, y=y, clickCount=1, **shift)
+        await selected(page, "scout-thorough")
 
         about = {"key": "c", "code": "KeyC", "windowsVirtualKeyCode": 67, "modifiers": 2}
         await page.call("Input.dispatchKeyEvent", type="rawKeyDown", commands=["copy"], **about)
