@@ -31,7 +31,7 @@ from dashboard.views.rows import Cell
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.sender import sender_of
-from store import StoreError
+from store import StoreError, may_command
 
 if TYPE_CHECKING:
     from dashboard.habits import Habits
@@ -44,6 +44,7 @@ PATIENCE_S = 10.0
 HAND_OVER_S = 0.0001
 """How long the loop lets go of the interpreter once it has painted an answer, for the thread that writes it."""
 READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
+READ_ONLY_FILE = "refused: you may read this team, not change it; its owner lets you write {}"
 READ_ONLY_TAB = "refused: this tab is read-only; `quarterdeck serve --role operator` allows changes"
 
 
@@ -65,7 +66,8 @@ class Deck(TimeTravel):
         super().__init__(db, feed, clock)
         self.next_path: Path | None = None
         """The database to be shown once this one is left."""
-        self.readonly = readonly
+        self._may_command = may_command(db)
+        self.readonly = readonly or not self._may_command
         self.drafts: dict[str, str] = {}
         """What was written and not applied yet, by what it is for."""
         self.undoable: list[tuple[str, ...]] = []
@@ -103,11 +105,16 @@ class Deck(TimeTravel):
 
     def may(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
-        read_only = READ_ONLY_TAB if self.in_browser else READ_ONLY
-        refusal = REFUSED if self.in_past else read_only if self.readonly else ""
+        refusal = REFUSED if self.in_past else self._read_only() if self.readonly else ""
         if refusal:
             self.say(refusal, "warn")
         return not refusal
+
+    def _read_only(self) -> str:
+        """Say why this dashboard changes nothing."""
+        if not self._may_command:
+            return READ_ONLY_FILE.format(f"{self.path}-inbox")
+        return READ_ONLY_TAB if self.in_browser else READ_ONLY
 
     def at_hand(self, what: str) -> bool:
         """Return whether files and programs of this machine may be used; if not, show why.

@@ -30,7 +30,7 @@ def run_dashboard(
 
     Args:
         db: The team's database; an engine may work on it or not.
-        readonly: Look only; every action is refused.
+        readonly: Look only; every action is refused, as it is without the right to write the inbox.
         ask_engine: When it is left, ask whether the engine goes on.
         tips: Suggest what to try.
         debug: Show where an error came from.

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from store.connection import Durability
     from store.creation import check_free, create_database
     from store.file_check import check_place, looks_like_ours
+    from store.files import may_command
     from store.inbox_client import InboxClient
     from store.opening import Store, open_store
     from store.reader import Reader
@@ -52,6 +53,7 @@ _LOADED_ON_FIRST_USE = {
     "connection": "Durability",
     "creation": "check_free create_database",
     "file_check": "check_place looks_like_ours",
+    "files": "may_command",
     "inbox_client": "InboxClient",
     "opening": "Store open_store",
     "reader": "Reader",

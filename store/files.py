@@ -234,6 +234,12 @@ def is_writable(path: Path) -> bool:
     return _may(path, os.W_OK)
 
 
+def may_command(database: Path) -> bool:
+    """Return whether this user may give the team of a database commands: who may only read it is a viewer."""
+    inbox = Files.of(database).inbox
+    return is_writable(inbox if _may(inbox, os.F_OK) else inbox.parent)
+
+
 def _may(path: Path, how: int) -> bool:
     """Test permissions of the effective user, who also opens the files, not of the real one."""
     return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)

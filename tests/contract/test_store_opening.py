@@ -32,11 +32,13 @@ from store import (
     StoreError,
     UnusablePath,
     looks_like_ours,
+    may_command,
     open_store,
     verify,
 )
 from store.migrations import DATABASE
 from tests.patience import PATIENCE_S
+from tests.rights import as_viewer
 
 pytestmark = pytest.mark.anyio
 
@@ -417,3 +419,13 @@ async def test_a_network_file_system_is_refused_before_anything_is_made(
 
     assert said.value.filesystem == "nfs4"
     assert everything_in(tmp_path) == {}
+
+
+async def test_who_may_not_write_the_inbox_may_not_command(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    assert may_command(path)
+    with as_viewer(path):
+        assert not may_command(path)
+    queued(path)
+    assert may_command(path)

@@ -24,6 +24,7 @@ from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Reader
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
+from tests.rights import as_viewer
 
 pytestmark = pytest.mark.anyio
 SIZE = (120, 36)
@@ -217,6 +218,17 @@ async def test_read_only_refuses_every_action_and_says_so(engine: subprocess.Pop
             assert not app.screen.is_modal, key
 
         assert app.feed.state.seq == seq
+
+
+async def test_who_may_not_write_the_inbox_is_a_viewer(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    with as_viewer(tmp_path / "team.db"):
+        app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "read-only" in line(app, "header"))
+        await pilot.press("z")
+        await until(pilot, lambda: told(app) != "")
+        inbox = tmp_path / "team.db-inbox"
+        assert told(app) == f"refused: you may read this team, not change it; its owner lets you write {inbox}"
 
 
 async def test_leaving_asks_about_the_engine_and_can_stop_it(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
