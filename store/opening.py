@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, get_args
 import anyio
 import anyio.to_thread
 
-from store.connection import Durability, connect, connect_journal_writer, translated
+from store.connection import Durability, connect, connect_journal_writer, is_busy, translated
 from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
 from store.file_check import check_place, open_recognised
 from store.files import Files, exists, file_size, is_writable
@@ -285,16 +285,9 @@ def _raised(files: Files, durability: Durability, turn: Turn) -> tuple[str, int,
     open_recognised(files.database, DATABASE)[0].close()
     if not is_writable(files.database):
         raise NoPermission(files.database)
-    try:
-        return _raised_once(files, durability, turn)
-    except StoreBusy:
-        # A process suspended inside a commit blocks all writers until it continues or ends.
-        if turn.instead_of is None or not _killed_hung(files.database, turn.instead_of):
-            raise
-    return _raised_once(files, durability, turn)
-
-
-def _raised_once(files: Files, durability: Durability, turn: Turn) -> tuple[str, int, tuple[int, bytes]]:
+    # A process suspended inside a write keeps all others out of that file until it continues or ends.
+    if turn.instead_of is not None and any(map(_is_blocked, (files.database, files.inbox, files.live))):
+        _killed_hung(files.database, turn.instead_of)
     with translated(files.database):
         connection = connect_journal_writer(files.database, durability=durability)
         try:
@@ -303,6 +296,16 @@ def _raised_once(files: Files, durability: Durability, turn: Turn) -> tuple[str,
             return str(about_of(connection)["file_id"]), token, end_of(connection)
         finally:
             connection.close()
+
+
+def _is_blocked(path: Path) -> bool:
+    """Return whether a process holds a file for longer than a write takes."""
+    try:
+        with contextlib.closing(connect(path, mode="rw")) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.Error as error:
+        return is_busy(error)
+    return False
 
 
 def _now_ms() -> int:

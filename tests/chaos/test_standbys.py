@@ -97,7 +97,7 @@ def suspend(fleet: Fleet, chance: random.Random) -> None:
     fleet.signal(leader.pid, signal.SIGCONT)
     status = fleet.ended(leader.pid)
 
-    # One that was stopped inside a commit kept everybody from writing, so it was killed.
+    # One that was stopped inside a write kept everybody from writing, so it was killed.
     assert status in (1, -signal.SIGKILL)
     if status == 1:
         assert f"this engine, {leader.pid}, was deposed" in fleet.log

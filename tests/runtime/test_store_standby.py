@@ -2,14 +2,31 @@
 
 import gc
 import os
+import signal
+from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
+from subprocess import Popen
 
 import anyio
 import anyio.to_thread
 import pytest
 
-from store import Deposed, FileLost, NotItsTurn, Reader, Row, Store, StoreBusy, open_store, stand_by, verify
+from store import (
+    CommandRow,
+    Deposed,
+    FileLost,
+    InboxClient,
+    NotItsTurn,
+    Reader,
+    Row,
+    Store,
+    StoreBusy,
+    open_store,
+    stand_by,
+    verify,
+)
 from store.files import Files, new_beside
 from store.lock import acquire
 from store.standby import Turn
@@ -101,6 +118,42 @@ async def test_of_two_that_take_over_from_an_engine_that_hangs_one_wins(tmp_path
 
     assert verify(path).checked == 2
     assert beside(path, "team.db-lock?*") == []
+
+
+SUSPENDED_INSIDE_A_WRITE = """
+import os, signal, sqlite3, sys, anyio
+from store import open_store
+
+async def lead(path, file):
+    async with open_store(path):
+        writer = sqlite3.connect(file, isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+anyio.run(lead, sys.argv[1], sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("file", ["", "-inbox", "-live"])
+async def test_a_leader_suspended_inside_a_write_to_any_file_keeps_nobody_out_of_it(
+    tmp_path: Path, started: Callable[..., "Popen[str]"], file: str
+) -> None:
+    path = tmp_path / "team.db"
+    leader = started(SUSPENDED_INSIDE_A_WRITE, path, f"{path}{file}")
+    await anyio.to_thread.run_sync(os.waitid, os.P_PID, leader.pid, os.WSTOPPED | os.WNOWAIT)
+    async with open_store(path, turn=deposing(path, 1)) as store:
+        await written(store)
+        with InboxClient(path) as inbox:
+            inbox.put(CommandRow("c1", "k", b"{}", "s", "r", 0))
+        with Reader(path) as reader:
+            assert await soon(partial(beating_token, reader)) == 2
+
+    assert leader.wait() == -signal.SIGKILL
+
+
+async def beating_token(reader: Reader) -> int | None:
+    engine = reader.engine()
+    return None if engine is None or engine.heartbeat_ms is None else engine.token
 
 
 async def test_a_lock_that_was_put_out_of_place_gives_no_turn(tmp_path: Path) -> None:
