@@ -62,6 +62,8 @@ class Attempts:
         """Cancel all attempts and wait for them; code that ignores cancellation is abandoned."""
         self._ending = True
         for work in self._tasks:
+            if work.outside:
+                work.stop()  # a thread waits for its call in a task of the loop, which the scope does not hold
             work.scope.cancel()
         with anyio.CancelScope(shield=True):
             while self._tasks:

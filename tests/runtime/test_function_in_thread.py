@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import pytest
 
@@ -195,3 +196,28 @@ async def test_a_blocking_ctx_raises_at_once_in_the_engines_loop(engine: Engines
 
     async with engine(agent("lead", lead, on_failure=[])) as running:
         assert "the ctx of a plain def blocks, and cannot be called in the engine's event loop" in await running.fails()
+
+
+async def test_a_thread_that_waits_for_an_engine_which_is_lost_is_told_that_its_attempt_is_over(
+    engine: Engines,
+) -> None:
+    ended = list[str]()
+
+    def lead(task: Any, ctx: Any) -> Any:
+        try:
+            return ctx.delegate("nap", "a")
+        except BaseException as error:
+            ended.append(type(error).__name__)
+            raise
+
+    async def nap(text: str) -> None:
+        await anyio.sleep_forever()
+
+    async with engine(agent("lead", lead), agent("nap", nap), participants=["lead"]) as running:
+        await running.submit()
+        await running.until(lambda state: any(task.parent_id == "t2" and task.attempt for task in state.tasks.values()))
+
+    async def told() -> list[str]:
+        return ended
+
+    assert await soon(told) == ["AttemptInterrupted"]
