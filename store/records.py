@@ -118,7 +118,7 @@ class EngineInfo:
     ahead_ms: int = 0
     """How far its clock is ahead of this computer's, in milliseconds: its records have the times of its clock."""
     no_room: bool = False
-    """True when its disk is full: it may be at work, only its heartbeat cannot be written."""
+    """True when its disk is full: it writes nothing, and may still have a heartbeat."""
 
     @property
     def hung(self) -> bool:

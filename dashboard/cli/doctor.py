@@ -190,7 +190,7 @@ def _state_of(found: Found) -> Finding:
         return Finding("fault", what, found.error.removeprefix(f"{what} "))
     if engine is None:
         return Finding("ok", what, "no engine has run on it")
-    if engine.hung and engine.no_room:
+    if engine.no_room:
         return Finding("fault", what, f"engine {engine.pid} has no room to write: free some space, then it goes on")
     if engine.hung:
         return Finding(

@@ -112,7 +112,7 @@ def _engine_line(engine: EngineInfo | None) -> str:
     if engine is None:
         return "no engine has worked on this file yet"
     if engine.alive:
-        doubt = f", but it {'has no room on its disk' if engine.no_room else 'does not answer'}" if engine.hung else ""
+        doubt = ", but it has no room on its disk" if engine.no_room else ", but it does not answer" * engine.hung
         return f"engine {engine.pid} at work since {clock(engine.since_ms)}{doubt}"
     return f"no engine: the last one, {engine.pid}, {'stopped' if engine.ended_ms is not None else 'was lost'}"
 

@@ -191,7 +191,7 @@ def banner(
 
 def _without_engine(state: State, situation: Situation, counts: Digest) -> Cell | None:
     info = situation.engine
-    if info is not None and info.alive and not info.hung:
+    if info is not None and info.alive and not info.hung and not info.no_room:
         return None
     key = "in a shell: " if situation.in_browser else "" if situation.readonly else "E or "
     go_on = "run its program again" if counts.once(program_line, state) is not None else f"{key}{shell(situation)}"

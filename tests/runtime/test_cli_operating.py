@@ -202,6 +202,15 @@ def test_an_engine_that_only_lacks_room_is_not_to_be_killed(
         assert "--takeover" not in told_full[command]
 
 
+def test_an_engine_that_answers_on_a_full_disk_is_said_to_have_no_room(
+    engine: Detached, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result((4096, 4096, 1000, 9, 9, 10, 10, 10, 0, 255)))
+
+    assert "but it has no room on its disk" in run("ps")[1]
+    assert "no room to write: free some space" in run("doctor")[1]
+
+
 def test_a_client_learns_from_the_journal_what_became_of_its_commands(engine: Detached) -> None:
     with Client(engine.db, sender="test") as client:
         ids = [client.send(Ping()) for _ in range(5)]

@@ -48,11 +48,12 @@ def test_an_engine_without_room_on_its_disk_is_not_to_be_taken_over() -> None:
     silent = replace(ENGINE, heartbeat_ms=5_000)
     told = [
         banner(team_world().state, replace(SITUATION, engine=engine), None)
-        for engine in (silent, replace(silent, no_room=True))
+        for engine in (silent, replace(silent, no_room=True), replace(ENGINE, no_room=True))
     ]
 
     assert [cell.text for cell in told if cell is not None] == [
         "✕ engine 4211 does not answer · take over: E or quarterdeck engine --takeover --db team.db",
+        "✕ engine 4211 has no room to write team.db · free some space",
         "✕ engine 4211 has no room to write team.db · free some space",
     ]
 
