@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import Any
 
 HOME = "network"
-_TABS = ("network", "graph", "timeline", "metrics", "tasks", "events", "runs", "inbox", "state", "agents")
-"""Places with a number key, 1 to 9 and 0, in the order of the tabs."""
+_ORDER = (
+    "network", "graph", "timeline", "metrics", "tasks", "events", "runs", "inbox", "state", "agents",
+    "audit", "engines", "log", "teams",
+)  # fmt: skip
+"""The places whose key never changes, in the order of the keys. A new one need not be here: it gets the next key."""
+_NUMBERS = "1234567890"
+_FUNCTION_KEYS = ("f4", "f7", "f8", "f9", "f10", *(f"f{number}" for number in range(13, 25)))
+"""Of the places behind those with a number. The app has f1 and f2, a browser f3, f5, f6, f11 and f12; from f13 on
+terminals send them for shift with f1 and so on.
+"""
 SHORT = {"network": "net", "timeline": "time"}
 """What tabs call a place where their names have no room: so much shorter all of them fit into 80 columns."""
-_FUNCTION_KEYS = {"audit": "f4", "engines": "f7", "log": "f8", "teams": "f9"}
-"""Those of other places: no more than one key away either. A browser keeps f3, f5 and f6 for itself."""
 _HERE = Path(__file__).resolve().parent
 
 
@@ -23,19 +29,20 @@ _HERE = Path(__file__).resolve().parent
 def places() -> tuple[str, ...]:
     """Return the names of all places, those with a number key first."""
     there = _files("screens")
-    return (*(name for name in _TABS if name in there), *(name for name in there if name not in _TABS))
+    return tuple(name for name in dict.fromkeys((*_ORDER, *there)) if name in there)
+
+
+@cache
+def keys() -> dict[str, str]:
+    """Return the key of every place, while there are keys: a number, else a function key."""
+    known = dict.fromkeys((*_ORDER, *places()))
+    return {name: key for name, key in zip(known, (*_NUMBERS, *_FUNCTION_KEYS), strict=False) if name in places()}
 
 
 @cache
 def tabs() -> dict[str, str]:
     """Return the places that have a number key, each with its key."""
-    return {name: str((number + 1) % 10) for number, name in enumerate(_TABS) if name in places()}
-
-
-@cache
-def keys() -> dict[str, str]:
-    """Return the key of every place that has one: a number, else a function key."""
-    return tabs() | {name: key for name, key in _FUNCTION_KEYS.items() if name in places()}
+    return {name: key for name, key in keys().items() if key in _NUMBERS}
 
 
 @cache

@@ -143,13 +143,6 @@ def hint(line: str) -> str:
     return f"{action.name} {action.arguments}  {action.says}".replace("   ", "  ") if action is not None else ""
 
 
-def _to_places() -> list[tuple[str, str]]:
-    """Return the keys that go to a screen."""
-    far = {name: key for name, key in places.keys().items() if name not in places.tabs()}
-    names = ", ".join(f"the {name.capitalize()}" for name in far)
-    return [("1 – 9, 0", "go to a screen"), (" ".join(far.values()), f"go to {names}")]
-
-
 def _said_of(key: str) -> str:
     """Return what the action of a key does, in a sentence."""
     action = BY_KEY.get(key)
@@ -157,7 +150,7 @@ def _said_of(key: str) -> str:
 
 
 def help_lines(
-    own: Sequence[tuple[str, str]],
+    own: Sequence[tuple[str, str, str]],
     headings: Sequence[str],
     *,
     taken: Collection[str] = (),
@@ -167,7 +160,7 @@ def help_lines(
     """Return the keys of a screen, what its columns mean, the keys of every screen, and the words of the line.
 
     Args:
-        own: Keys of the screen, each with what it does.
+        own: Keys of the screen, each with what it does in a word and, where the word says too little, in a sentence.
         headings: Of its tables.
         taken: Keys that do something else here than on other screens.
         meanings: Of headings that only this screen has.
@@ -177,13 +170,17 @@ def help_lines(
     columns = [Cell(known_as[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in known_as]
     hidden = [action for action in ACTIONS if not {*key_of(action).split(",")}.isdisjoint(taken)]
     keys = [
-        *_to_places(),
         *MOVES,
         *((shown_key(action), action.told) for action in ACTIONS if action.told and action not in hidden),
+        *((key, f"go to {place.capitalize()}") for place, key in places.keys().items() if place not in places.tabs()),
     ]
     known = {sign for key, _ in keys for sign in (key, *key.split())}
-    told = [(key, does, HERE.get(f"{key} {does}") or HERE.get(does) or _said_of(key) or does) for key, does in own]
-    here = [Cell(says, "", f"{key:<{_KEY}}") for key, does, says in told if key not in known or does in HERE]
+    told = [(key, does, says or HERE.get(does, "")) for key, does, says in own]
+    here = [
+        Cell(says or _said_of(key) or does, "", f"{key:<{_KEY}}")
+        for key, does, says in told
+        if says or key not in known
+    ]
     instead = [
         Cell(
             f"{action.told or action.says}  (on other screens: {shown_key(action)})", "", f"{f':{action.name}':<{_KEY}}"

@@ -5,7 +5,7 @@ A screen shows a `ViewState` when it is told to `look`; it decides nothing about
 
 from collections.abc import Iterable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from textual import events
 from textual.app import ComposeResult
@@ -28,7 +28,7 @@ from dashboard.views.header import ViewState, path_to, team_of
 from dashboard.views.lines import Span, cells, spread
 from dashboard.views.outcomes import UNDO
 from dashboard.views.past import play_keys
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, Column
 from dashboard.views.strip import strip
 from dashboard.views.tips import DISMISS
 from dashboard.widgets.bar import Bar
@@ -47,6 +47,10 @@ AIRY = 110
 """Columns from which on a tab has a blank on both sides."""
 TALL = 30
 """Screen height from which the header has a second line."""
+OwnKey: TypeAlias = str | tuple[str, str] | tuple[str, str, str]
+"""The name of an action; or such a name or another key, with the word for what it does on this screen, and a sentence
+for the help where `HERE` of `views/help.py` has none for the word.
+"""
 STRIP_EVERY_MS = 500
 """The health strip there is drawn at most this often."""
 
@@ -75,11 +79,11 @@ class Frame(Sized):
 
     PLACE: ClassVar[str] = ""
     """Name of its tab; empty for pages, which open above a tab."""
-    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = ()
-    """Names of actions, or names or other keys with what they do here; the most useful first."""
+    KEYS: ClassVar[tuple[OwnKey, ...]] = ()
+    """What the last line names, the most useful first."""
     ASKS: ClassVar[Cell] = Cell("/ filter", "faint")
     """What `/` does here; it stands beside the tabs."""
-    HEADINGS: ClassVar[tuple[str, ...]] = ()
+    HEADINGS: ClassVar[tuple[Column, ...]] = ()
     """What stands above figures that no table shows, to be explained by the help."""
     BINDINGS = [
         *bindings(),
@@ -206,7 +210,7 @@ class Frame(Sized):
         """The keys that the last line names."""
         own = map(_key_of, self.KEYS)
         refused = {key for key, action in BY_KEY.items() if action.writes} if self.deck.readonly else set()
-        return [(key, does) for key, does in own if key and key not in refused]
+        return [(key, does) for key, does, _ in own if key and key not in refused]
 
     def looked_at(self, *, whole: bool = False) -> str:
         if isinstance(self.focused, Picks) and self.focused.chosen.startswith("event:"):
@@ -227,15 +231,14 @@ class Frame(Sized):
         return next(iter(self.query(Table)), None)
 
     def explain(self) -> None:
-        columns = [column for table in self.query(Table) for column in table.rows.columns]
+        columns = [*(column for table in self.query(Table) for column in table.rows.columns), *self.HEADINGS]
         titles = [column.title for column in columns]
-        headings = [*("LAST 60 s" if title.startswith(LANE) else title for title in titles), *self.HEADINGS]
         self.app.push_screen(
             dialogs.HelpScreen(
                 self.PLACE.capitalize() or "this page",
                 help_lines(
-                    [(sign_of(key), does) for key, does in map(_key_of, self.KEYS)],
-                    headings,
+                    [(sign_of(key), does, says) for key, does, says in map(_key_of, self.KEYS)],
+                    ["LAST 60 s" if title.startswith(LANE) else title for title in titles],
                     taken=self.taken(),
                     meanings={column.title: column.means for column in columns if column.means},
                     settings="" if self.deck.in_browser else settings_shown(),
@@ -428,11 +431,11 @@ class Frame(Sized):
         self.query_one("#body").focus()
 
 
-def _key_of(said: str | tuple[str, str]) -> tuple[str, str]:
-    """Return a key and what it does."""
-    name, does = (said, "") if isinstance(said, str) else said
+def _key_of(said: OwnKey) -> tuple[str, str, str]:
+    """Return a key, the word for what it does, and the sentence where the screen has one of its own."""
+    name, does, says = (said, "", "") if isinstance(said, str) else (*said, "")[:3]
     action = BY_NAME.get(name)
-    return (name, does) if action is None else (key_of(action), does or action.label or action.name)
+    return (name, does, says) if action is None else (key_of(action), does or action.label or action.name, says)
 
 
 def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 from textual.widget import Widget
 
 from dashboard.feed import entries_of, parts_of
-from dashboard.frame.frame import Frame
+from dashboard.frame.frame import Frame, OwnKey
 from dashboard.task_input import input_of
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
@@ -40,7 +40,7 @@ class _Found(NamedTuple):
 class PageScreen(Frame):
     """Shows one object as paragraphs to scroll through; a subclass may draw panes of its own instead."""
 
-    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
+    KEYS: ClassVar[tuple[OwnKey, ...]] = (
         ("esc", "back"), "priority", "deadline", "reassign", "cancel", "retry", ("↑↓", "scroll")
     )  # fmt: skip
 

@@ -1,7 +1,6 @@
 """An agent: its steps, what it says, what its model was told, what it took; with the keys that change it."""
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -39,9 +38,10 @@ class AgentScreen(PanelsScreen):
     GRIPS = (Grip("says", "left", "left", before=True), Grip("aside", "right", "left"), Grip("told", "told", "top"))
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside"), (160, "-full")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
-    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
-        ("esc", "back"), "steer", "swap", "pause or resume", ("p", "prompt"), ("enter", "unfold"), ("f", "hold"),
-        ("tab", "pane"), ("d", "describe"), "rollback", "capability", "move", "remove",
+    KEYS = (
+        ("esc", "back"), "steer", "swap", "pause or resume", ("p", "prompt"),
+        ("enter", "unfold", "show all of the input and the result of the step under the cursor"),
+        ("f", "hold"), ("tab", "pane"), ("d", "describe"), "rollback", "capability", "move", "remove",
     )  # fmt: skip
     FIRST, PROMPT = "steps", "told"
     BINDINGS = [PROMPT_KEY]

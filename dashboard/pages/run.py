@@ -1,7 +1,6 @@
 """A run: how far it is, its tasks, and its report as rendered markdown, which grows while it works."""
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
 
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
@@ -47,9 +46,14 @@ class RunScreen(PanelsScreen):
 
     GRIPS = (Grip("draft", "work", "left", before=True), Grip("heading", "work", "left", before=True))
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
-    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
-        ("esc", "back"), ("tab", "pane"), ("enter", "task"), "strategy", "deadline", "cancel", ("o", "report"),
-        ("Y", "copy"), ("f", "follow"), "priority", "retry", "replay",
+    KEYS = (
+        ("esc", "back"), ("tab", "pane"),
+        ("enter", "task", "open the task under the cursor"),
+        "strategy", "deadline", "cancel",
+        ("o", "report", "show the report over the whole page; again: the page"),
+        ("Y", "copy"),
+        ("f", "follow", "stay at the end of the report while it grows, or hold it"),
+        "priority", "retry", "replay",
     )  # fmt: skip
     FIRST, GROWING = "at_work", "draft"
     BINDINGS = [Binding("o", "whole", "report over all", show=False)]

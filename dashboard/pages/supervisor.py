@@ -41,7 +41,8 @@ class SupervisorScreen(PageScreen):
     """The members of a supervisor and their work."""
 
     KEYS = (
-        ("esc", "back"), ("enter", "open"), "strategy", "pause or resume", "set", "run", "swap", ("tab", "beside"),
+        ("esc", "back"), ("enter", "open"), "strategy", "pause or resume", "set", "run", "swap",
+        ("tab", "beside", "go from the members to what stands beside them"),
     )  # fmt: skip
     GRIPS = (Grip("side", "side", "left"),)
     BINDINGS = [

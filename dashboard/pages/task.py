@@ -1,7 +1,6 @@
 """A task: what it was asked, why it waits, its attempts and steps, what it put out, and what happened to it."""
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -40,9 +39,11 @@ class TaskScreen(PanelsScreen):
     )  # fmt: skip
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
-    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
-        ("esc", "back"), ("tab", "pane"), ("enter", "open or unfold"), "steer", "priority", "deadline", "reassign",
-        "cancel", "retry", ("p", "prompt"), ("f", "hold"), "back here",
+    KEYS = (
+        ("esc", "back"), ("tab", "pane"),
+        ("enter", "open or unfold",
+         "open the task or event under the cursor; of a step show all of its input and result"),
+        "steer", "priority", "deadline", "reassign", "cancel", "retry", ("p", "prompt"), ("f", "hold"), "back here",
     )  # fmt: skip
     FIRST, PROMPT = "steps", "asked"
     BINDINGS = [PROMPT_KEY]

@@ -28,7 +28,11 @@ class AuditScreen(JournalScreen):
     KINDS = KINDS
     GRIPS = (BELOW,)
     BELOW_FROM, FILLS = 34, True
-    KEYS = (("enter", "open"), ("Y", "copy the line"), "undo", ("/", "filter"))
+    KEYS = (
+        ("enter", "open"),
+        ("Y", "copy the line", "copy the command line that does the same"),
+        "undo", ("/", "filter"),
+    )  # fmt: skip
     BINDINGS = [Binding("Y", "copy_line", "copy the line", show=False)]
 
     def listing(self, view: ViewState) -> Listing:

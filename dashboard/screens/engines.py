@@ -33,7 +33,11 @@ class EnginesScreen(JournalScreen):
     KINDS = KINDS
     GRIPS = (BELOW,)
     BELOW_FROM, FILLS = 34, True
-    KEYS = (("enter", "open"), ("E", "start, hand over"), ("/", "filter"))
+    KEYS = (
+        ("enter", "open"),
+        ("E", "start, hand over", "start an engine where none runs, or let another one lead"),
+        ("/", "filter"),
+    )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()

@@ -26,7 +26,11 @@ class EventsScreen(Frame):
     """Follows the newest event; scrolls back to the first."""
 
     PLACE = "events"
-    KEYS = (("enter", "open"), ("↑↓", "scroll"), ("G", "newest"), ("g", "first"), ("/", "filter"), "back here")
+    KEYS = (
+        ("enter", "open"), ("↑↓", "scroll"), ("G", "newest"),
+        ("g", "first", "go to the first event"),
+        ("/", "filter"), "back here",
+    )  # fmt: skip
     BINDINGS = [Binding("f", "follow", "follow", show=False)]
 
     def __init__(self) -> None:

@@ -31,8 +31,13 @@ class GraphScreen(BoardScreen):
 
     PLACE = "graph"
     KEYS = (
-        ("←→↑↓", "walk"), ("enter", "open"), ("f", "fit"), ("i", "idle"), ("t", "run or team"), ("<>", "other run"),
-        (".", "chain"),
+        ("←→↑↓", "walk", "go along the edges to the next node"),
+        ("enter", "open"),
+        ("f", "fit", "draw small enough that all is seen, or large around the cursor"),
+        ("i", "idle", "show agents at rest as well, or fold them"),
+        ("t", "run or team", "show the network of the team instead of a run, or a run again"),
+        ("<>", "other run", "show the run before, or the next one"),
+        (".", "chain", "show only what leads to the node under the cursor and what it leads to; again: all"),
         "strategy", "swap",
     )  # fmt: skip
     BINDINGS = [

@@ -19,14 +19,9 @@ class InboxScreen(TableScreen):
     MARKED = "enter gives them one answer"
     BINDINGS = [*MARKS]
     KEYS = (
-        ("enter", "answer"),
-        ("space", "mark"),
-        "swap",
-        "retry",
-        ("pause or resume", "resume"),
-        "reassign",
-        "cancel",
-    )
+        ("enter", "answer", "answer the question under the cursor, or all that are marked"),
+        ("space", "mark"), "swap", "retry", ("pause or resume", "resume"), "reassign", "cancel",
+    )  # fmt: skip
 
     def listing(self, view: ViewState) -> Listing:
         return inbox(view.state, now_ms=view.now_ms, needle=self.needle)

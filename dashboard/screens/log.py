@@ -27,7 +27,11 @@ class LogScreen(Frame):
     """What the engine wrote, the newest at the end; the view stays there while it grows."""
 
     PLACE = "log"
-    KEYS = (("↑↓", "scroll"), ("G", "newest"), ("g", "oldest"), ("/", "filter"))
+    KEYS = (
+        ("↑↓", "scroll"), ("G", "newest"),
+        ("g", "oldest", "go to the oldest line"),
+        ("/", "filter"),
+    )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()

@@ -36,7 +36,13 @@ class MetricsScreen(TableScreen):
     ORDERS = tuple(ORDERS)
     HEADS = HEADS
     KEYS = (
-        ("↑↓", "agent"), ("enter", "only it"), ("w", "window"), (">", "sort"), ("p", "one plot"), ("o", "page"), "swap",
+        ("↑↓", "agent", "go to an agent"),
+        ("enter", "only it", "plot only the agent or the supervisor under the cursor; again: the team"),
+        ("w", "window", "plot the next longer window of time; after the longest one the shortest"),
+        (">", "sort"),
+        ("p", "one plot", "show one plot alone, then the next one, and after the last one all"),
+        ("o", "page", "open the page of the agent or the supervisor under the cursor"),
+        "swap",
     )  # fmt: skip
     BINDINGS = [
         Binding("w", "window", "window", show=False),

@@ -52,8 +52,11 @@ class NetworkScreen(TableScreen):
     GRIPS = (PANE, TAIL)
     HEADS = HEADS
     KEYS = (
-        ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"), (".", "fold"),
-        ("tab", "pane"), ("v", "pane off"), ("!", "who needs me"),
+        ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"),
+        (".", "fold", "show the idle agents of this supervisor, or fold them to one line"),
+        ("tab", "pane"),
+        ("v", "pane off", "take the pane at the right away, or bring it back"),
+        ("!", "who needs me"),
     )  # fmt: skip
     BINDINGS = [
         *MARKS,

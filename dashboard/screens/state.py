@@ -33,7 +33,11 @@ class StateScreen(TableScreen):
     SORTED = False
     GRIPS = (BELOW,)
     BELOW_FROM, FILLS = 34, True
-    KEYS = (("enter", "go there"), ("=", "compare"), "export", "import", "fork", ("/", "filter"))
+    KEYS = (
+        ("enter", "go there", "go back to this moment, or look into this archive or fork"),
+        ("=", "compare", "say what differs between this row and what is shown"),
+        "export", "import", "fork", ("/", "filter"),
+    )  # fmt: skip
     BINDINGS = [Binding("equals_sign", "compare", "compare", show=False)]
     DEFAULT_CSS = """
     StateScreen #facts { height: 5; background: $background; }

@@ -33,7 +33,10 @@ class TeamsScreen(TableScreen):
     SORTED = False
     GRIPS = (BELOW,)
     BELOW_FROM, FILLS = 34, True
-    KEYS = (("enter", "switch to it"), ("/", "filter"))
+    KEYS = (
+        ("enter", "switch to it", "show this team instead; the one here goes on"),
+        ("/", "filter"),
+    )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,6 @@
 """Who was at work when, over the whole journal: a lane an agent, with swaps, failures and questions in it."""
 
 from functools import cached_property
-from typing import ClassVar
 
 from textual.binding import Binding
 
@@ -12,7 +11,7 @@ from dashboard.views.amounts import percent
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, block
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, Column
 from dashboard.views.targets import Target, target_of
 from dashboard.views.timeline import Lanes, Seen, Timeline, timeline
 from dashboard.views.timeline.lanes import ENDS, KINDS
@@ -42,11 +41,20 @@ class TimelineScreen(BoardScreen):
     """A lane an agent over the time of the journal; bars of what is at work grow."""
 
     PLACE = "timeline"
-    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
-        ("←→", "task"), ("↑↓", "lane"), ("+−", "zoom"), ("home", "all"), ("g", "unfold idle"), ("enter", "open"),
-        ("b", "back here"), "swap",
+    KEYS = (
+        ("←→", "task", "go to the task before or after"),
+        ("↑↓", "lane", "go to the lane above or below"),
+        ("+−", "zoom", "see less time in more detail, or more of it"),
+        ("home", "all", "show the whole time of the journal"),
+        ("g", "unfold idle", "draw idle time as long as it was, or fold it"),
+        ("enter", "open"), ("b", "back here"), "swap",
     )  # fmt: skip
-    HEADINGS = ("LANES", "BUSY", "P50")
+    HEADINGS = (
+        Column(
+            "LANES", 0, means="an agent over time, under its supervisor; the height is the share of its slots at work",
+        ),
+        Column("BUSY", 0), Column("P50", 0),
+    )  # fmt: skip
     BINDINGS = [
         Binding("left", "step(-1)", "task before", show=False),
         Binding("right", "step(1)", "next task", show=False),

@@ -1,6 +1,7 @@
 """What `?` says besides the actions: keys to move with, glyphs, and what the columns mean."""
 
 MOVES = (
+    ("1 – 9, 0", "go to a screen"),
     ("space", "mark rows; z, ctrl+d, r, P, D, s, h of agents and enter in the inbox are for all marked"),
     ("*", "mark all rows that the filter leaves, or none"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
@@ -14,46 +15,14 @@ MOVES = (
     ("!", "go to the next thing that needs a person, questions first"),
 )
 HERE = {
-    "agent": "go to an agent",
-    "all": "show the whole time of the journal",
-    "answer": "answer the question under the cursor, or all that are marked",
     "back here": "go back to the moment of what is under the cursor",
-    "beside": "go from the members to what stands beside them",
-    "chain": "show only what leads to the node under the cursor and what it leads to; again: all",
-    "compare": "say what differs between this row and what is shown",
-    "copy the line": "copy the command line that does the same",
-    "first": "go to the first event",
-    "fit": "draw small enough that all is seen, or large around the cursor",
-    "fold": "show the idle agents of this supervisor, or fold them to one line",
-    "follow": "stay at the end of the report while it grows, or hold it",
-    "go there": "go back to this moment, or look into this archive or fork",
     "hold": "hold what is being written where it is, or follow its end again",
-    "idle": "show agents at rest as well, or fold them",
-    "lane": "go to the lane above or below",
     "newest": "go to the newest and stay there",
-    "oldest": "go to the oldest line",
-    "one plot": "show one plot alone, then the next one, and after the last one all",
-    "only it": "plot only the agent or the supervisor under the cursor; again: the team",
-    "open or unfold": "open the task or event under the cursor; of a step show all of its input and result",
-    "other run": "show the run before, or the next one",
-    "page": "open the page of the agent or the supervisor under the cursor",
     "pane": "go to the next pane of this screen",
-    "pane off": "take the pane at the right away, or bring it back",
     "prompt": "unfold what was sent to the agent: its prompt, or the input of its task",
-    "report": "show the report over the whole page; again: the page",
-    "run or team": "show the network of the team instead of a run, or a run again",
     "scroll": "go up and down by lines; pgup and pgdn by pages",
-    "start, hand over": "start an engine where none runs, or let another one lead",
-    "switch to it": "show this team instead; the one here goes on",
-    "task": "go to the task before or after",
-    "enter task": "open the task under the cursor",
-    "unfold": "show all of the input and the result of the step under the cursor",
-    "unfold idle": "draw idle time as long as it was, or fold it",
-    "walk": "go along the edges to the next node",
-    "window": "plot the next longer window of time; after the longest one the shortest",
-    "zoom": "see less time in more detail, or more of it",
 }
-"""What the own keys of a screen do, by their words in its last line; with the key, where two screens share a word."""
+"""What keys do that several screens call by the same word in their last line; others are explained by their screen."""
 STATES = (
     "agents   ● busy   ○ idle   ◐ draining   ‖ paused   ✕ error   ■ stopped",
     "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ▽ preempted",
@@ -85,7 +54,6 @@ COLUMNS = {
     "ID": "its id in commands",
     "KIND": "the event as the journal calls it; kind:… filters by it",
     "LAG": "age of an engine's last heartbeat",
-    "LANES": "an agent over time, under its supervisor; the height is the share of its slots at work",
     "LAST 60 s": "how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question",
     "LEFT": "how long a run may still take, from how many of its tasks ended in its time",
     "NEWEST EVENT": "when something last happened in the team",

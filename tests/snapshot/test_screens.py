@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from dashboard.app import QuarterdeckApp
+from dashboard.dialogs import HelpScreen
 from engine.core.state import TaskStatus
 from tests.patience import PATIENCE_S
 from tests.pilot.kept import feed_of, kept, led
@@ -123,6 +124,8 @@ async def settled(pilot: Pilot[int]) -> None:
         while pilot.app.playback.busy:
             await at_rest(pilot)
     line = pilot.app.screen.focused
+    if isinstance(pilot.app.screen, HelpScreen) and line is not None:  # its thumb says how many screens and words are
+        line.styles.scrollbar_visibility = "hidden"
     if isinstance(line, Input | TextArea):  # of one without the focus the cursor would stay hidden when it gets it
         with anyio.fail_after(PATIENCE_S):
             while not line.has_focus:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dashboard import dialogs
 from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
-from dashboard.places import pages, part_of, places
+from dashboard.places import keys, pages, part_of, places, tabs
 from dashboard.views import help
 from dashboard.views.help import COLUMNS, HERE
 
@@ -20,22 +20,22 @@ def test_no_key_and_no_name_stands_for_two_actions() -> None:
 
 
 def test_every_screen_is_one_key_away() -> None:
-    keys = {action.name: action.key for action in ACTIONS}
-
-    assert [place for place in places() if not keys[place]] == []
+    assert [place for place in places() if not BY_NAME[place].key] == []
 
 
 def test_no_screen_takes_a_key_that_goes_to_another_one() -> None:
-    keys = {key for place in places() for key in BY_NAME[place].key.split(",")}
+    going = {*keys().values()}
 
-    assert {place: found for place in places() if (found := keys & part_of("screens", place).taken())} == {}
-    assert {page: found for page in pages() if (found := keys & part_of("pages", page).taken())} == {}
+    assert {place: found for place in places() if (found := going & part_of("screens", place).taken())} == {}
+    assert {page: found for page in pages() if (found := going & part_of("pages", page).taken())} == {}
 
 
-def test_the_help_names_the_screens_that_have_a_function_key() -> None:
+def test_the_help_names_the_screens_that_have_a_function_key_of_which_the_first_never_change() -> None:
     told = {cell.lead.strip(): cell.text for cell in help_lines((), ())}
+    far = {name: key for name, key in keys().items() if name not in tabs()}
 
-    assert told["f4 f7 f8 f9"] == "go to the Audit, the Engines, the Log, the Teams"
+    assert list(far.items())[:4] == [("audit", "f4"), ("engines", "f7"), ("log", "f8"), ("teams", "f9")]
+    assert {key: told[key] for key in far.values()} == {key: f"go to {name.capitalize()}" for name, key in far.items()}
 
 
 def test_every_action_can_be_called_by_a_key_or_a_word_and_the_help_says_so() -> None:
@@ -60,7 +60,7 @@ def test_the_help_explains_every_column_of_every_table() -> None:
         for title in re.findall(r"Column\(\s*\"([^\"]+)\"(?![^()]*means=)", file.read_text(encoding="utf-8"))
     }
 
-    titles |= {title for place in places() for title in part_of("screens", place).HEADINGS}
+    titles |= {one.title for place in places() for one in part_of("screens", place).HEADINGS if not one.means}
 
     assert titles - COLUMNS.keys() == set()
     assert COLUMNS.keys() - titles == set()
@@ -68,14 +68,14 @@ def test_the_help_explains_every_column_of_every_table() -> None:
 
 def test_the_help_says_in_a_sentence_what_each_key_of_a_screen_does() -> None:
     shown = [part_of("screens", place) for place in places()] + [part_of("pages", page) for page in pages()]
-    labels = {said for one in shown for said in one.KEYS if isinstance(said, tuple) and said[0] not in BY_NAME}
+    own = [(*said, "")[:3] for one in shown for said in one.KEYS if isinstance(said, tuple) and said[0] not in BY_NAME]
 
-    def told(key: str, does: str) -> str:
-        return next((one.text for one in help_lines([(key, does)], ()) if one.lead.strip() == key), "")
+    def told(key: str, does: str, says: str) -> str:
+        return next((one.text for one in help_lines([(key, does, says)], ()) if one.lead.strip() == key), "")
 
     elsewhere = {"back", "copy", "describe", "filter", "mark", "open", "sort", "JSON"}
-    assert {does for key, does in labels if told(key, does) in {"", does}} - elsewhere == set()
-    assert HERE.keys() - {does for _, does in labels} - {f"{key} {does}" for key, does in labels} == set()
+    assert {does for key, does, says in own if told(key, does, says) in {"", does}} - elsewhere == set()
+    assert HERE.keys() - {does for _, does, says in own if not says} == set()
 
 
 def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> None:
@@ -85,14 +85,12 @@ def test_a_column_that_one_screen_has_is_explained_where_it_is_declared() -> Non
 
 
 def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_elsewhere() -> None:
-    for place, key, here, word in (
-        ("graph", "t", HERE["run or team"], ":freeze"),
-        ("metrics", "w", HERE["window"], ":replay"),
-    ):
+    for place, key, word in (("graph", "t", ":freeze"), ("metrics", "w", ":replay")):
         screen = part_of("screens", place)
         assert key in screen.taken(), place
-        lines = help_lines([one for one in screen.KEYS if isinstance(one, tuple)], (), taken=screen.taken())
-        told = [(cell.lead.strip(), cell.text) for cell in lines]
+        own = [one for one in screen.KEYS if len(one) == 3]
+        here = next(says for sign, _, says in own if sign == key)
+        told = [(cell.lead.strip(), cell.text) for cell in help_lines(own, (), taken=screen.taken())]
         assert (key, here) in told
         assert any(lead == word for lead, _ in told), place
         assert not any(lead == key and text != here for lead, text in told), place

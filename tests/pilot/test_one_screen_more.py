@@ -1,0 +1,92 @@
+"""A new screen is one file in `views`, one in `screens` and its test: nothing else is touched."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.patience import PATIENCE_S
+
+ROOT = Path(__file__).resolve().parents[2]
+VIEW = '''"""How long the names of agents are."""
+
+from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from engine.core.state import State
+
+LONG = 10
+_COLUMNS = (Column("AGENT", 20, grow=1), Column("LETTERS", 7, right=True, means="how many letters a name has"))
+
+
+def lengths(state: State, *, only_long: bool, needle: str) -> Listing:
+    """Return the agents with the lengths of their names, the shortest first."""
+    found = {
+        one.id: one.name
+        for one in sorted(state.agents.values(), key=lambda one: len(one.name))
+        if matches(needle, one.name) and (len(one.name) >= LONG or not only_long)
+    }
+    return Listing(
+        _COLUMNS,
+        [*found],
+        lambda key: (Cell(found[key]), Cell(str(len(found[key])))),
+        empty=nothing(needle, "agent", "no agent is here"),
+        total=len(state.agents),
+    )
+'''
+SCREEN = '''"""How long the names of agents are."""
+
+from textual.binding import Binding
+
+from dashboard.frame.table_screen import TableScreen
+from dashboard.views.header import ViewState
+from dashboard.views.lengths import lengths
+from dashboard.views.rows import Listing
+
+
+class LengthsScreen(TableScreen):
+    """How long the names of agents are."""
+
+    PLACE = "lengths"
+    KEYS = (
+        ("enter", "open"),
+        ("w", "only long", "show only the agents with a long name, or all of them"),
+        "swap", ("/", "filter"),
+    )  # fmt: skip
+    OPENS = "agent"
+    BINDINGS = [Binding("w", "only_long", "only long", show=False)]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._only_long = False
+
+    def listing(self, view: ViewState) -> Listing:
+        return lengths(view.state, only_long=self._only_long, needle=self.needle)
+
+    def action_only_long(self) -> None:
+        self._only_long = not self._only_long
+        self.look(self.deck.view)
+
+
+SCREEN = LengthsScreen
+'''
+WHAT_HOLDS_OF_EVERY_SCREEN = ("tests/unit/test_actions.py",)
+
+
+def test_two_new_files_are_a_screen_with_a_key_a_word_its_help_and_an_address(tmp_path: Path) -> None:
+    copy = tmp_path / "dashboard"
+    shutil.copytree(ROOT / "dashboard", copy)
+    (copy / "views" / "lengths.py").write_text(VIEW)
+    (copy / "screens" / "lengths.py").write_text(SCREEN)
+
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+         "tests/pilot/one_screen_more.py", *WHAT_HOLDS_OF_EVERY_SCREEN],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )  # fmt: skip
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
