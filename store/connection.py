@@ -31,6 +31,8 @@ CHECKPOINT_PAGES = 1_000
 _FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_GONE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+"""What SQLite says of a file that is not there any more; the second where it had yet to open the log beside it."""
 _NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
 
 
@@ -118,7 +120,7 @@ def store_error(error: sqlite3.Error, path: Path | None, *, disposable: bool = F
         return StoreBusy(None, None, where)
     if primary in _NOT_WRITABLE:
         return ReadOnlyFolder(where.parent)
-    if primary == sqlite3.SQLITE_IOERR and path is not None and not path.exists():
+    if primary in _GONE and path is not None and not path.exists():
         return StoreError(f"{path} was deleted or moved away while it was open: start again")
     return StoreError(f"{where}: SQLite says {error}: run `quarterdeck doctor` on it")
 

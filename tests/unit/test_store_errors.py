@@ -67,6 +67,17 @@ def test_each_code_of_sqlite_leads_to_one_decision(code: int, expected: type[Sto
     assert type(store_error(error, Path("/x/team.db"))) is expected
 
 
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_FSTAT, sqlite3.SQLITE_CANTOPEN])
+def test_a_file_that_is_gone_is_said_to_be_however_sqlite_finds_out(code: int, tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("it says")
+    error.sqlite_errorcode = code
+    there, gone = tmp_path / "there.db", tmp_path / "gone.db"
+    there.touch()
+
+    assert "it says" in str(store_error(error, there))
+    assert str(store_error(error, gone)) == f"{gone} was deleted or moved away while it was open: start again"
+
+
 def test_what_may_be_deleted_is_said_to_be() -> None:
     assert "delete it" in str(NotOurFile(Path("/x/team.db-live"), "is odd", disposable=True))
     assert "delete" not in str(NotOurFile(Path("/x/team.db"), "is odd"))
