@@ -1,9 +1,14 @@
-"""Finds the archives and forks that lie beside a database, by the names that the dashboard gives."""
+"""Finds the archives and forks that lie beside a database, by their names, and says what one holds."""
 
 from pathlib import Path
 from typing import Literal
 
+from dashboard.views.holdings import holdings
+from dashboard.views.lines import Line, Span
 from dashboard.views.stored import Beside
+from engine.core.errors import CoreError
+from engine.folding import folded_from
+from store import Reader, StoreError
 
 MOST = 50
 """The newest that are listed."""
@@ -22,6 +27,15 @@ def files_beside(db: Path) -> list[Beside]:
             continue
         found.append(Beside(kind, str(path), path.name, stat.st_mtime_ns // 1_000_000, stat.st_size))
     return sorted(found, key=lambda one: -one.at_ms)[:MOST]
+
+
+def holdings_of(path: Path, seq: int | None) -> list[Line]:
+    """Return what a file holds after an event, or after its newest; folds its state, so called in a thread."""
+    try:
+        with Reader(path) as reader:
+            return holdings(folded_from(reader, seq))
+    except (StoreError, CoreError) as error:
+        return [Line((Span(str(error), "error"),))]
 
 
 def _kind_of(path: Path, db: Path) -> Literal["archive", "fork"] | None:

@@ -14,6 +14,7 @@ from dashboard.views.header import ViewState
 from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, forked, no_mark
 from dashboard.views.rows import Cell
 from engine.core.errors import CoreError
+from engine.core.state import State
 from store import Reader, StoreError
 from store.records import Span
 
@@ -77,6 +78,12 @@ class TimeTravel(App[int]):
 
         # What the feed has said stands in the banner: pages that read again need not repeat it.
         self.aside(reading, then, (StoreError, CoreError), failed=failed, is_said=lambda: self.feed.trouble is not None)
+
+    def read_state(self, seq: int, then: Callable[[State], None], *, failed: Callable[[], None] = do_nothing) -> None:
+        """Fold the team as it was after an event, as `read` reads."""
+        from engine.folding import folded_from  # only who looks back needs it
+
+        self.read(lambda reader: folded_from(reader, seq), then, failed=failed)
 
     def aside(
         self,

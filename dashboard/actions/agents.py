@@ -9,8 +9,8 @@ from dashboard.views.bulk import pausing
 from dashboard.views.parsers import Mistyped, settings_of
 from dashboard.views.targets import is_in_trouble
 from engine.core.commands import Command, Pause, Resume
+from engine.core.queries.strategies import known_strategies
 from engine.core.state import State
-from engine.core.strategies import STRATEGIES
 
 
 def _swap(at: Acting, said: Spoken) -> None:
@@ -101,7 +101,7 @@ AGENTS = (
     ),
     Action(
         name="strategy", key="S", does=_strategy, writes=True, of=supervisors,
-        then=lambda state, before: list(STRATEGIES), arguments="[SUPERVISOR] [MODE] [key=value …]",
+        then=lambda state, before: list(known_strategies()), arguments="[SUPERVISOR] [MODE] [key=value …]",
         told="change the strategy of a supervisor, or of the run under the cursor",
         says="change how a supervisor coordinates",
     ),

@@ -13,8 +13,8 @@ from dashboard.views.inbox import question_of
 from dashboard.views.parsers import Line, Mistyped, due_in_s
 from dashboard.views.rows import Cell, labelled
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
-from engine.core.limits.budget import deadline_of
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.budget import deadline_of
 from engine.core.queries.targets import at as at_id
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY

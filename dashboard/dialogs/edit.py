@@ -2,13 +2,12 @@
 
 from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
-from dashboard.spec_text import lost_in_text, text_of_agent, text_of_new
+from dashboard.spec_text import Draft, lost_in_text, text_of_agent, text_of_new
 from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.swaps import attempt_lines, changes, its_work, mode_lines
 from dashboard.widgets.fields import Picker
-from engine.core.code import references_of
 from engine.core.commands import AddAgent, SwapAgent
 from engine.core.queries.targets import at, word_for
 from engine.core.spec import AgentSpec
@@ -58,7 +57,7 @@ class EditDialog(SpecEditor):
 
     def own_references(self) -> list[str]:
         agent = self._agent
-        own = references_of(self.state.spec_of(agent)) if agent is not None else []
+        own = Draft(self.state.spec_of(agent)).references if agent is not None else []
         return [*own, *super().own_references()]
 
     def command_of(self, spec: AgentSpec) -> Answer:

@@ -17,10 +17,10 @@ from dashboard.views.rows import Cell, labelled
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
+from engine.core.queries.strategies import known_strategies
 from engine.core.queries.targets import at
 from engine.core.records import JsonValue
 from engine.core.state import Supervisor
-from engine.core.strategies import STRATEGIES
 
 _LED = ("delegate",)
 _SYNTHESIS = ("parallel", "parallel_then_synthesis")
@@ -85,8 +85,8 @@ class StrategyDialog(Dialog):
         self.query_one("#preserve", Picker).offer(switching.PRESERVE)
         self.query_one("#scope", Picker).offer(switching.scopes(state, supervisor), switching.scope_of_run(self._run))
         choices.focus()
-        if self._mode is not None and self._mode not in STRATEGIES:
-            self._misnamed = f"no strategy {self._mode!r}; there are {', '.join(STRATEGIES)}"
+        if self._mode is not None and self._mode not in known_strategies():
+            self._misnamed = f"no strategy {self._mode!r}; there are {', '.join(known_strategies())}"
         self.look(self.deck.view)
 
     @on(OptionList.OptionHighlighted)

@@ -8,7 +8,6 @@ from dashboard.views.graph.model import COOL_MS
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.header import ViewState
 from engine.core.state import RunSummary, State
-from store import Reader
 
 READ_AGAIN_MS = 500
 """What could not be read is read again after so long."""
@@ -39,11 +38,6 @@ class EndedRun:
         return self._sight if run_id == self._run_id else None
 
     def _read(self, ended: RunSummary) -> None:
-        from engine.folding import folded_from  # only who looks back needs it
-
-        def read(reader: Reader) -> State:
-            return folded_from(reader, ended.seq - 1)
-
         def then(state: State) -> None:
             if ended.id == self._run_id and ended.id in state.runs:  # one that was imported ended in another file
                 self._sight = Sight(state=state, counts=digest(state), now_ms=ended.ended_ms + COOL_MS, idle=True)
@@ -53,4 +47,4 @@ class EndedRun:
             if ended.id == self._run_id:
                 self._run_id, self._failed_ms = "", self._deck.view.wall_ms
 
-        self._deck.read(read, then, failed=failed)
+        self._deck.read_state(ended.seq - 1, then, failed=failed)

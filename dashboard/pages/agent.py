@@ -20,7 +20,6 @@ from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of
 from dashboard.views.step_table import LIVE, live_lines, step_lines, steps_among
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
-from engine.core.codec import kind_of
 from engine.core.events import AgentSwapped, AttemptStarted
 from engine.core.state import Agent, State, Task
 from store import Reader, Record
@@ -237,7 +236,7 @@ class AgentScreen(PanelsScreen):
 
 def _begins(records: Sequence[Record], task_id: str) -> bool:
     """Tell whether records reach back to where an agent began a task."""
-    return any(one.task_id == task_id and one.kind == kind_of(AttemptStarted) for one in records)
+    return any(one.task_id == task_id and one.kind == AttemptStarted.type for one in records)
 
 
 def _at_work(agent: Agent | None) -> str | None:

@@ -28,7 +28,6 @@ from dashboard.views.targets import Target, target_of
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
-from engine.core.codec import kind_of
 from engine.core.events import StrategySwitched
 from store import Reader, Record
 
@@ -89,7 +88,7 @@ class SupervisorScreen(PageScreen):
         return self.query_one("#body", Table)
 
     def records(self, reader: Reader, view: ViewState) -> list[Record]:
-        kinds = [kind_of(StrategySwitched)]
+        kinds = [StrategySwitched.type]
         return self._switches.up_to(view.state.seq, reader, kinds=kinds, value=self._key)
 
     def show(self, view: ViewState) -> None:

@@ -11,7 +11,7 @@ from dashboard import dialogs
 from dashboard.comparing import key_of
 from dashboard.frame.panels_screen import give_rows
 from dashboard.frame.table_screen import BELOW, TableScreen
-from dashboard.stored_files import files_beside
+from dashboard.stored_files import files_beside, holdings_of
 from dashboard.views.header import ViewState
 from dashboard.views.holdings import holdings
 from dashboard.views.lines import Line, Span
@@ -19,9 +19,7 @@ from dashboard.views.row_pane import More
 from dashboard.views.rows import Listing
 from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
 from dashboard.widgets.lines import Lines
-from engine.core.errors import CoreError
-from engine.folding import folded_from
-from store import Reader, StoreError
+from store import Reader
 
 READ_EVERY_MS = 2_000
 
@@ -107,7 +105,7 @@ class StateScreen(TableScreen):
             holds = [Line((Span("enter opens it: an archive is read only after all of it was checked", "muted"),))]
         else:
             path = self.deck.path if key == NEWEST or key.isdigit() else Path(key)
-            holds = self.looked_up(key, lambda: _holdings(path, int(key) if key.isdigit() else None))
+            holds = self.looked_up(key, lambda: holdings_of(path, int(key) if key.isdigit() else None))
         return of_stored(
             self._found, key, holds, self._kinds, shown_seq=view.state.seq if view.past is not None else 0,
             now_ms=view.past.now_ms if view.past is not None else view.now_ms, width=width, height=height,
@@ -143,15 +141,6 @@ class StateScreen(TableScreen):
             self.deck.switch(Path(beside.path))
         elif self.deck.may():
             self.ask(dialogs.ImportDialog(self.deck.path, beside.path))
-
-
-def _holdings(path: Path, seq: int | None) -> list[Line]:
-    """Runs in a thread: return what a file holds after an event, or after its newest."""
-    try:
-        with Reader(path) as reader:
-            return holdings(folded_from(reader, seq))
-    except (StoreError, CoreError) as error:
-        return [Line((Span(str(error), "error"),))]
 
 
 SCREEN = StateScreen

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from dashboard.views.queues import QueueHistory
 from engine.core import events as on
-from engine.core.codec import kind_of
 from engine.core.events import Event
 from engine.core.state import State
 
@@ -175,7 +174,7 @@ _NOTHING = Track()
 _MOST = 2**63
 """A counter holds no more, whatever a model says that it has spent."""
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
-END_KINDS = tuple(map(kind_of, (on.AttemptDone, on.AttemptFailed)))
+END_KINDS = (on.AttemptDone.type, on.AttemptFailed.type)
 """Kinds of the events that `ends_of` looks at."""
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard.views.names import short_id
 from engine.core.commands import COMMAND_KINDS, Command
-from engine.core.excerpts import args_of
+from engine.core.queries.excerpts import args_of
 from engine.core.queries.targets import words
 from engine.core.records import JsonValue, fields
 from engine.core.state import State

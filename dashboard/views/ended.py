@@ -11,15 +11,14 @@ from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import TASK
 from dashboard.views.lines import Line, Span, cut, cut_path, padded, spread
 from dashboard.views.names import Names
-from engine.core.codec import kind_of
 from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed
 from engine.core.state import TaskStatus
 from engine.core.values import Usage
 
 _End: TypeAlias = AttemptDone | AttemptFailed | AttemptCancelled
-ENDS = tuple(map(kind_of, (AttemptDone, AttemptFailed, AttemptCancelled)))
+ENDS = (AttemptDone.type, AttemptFailed.type, AttemptCancelled.type)
 """Kinds of the events by which attempts end."""
-FAILS = (kind_of(AttemptFailed),)
+FAILS = (AttemptFailed.type,)
 _STATUS = {
     AttemptDone: TaskStatus.DONE, AttemptFailed: TaskStatus.FAILED, AttemptCancelled: TaskStatus.CANCELLED
 }  # fmt: skip

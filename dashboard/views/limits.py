@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from dashboard.views.amounts import duration, left, percent, spent_of, unit
 from dashboard.views.rows import Cell
-from engine.core.limits.budget import Budget, budgets_of, deadline_of
+from engine.core.queries.budget import Budget, budgets_of, deadline_of
 from engine.core.state import State
 
 

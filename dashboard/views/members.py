@@ -7,9 +7,9 @@ from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import is_able
 from engine.core.queries.placement import stand_ins
+from engine.core.queries.strategies import known_strategies
 from engine.core.queries.tree import below_of, depth_of
 from engine.core.state import Agent, State, Task
-from engine.core.strategies import STRATEGIES
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
@@ -93,7 +93,7 @@ def modes(state: State, supervisor_id: str | None) -> list[Choice]:
     supervisor = state.supervisors.get(supervisor_id or "")
     if supervisor is None:
         return [Choice("", "its own")]
-    others = [one for one in STRATEGIES if one != supervisor.mode]
+    others = [one for one in known_strategies() if one != supervisor.mode]
     told = "for this run alone: submitted as usual, then rewired at once"
     return [Choice("", "its own", supervisor.mode), *(Choice(name, name, told) for name in others)]
 

@@ -5,9 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from dashboard.views.amounts import counted
 from dashboard.views.rows import Cell
-from engine.core.code import named_in
 from engine.core.commands import Command
-from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import Event
 from engine.core.state import State
@@ -29,16 +27,10 @@ def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
     from engine.core.queries.preview import preview  # a tenth of a second that the first frame does not need
 
     try:
-        applied = preview(state, command, _context(state, command, now_ms))
+        applied = preview(state, command, now_ms)
     except Refused as refusal:
         return Rehearsal("", refusal.reason)
     return Rehearsal(applied.summary, events=applied.events, result=dict(applied.result))
-
-
-def _context(state: State, command: Command, now_ms: int) -> DecisionContext:
-    """Return the context of a preview, as if all code that the command names were trusted; the dialog asks for that."""
-    granted = {one: state.trusted.get(one, "") for one in named_in(command)}
-    return DecisionContext(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted)
 
 
 def spoken(

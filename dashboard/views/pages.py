@@ -21,7 +21,7 @@ from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import AWAY
 from engine.core.queries.targets import at
 from engine.core.queries.track_record import mean_of
-from engine.core.scheduler import Schedule
+from engine.core.queries.waiting import ready_in
 from engine.core.state import Agent, Run, State, Task
 from engine.core.values import Usage, as_text
 
@@ -112,7 +112,7 @@ def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str
         for cell in live_cells(live, task_id, now_ms, most=600):
             yield Cell(cell.text, cell.tone, f"  {cell.lead}")
     queue = state.queues.get(f"agent:{agent_id}")
-    waiting = list(islice(Schedule.of(state).ready(state, queue.key), SHOWN)) if queue is not None else []
+    waiting = list(islice(ready_in(state, queue.key), SHOWN)) if queue is not None else []
     for task_id in waiting:
         yield Cell(state.tasks[task_id].title, "muted", "◌ ")
     if queue is not None and queue.ready > SHOWN:

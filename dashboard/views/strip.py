@@ -9,7 +9,7 @@ from dashboard.views.digest import Digest
 from dashboard.views.lines import Line, Span, cells, fit_spans
 from dashboard.views.plots import meter, spark
 from dashboard.views.usage import is_metered
-from engine.core.limits.budget import budgets
+from engine.core.queries.budget import budgets
 from engine.core.state import State
 
 EACH = 4

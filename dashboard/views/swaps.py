@@ -8,9 +8,8 @@ from msgspec import Struct, to_builtins
 from dashboard.views.amounts import counted, duration, median, percent
 from dashboard.views.field_names import FIELDS
 from dashboard.views.rows import Cell
-from engine.core.candidate import Candidate, names_it, suits
 from engine.core.policies.failure_policies import Escalate, Retry
-from engine.core.queries.suiting import Fit, candidate_from
+from engine.core.queries.replacements import ended_with, fits_of, replacements
 from engine.core.queries.targets import at
 from engine.core.records import fields
 from engine.core.spec import AgentSpec
@@ -86,59 +85,22 @@ def written(value: Any) -> str:
     return str(value)
 
 
-def candidates(state: State, agents: Sequence[Agent]) -> list[str]:
-    """Return the names in the registry that any of these agents could be swapped for, the likest first.
-
-    That is by what the engine goes by when work is asked for: specialties of theirs that a spec names, then those that
-    something it claims holds, then how well agents with it have done.
-    """
-    types = {state.spec_of(agent).agent_type for agent in agents}
-    taken = {agent.spec for agent in agents}
-
-    def distance(name: str) -> tuple[int, int, bool, float, str]:
-        fits = [_fits(state, agent, name) for agent in agents]
-        named = sum(fit is Fit.SPECIALTY for one in fits for fit in one.values())
-        is_other = state.specs[state.registry[name]].agent_type not in types
-        return (-named, -sum(map(len, fits)), is_other, -_record_of(state, name).success_rate, name)
-
-    others = [name for name, content in state.registry.items() if content not in taken and content in state.specs]
-    return sorted(others, key=distance)
-
-
 def sharing(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
     """Return the candidates for all of these agents: those that share a specialty with each of them, and the others."""
-    names = candidates(state, agents)
-    likely = [name for name in names if all(_fits(state, agent, name) for agent in agents)]
+    names = replacements(state, agents)
+    likely = [name for name in names if all(fits_of(state, agent, name) for agent in agents)]
     return likely, [name for name in names if name not in likely]
-
-
-def _fits(state: State, agent: Agent, name: str) -> dict[str, Fit]:
-    """Return the specialties of an agent that a spec answers to, and how."""
-    spec = state.specs[state.registry[name]]
-    candidate = candidate_from(spec, "", name)
-    return {
-        one: Fit.SPECIALTY if names_it(candidate, one) else Fit.CLAIM
-        for one in state.spec_of(agent).specialties
-        if names_it(candidate, one) or suits(candidate, one)
-    }
-
-
-def _record_of(state: State, name: str) -> Candidate:
-    """Return how all agents with a spec have done."""
-    users = [agent for agent in state.agents.values() if agent.spec == state.registry[name]]
-    done, failed = sum(user.done for user in users), sum(user.failed for user in users)
-    return candidate_from(state.specs[state.registry[name]], "", name, done=done, failed=failed)
 
 
 def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
     """Return what speaks for a candidate: specialties it shares with any of them, and how agents with it have done."""
     content = state.registry[name]
-    shared = dict.fromkeys(one for agent in agents for one in _fits(state, agent, name))
+    shared = dict.fromkeys(one for agent in agents for one in fits_of(state, agent, name))
     told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
-    record = _record_of(state, name)
-    if record.done + record.failed:
+    done, failed = ended_with(state, name)
+    if done + failed:
         times = [time for user in state.agents.values() if user.spec == content for time in user.at_work_ms]
-        told.append(_done_well(times, record.done, record.failed))
+        told.append(_done_well(times, done, failed))
     return ", ".join(told)
 
 

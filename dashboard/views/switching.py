@@ -12,9 +12,9 @@ from dashboard.views.graph_layout import layered
 from dashboard.views.lines import cut
 from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.events import GroupChange, StrategySwitched
+from engine.core.queries.strategies import known_strategies, settings_asked
 from engine.core.spec import AGGREGATIONS
 from engine.core.state import State, Supervisor, Task, TaskStatus
-from engine.core.strategies import STRATEGIES
 
 NAMED = 6
 """Tasks of one kind that are named."""
@@ -30,16 +30,16 @@ _RUN = "run:"
 
 def strategies(now: str = "") -> list[tuple[str, str, str]]:
     """Return every strategy: name, name, what it does; the one of `now` last."""
-    every = [(name, name, one.about) for name, one in STRATEGIES.items() if name != now]
-    if now in STRATEGIES:
-        every.append((now, now, f"as now; for other settings: {STRATEGIES[now].about}"))
+    known = known_strategies()
+    every = [(name, name, about) for name, about in known.items() if name != now]
+    if now in known:
+        every.append((now, now, f"as now; for other settings: {known[now]}"))
     return every
 
 
 def asks_for(mode: str) -> str:
     """Return the settings that a strategy knows, in the words of its own check."""
-    said = (STRATEGIES[mode].check.__doc__ or "").strip().partition("\n")[0] if mode in STRATEGIES else ""
-    return said.replace("`", "").rstrip(".")
+    return settings_asked(mode).replace("`", "").rstrip(".")
 
 
 def has_settings(mode: str) -> bool:

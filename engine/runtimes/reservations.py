@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from engine.core.effects import StartAttempt
-from engine.core.limits.budget import Budget, Subject, budgets, is_limited, touched
+from engine.core.queries.budget import Budget, Subject, budgets, is_limited, touched
 from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
 from engine.runtimes.pending import Pending

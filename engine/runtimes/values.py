@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from engine.core.excerpts import shown
+from engine.core.queries.excerpts import shown
 from engine.core.records import JsonValue
 from engine.core.values import Usage
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable

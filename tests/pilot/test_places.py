@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.databases import Found
 from dashboard.screens.log import LogScreen, tail
-from dashboard.screens.teams import team_of
+from dashboard.teams_at_hand import team_of
 from dashboard.widgets.table import HEADINGS
 from store import open_store
 from tests.bench.histories import rows_of

@@ -10,8 +10,8 @@ from engine.core.commands import Submit
 from engine.core.events import AttemptStarted, BudgetExhausted, BudgetExtended, RunFinished, TaskReopened
 from engine.core.fold import fold
 from engine.core.limits import Limits
-from engine.core.limits.budget import Subject, budgets_of
 from engine.core.options import GRACE_S, SupervisorOptions
+from engine.core.queries.budget import Subject, budgets_of
 from engine.core.queries.tree import above_of
 from engine.core.state import Run, State, Task
 from engine.core.values import Usage

@@ -18,11 +18,12 @@ from dashboard.views.rows import Listing
 from dashboard.views.runs import runs
 from dashboard.views.sentences import sentence
 from dashboard.views.strip import strip
-from dashboard.views.swaps import candidate_line, candidates, changes, its_work
+from dashboard.views.swaps import candidate_line, changes, its_work
 from dashboard.views.targets import agent_behind, supervisor_behind, target_of
 from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks
 from engine.core.codec import encode_state
+from engine.core.queries.replacements import replacements
 from engine.core.state import State
 from tests.chance import worlds
 from tests.depth import examples
@@ -48,7 +49,7 @@ def pages(state: State, now_ms: int) -> None:
     for agent in state.agents.values():
         agent_page(state, agent.id, counts, {}, (), now_ms=now_ms)
         its_work(agent, state)
-        for name in candidates(state, [agent]):
+        for name in replacements(state, [agent]):
             candidate_line(state, [agent], name)
             changes(state.spec_of(agent), state.specs[state.registry[name]])
     for task_id in [*state.tasks, "t999"]:

@@ -9,8 +9,8 @@ from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, Su
 from engine.core.effects import StopAttempt
 from engine.core.events import BudgetExhausted
 from engine.core.limits import Limits
-from engine.core.limits.budget import budgets_of, deadline_of
 from engine.core.options import SupervisorOptions
+from engine.core.queries.budget import budgets_of, deadline_of
 from engine.core.signals import ThreadCameBack
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, TaskStatus

@@ -4,7 +4,7 @@ from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, Sw
 from engine.core.effects import StopAttempt
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
 from engine.core.limits import Limits
-from engine.core.limits.budget import budgets_of
+from engine.core.queries.budget import budgets_of
 from engine.core.queries.waiting import Waits
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan, EngineWoke
 from engine.core.spec import AgentSpec

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.core.commands import COMMANDS, LoadTeam, Ping, SupervisorSpec, SwapAgent
 from engine.core.events import CommandApplied
-from engine.core.excerpts import CHARACTERS, HIDDEN, ITEMS, TEXT_CHARACTERS, args_of, shown
+from engine.core.queries.excerpts import CHARACTERS, HIDDEN, ITEMS, TEXT_CHARACTERS, args_of, shown
 from engine.core.records import names
 from engine.core.spec import Retry
 from tests.world import agent, team_world

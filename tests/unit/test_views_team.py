@@ -10,11 +10,12 @@ from dashboard.views.glyphs import AGENT, RUN, TASK
 from dashboard.views.header import Situation, banner, engine, engine_time_ms, gone_since_ms
 from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, Measures, network
 from dashboard.views.outcomes import spoken
-from dashboard.views.swaps import candidates, changes
+from dashboard.views.swaps import changes
 from dashboard.views.targets import named, receiver, supervisor_behind
 from dashboard.views.work import why
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
 from engine.core.errors import Refused
+from engine.core.queries.replacements import replacements
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Retry
 from engine.core.state import AgentStatus, RunStatus, Task, TaskStatus
@@ -227,7 +228,7 @@ def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:
         world.order(RegisterSpec(spec=spec))
     scout = world.state.agents[agent_id(world, "scout")]
 
-    assert candidates(world.state, [scout])[0] == "scout-fast"
+    assert replacements(world.state, [scout])[0] == "scout-fast"
     new = world.state.specs[world.state.registry["scout-fast"]]
     told = [f"{cell.lead.strip()} {cell.text}" for cell in changes(world.state.spec_of(scout), new)]
     assert told == ["type function", "- run crew:scout", "+ run crew:scout-fast", "+ timeout 5 s"]

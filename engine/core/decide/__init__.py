@@ -35,11 +35,11 @@ from engine.core.decide.attempts import ON_STOPPED
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
-from engine.core.excerpts import args_of
 from engine.core.followups import FOLLOWUPS, FollowUp
 from engine.core.handlers import handlers_in
 from engine.core.limits import deadlines, enforcement
 from engine.core.outcomes import Decided, stamped
+from engine.core.queries.excerpts import args_of
 from engine.core.queries.undoing import as_command, as_json, inverse_of
 from engine.core.records import changed
 from engine.core.signals import SIGNALS, Signal

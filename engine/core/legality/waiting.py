@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from engine.core.decide.engine import ON_TIMER
 from engine.core.decide.escalations import ON_ANSWER
 from engine.core.fold.queues import is_held, is_ready
-from engine.core.limits.budget import AMOUNTS, Subject, subject_with
 from engine.core.limits.enforcement import is_over
+from engine.core.queries.budget import AMOUNTS, Subject, subject_with
 from engine.core.state import OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
 
 _OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})

@@ -19,7 +19,9 @@ from engine.core.events import (
     TaskRequeued,
 )
 from engine.core.followups import CheckBudget
-from engine.core.limits.budget import (
+from engine.core.limits.deadlines import grace_ms
+from engine.core.outcomes import ask, of_attempt
+from engine.core.queries.budget import (
     AMOUNTS,
     Budget,
     Subject,
@@ -29,8 +31,6 @@ from engine.core.limits.budget import (
     time_at_work,
     touched,
 )
-from engine.core.limits.deadlines import grace_ms
-from engine.core.outcomes import ask, of_attempt
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled

@@ -1,9 +1,13 @@
 """Previews of commands, made by the code that decides them, without changing the state."""
 
-from engine.core.decide import carry_out as preview
+from engine.core.code import named_in
+from engine.core.commands import Command
+from engine.core.decide import carry_out
 from engine.core.decide.loading import plan_of
 from engine.core.decide.strategy import switched
 from engine.core.decide.swapping import refusals, swap_mode
+from engine.core.decision_context import DecisionContext
+from engine.core.outcomes import Decided
 from engine.core.queries.targets import find_agent
 from engine.core.records import fact
 from engine.core.state import Attempt, State, SwapMode, Task
@@ -33,6 +37,16 @@ class SwapPreview:
     """The attempts at work, oldest first."""
     refusals: list[str]
     """Why it cannot be swapped now, if so."""
+
+
+def preview(state: State, command: Command, now_ms: int) -> Decided:
+    """Return what a command would do now, as if all code that it names were trusted: the dialog asks for that.
+
+    Raises:
+        Refused: If it would be refused.
+    """
+    granted = {one: state.trusted.get(one, "") for one in named_in(command)}
+    return carry_out(state, command, DecisionContext(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted))
 
 
 def swap_preview(state: State, target: str, mode: str) -> SwapPreview:

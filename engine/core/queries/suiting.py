@@ -4,15 +4,15 @@ The words of a set of agents are indexed once and cached by the hashes of their 
 the present state.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache, partial
 
 from engine.core.candidate import Candidate, names_it, suits
 from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import Choice, choose
-from engine.core.limits.budget import budgets, is_limited, touched
 from engine.core.queries.able import is_able
+from engine.core.queries.budget import budgets, is_limited, touched
 from engine.core.ranks import Rank, rank_of
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
@@ -33,7 +33,16 @@ def fit_of(state: State, agent: Agent, target: str) -> Fit | None:
     """Return how well an agent matches a name or capability; None if it does not."""
     if agent.name == target:
         return Fit.NAME
-    candidate = candidate_of(state, agent)
+    return _fit(candidate_of(state, agent), target)
+
+
+def fits_of_spec(spec: AgentSpec, name: str, targets: Iterable[str]) -> dict[str, Fit]:
+    """Return the capabilities of `targets` that an agent with a spec would match, and how."""
+    candidate = candidate_from(spec, "", name)
+    return {target: fit for target in targets if (fit := _fit(candidate, target)) is not None}
+
+
+def _fit(candidate: Candidate, target: str) -> Fit | None:
     if names_it(candidate, target):
         return Fit.SPECIALTY
     return Fit.CLAIM if suits(candidate, target) else None

@@ -4,7 +4,7 @@ Make one `Waits` for each state: it inspects each queue and its agents once, how
 time is returned as such, so that a view can count down to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal, TypeAlias
 
@@ -78,6 +78,11 @@ class _Place:
     """Most urgent priority of the tasks before it."""
     last: int
     """Least urgent priority of the tasks before it."""
+
+
+def ready_in(state: State, queue_key: str) -> Iterator[str]:
+    """Yield the ids of the tasks of a queue that could begin, the next one first."""
+    return Schedule.of(state).ready(state, queue_key)
 
 
 class Waits:

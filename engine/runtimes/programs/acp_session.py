@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import anyio
 
 from engine.core.events.attempt import StepKind
-from engine.core.excerpts import shown
+from engine.core.queries.excerpts import shown
 from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.programs.acp_asking import AcpAsking, cut, diff, json_or_none, line_of

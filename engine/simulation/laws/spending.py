@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.core import events
 from engine.core.limits import Limits
-from engine.core.limits.budget import AMOUNTS, Amount
+from engine.core.queries.budget import AMOUNTS, Amount
 from engine.core.values import NO_USAGE
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.spending import ENDS, TOTAL

@@ -1,0 +1,14 @@
+"""Which coordination strategies there are, and what they ask for; those of installed packages once they are loaded."""
+
+from engine.core.strategies import STRATEGIES
+
+
+def known_strategies() -> dict[str, str]:
+    """Return what every strategy does, in one line each, by name."""
+    return {name: one.about for name, one in STRATEGIES.items()}
+
+
+def settings_asked(name: str) -> str:
+    """Return the settings that a strategy knows, in the words of its own check; empty for an unknown one."""
+    known = STRATEGIES.get(name)
+    return ((known.check.__doc__ if known is not None else "") or "").strip().partition("\n")[0]
