@@ -171,12 +171,15 @@ BLOCKS: dict[str, type[Block]] = {"retry": RetryBlock, "failover": FailoverBlock
 """The models of policies that have settings."""
 _RECORDS: dict[str, type] = {"retry": Retry, "failover": Failover, "escalate": Escalate, "fail": Fail, "skip": Skip}
 _ALLOWED = f"must be one of {', '.join(_RECORDS)}, such as {{retry: 3}}"
+_ONE = "must be one policy, its settings in a block of their own, such as {retry: {retries: 3, base_s: 0.5}}"
 
 
 def _policy(value: Any) -> Any:
     name = next(iter(value), None) if isinstance(value, dict) else value
     if not isinstance(name, str) or name not in (BLOCKS if isinstance(value, dict) else _RECORDS):
         raise PydanticCustomError("policy", _ALLOWED)
+    if isinstance(value, dict) and len(value) > 1:
+        raise PydanticCustomError("policy", _ONE)
     return {name: {}} if isinstance(value, str) and value in BLOCKS else value
 
 

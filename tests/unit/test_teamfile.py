@@ -250,6 +250,11 @@ agents:
             "on_failure: [skip, retry]",
             "3: agents[a].on_failure[2]: comes after skip, which is always the last; remove it",
         ),
+        (
+            "on_failure: [{retry: 2, base_s: 0.2}]",
+            "3: agents[a].on_failure[1]: must be one policy, its settings in a block of their own,"
+            " such as {retry: {retries: 3, base_s: 0.5}}",
+        ),
         ("on_failure: [{retry: -1}]", "3: agents[a].on_failure[1].retry: must be at least 0, not -1"),
         ("step_timeout_s: 0", "3: agents[a].step_timeout_s: must be above 0, not 0"),
     ],
