@@ -3,8 +3,11 @@
 Screens and pages are found by their files, so a new one is walked over too.
 """
 
+import sqlite3
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -16,6 +19,8 @@ from tests.pilot.journey import OF_EVERY_PLACE, SIZE, Journey
 from tests.pilot.scene import written
 from tests.pilot.trouble import trouble
 
+HELD_S = 60.0
+"""A transaction that reads for so long is not one of the short reads of the threads."""
 BLANK = 10
 """Characters that even an empty screen shows below its tabs."""
 
@@ -38,11 +43,30 @@ class Seen:
         self.stops.append(where)
 
 
-async def walked(app: QuarterdeckApp, *, seq: int | None = None, keys: Sequence[str] = OF_EVERY_PLACE) -> Seen:
+def assert_nobody_reads(writer: sqlite3.Connection, where: str) -> None:
+    """Take the log into the database, which waits for every transaction that reads from it."""
+    (version,) = writer.execute("PRAGMA user_version").fetchone()
+    writer.execute(f"PRAGMA user_version = {version}")
+    (busy, *_) = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    assert not busy, f"{where} holds a transaction open"
+
+
+async def walked(
+    app: QuarterdeckApp,
+    *,
+    seq: int | None = None,
+    keys: Sequence[str] = OF_EVERY_PLACE,
+    looks: Callable[[str], None] = lambda where: None,
+) -> Seen:
     """Go everywhere, at a moment of the past if one is said, and press these keys on every screen."""
     seen = Seen(app, past=seq is not None)
+
+    def stop(where: str) -> None:
+        seen(where)
+        looks(where)
+
     async with app.run_test(size=SIZE) as pilot:
-        journey = Journey(pilot, seen)
+        journey = Journey(pilot, stop)
         await journey.begin()
         if seq is not None:
             app.goto_seq(seq)
@@ -60,9 +84,10 @@ async def test_every_place_works_on_a_team_at_work(engine: subprocess.Popen[byte
     assert engine.poll() is None
 
 
-def test_every_place_works_at_a_moment_of_the_past(tmp_path: Path) -> None:
+def test_every_place_works_at_a_moment_of_the_past_and_holds_no_transaction_open(tmp_path: Path) -> None:
     db = written(tmp_path / "team.db", trouble())
-    anyio.run(lambda: walked(QuarterdeckApp(db), seq=60, keys="d"))
+    with closing(sqlite3.connect(db, timeout=HELD_S, isolation_level=None)) as writer:
+        anyio.run(lambda: walked(QuarterdeckApp(db), seq=60, keys="d", looks=partial(assert_nobody_reads, writer)))
 
     with Reader(db) as reader:
         assert reader.last_seq() == len(trouble().journal)
