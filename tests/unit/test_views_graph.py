@@ -9,8 +9,9 @@ from dashboard.views.activity import Activity
 from dashboard.views.digest import digest
 from dashboard.views.graph import drawing, graph_lines, graph_of
 from dashboard.views.graph.details import details
-from dashboard.views.graph.model import Edge, Graph, chain
+from dashboard.views.graph.model import Edge, Graph, Node, chain
 from dashboard.views.graph.nodes import Sight
+from dashboard.views.graph.overflow import bounded
 from dashboard.views.graph.subject import TEAM
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import walked
@@ -405,3 +406,29 @@ def test_in_a_small_graph_those_at_rest_are_called_idle_where_that_cuts_no_name(
     work = team_world(*crews)
 
     assert text_of(work, work.state.roots[0].id, width=41, height=9).count("+4 idle") == 2
+
+
+def test_a_pane_says_how_many_teams_have_no_room_in_its_graph() -> None:
+    crews = [SupervisorSpec(name=f"team-{one}", members=[agent(f"worker-{one}", f"w{one}")]) for one in range(40)]
+    work = team_world(*crews, mode="parallel", max_agents=100)
+    work.order(Submit(request="go"))
+    late = next(one for one in work.state.supervisors.values() if one.name == "team-30")
+    sight = sight_of(work)
+    lines = graph_lines(sight, subject=work.state.roots[0].id, width=41, height=9)
+    shown = ["".join(span.text for span in line.spans) for line in lines[1:]]
+    chosen = graph_lines(sight, subject=TEAM, width=120, height=9, selected=late.id)
+
+    ends = [line.rpartition("► ")[2].split(maxsplit=1)[1].rstrip() for line in shown]
+    assert ends == [*(f"team-{one}" for one in range(7)), "+33 more"]  # nor who works for those
+    assert any("team-30" in span.text for line in chosen for span in line.spans)
+
+
+def test_edges_of_those_without_room_end_at_the_node_that_stands_for_them() -> None:
+    nodes = ["lead", *(f"n{one}" for one in range(9)), "end"]
+    edges = [Edge(*ends, 5) for n in range(9) for ends in (("lead", f"n{n}"), (f"n{n}", "end"))]
+    found = bounded(Graph(title="", nodes=tuple(Node(one, one, "○", "idle") for one in nodes), edges=tuple(edges)), 4)
+
+    assert [node.name for node in found.nodes] == ["lead", "n0", "n1", "n2", "end", "+6 more"]
+    assert {(edge.source, edge.target) for edge in found.edges} == {
+        (source, target) for n in ("n0", "n1", "n2", "more:1") for source, target in (("lead", n), (n, "end"))
+    }

@@ -11,6 +11,7 @@ from dashboard.views.canvas import Canvas
 from dashboard.views.graph import boxes, routes
 from dashboard.views.graph.model import Edge, Graph
 from dashboard.views.graph.nodes import IDLE, Sight
+from dashboard.views.graph.overflow import bounded
 from dashboard.views.graph.stages import Stages, stages
 from dashboard.views.graph.subject import graph_of
 from dashboard.views.graph_layout import BARE, Layered, layered, needed, port, rows
@@ -101,7 +102,7 @@ def graph_lines(
         if subject in sight.state.supervisors and _cut(graph, width, height - 1) > SMALL_CUT:
             graph = _small(graph_of(sight, subject, opened=subject, folded=True), subject, width, height - 1)
     chosen = next((node.id for node in graph.nodes if selected in (node.id, node.about)), None)
-    found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm)
+    found = drawing(graph, width=width, height=height - 1, now_ms=sight.now_ms, selected=chosen, calm=calm, bound=True)
     return [heading(graph.title, width), *found.lines]
 
 
@@ -138,7 +139,7 @@ def heading(title: str, width: int) -> Line:
 
 def drawing(
     graph: Graph, *, width: int, height: int, now_ms: int, selected: str | None = None, calm: bool = False,
-    size: int | None = None,
+    size: int | None = None, bound: bool = False,
 ) -> Drawing:  # fmt: skip
     """Return a graph as exactly `height` lines.
 
@@ -147,6 +148,7 @@ def drawing(
         selected: The node under the cursor; where not all fits, the part around it is shown.
         calm: Whether edges have two steps of heat instead of five.
         size: Rows of a box; the largest that fits by default.
+        bound: Whether one node stands for those of a layer that do not fit, as in a pane that has no cursor.
     """
     if not graph.nodes or width < 20 or height < 1:
         said = [BLANK] * max(0, height // 3) + [line(Span(cut(f"   {text}", width), "muted")) for text in graph.empty]
@@ -158,6 +160,8 @@ def drawing(
     )
     above = staged.lines(selected, width)
     room = height - len(above)
+    if bound:
+        staged = replace(staged, rest=bounded(staged.rest, room, selected))
     plan = _plan(staged.rest, width=width, height=room, size=size)
     dx, dy = _offset(plan, selected, width, room)
     canvas = Canvas(width, room, left=dx, top=dy)
