@@ -68,7 +68,7 @@ class Remembered:
         oldest = oldest_in_queue(state, key, self._oldest) if waiting else ""
         return Seen(
             view.state, view.counts, view.live, view.names, view.activity, view.now_ms,
-            view.activity.queues.of(key), oldest, is_metered(view.state),
+            view.activity.queues.of(key), oldest, is_metered(view.state), view.acts,
         )  # fmt: skip
 
     def _begin(self, agent_id: str, view: ViewState) -> None:

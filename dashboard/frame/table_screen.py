@@ -14,7 +14,7 @@ from dashboard.frame.sizing import LEAST_HIGH, Grip
 from dashboard.views.header import ViewState, reading
 from dashboard.views.past import empty_in_past
 from dashboard.views.row_pane import More, drawn
-from dashboard.views.rows import Cell, Listing, in_order_of
+from dashboard.views.rows import OFFER, Cell, Listing, in_order_of
 from dashboard.views.sorting import DOWN, UP, Sorting, sorted_by_cells, title_of, turned
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.lines import Lines
@@ -102,6 +102,8 @@ class TableScreen(Frame):
         if not view.due(self._next_ms):
             return
         listing = self.sorted(self.listing(view))
+        if self.deck.readonly:
+            listing = replace(listing, empty=tuple(one for one in listing.empty if OFFER not in one))
         if view.situation.opening:
             listing = replace(listing, empty=reading(view.situation))
         elif view.past is not None and not self.needle and listing.empty:
@@ -281,7 +283,8 @@ class TableScreen(Frame):
 
     def _say_marked(self) -> None:
         if marked := len(self.marked()):
-            self.deck.say(f"{marked:,} marked · {self.MARKED} · esc unmarks", "muted")
+            what = "" if self.deck.readonly else f" · {self.MARKED}"
+            self.deck.say(f"{marked:,} marked{what} · esc unmarks", "muted")
         self.look(self.deck.view)
 
     def target(self) -> Target | None:

@@ -192,7 +192,8 @@ class GraphScreen(BoardScreen):
         runs, shown = self._runs(), run_to_show(self.state)
         is_run = self._subject in runs or (not self._subject and shown is not None)
         if not is_run and not runs:
-            self.deck.say("there was no run yet: n gives the team a request", "muted")
+            how = ": n gives the team a request" if self.deck.view.acts else ""
+            self.deck.say(f"there was no run yet{how}", "muted")
             return
         self._turn_to(TEAM if is_run else "" if shown is not None else runs[-1])
 

@@ -106,7 +106,7 @@ class TimelineScreen(BoardScreen):
             said = "nothing happened yet" if history.is_read else f"reading the journal, {percent(history.progress)} …"
             lines = [*[BLANK] * (height // 3), Line((Span(f"   {said}", "strong"),))]
             hint = Line((Span("   n  gives the team a request, and its work is drawn here", "muted"),))
-            self.board.show(block([*lines, *([hint] if history.is_read else [])], height))
+            self.board.show(block([*lines, *([hint] if history.is_read and view.acts else [])], height))
             return
         if history.is_behind or not view.due(self._next_ms):
             return

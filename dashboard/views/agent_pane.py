@@ -55,6 +55,8 @@ class Seen(NamedTuple):
     oldest: str = ""
     """The task that waits longest in its queue."""
     metered: bool = False
+    acts: bool = True
+    """Whether the team can be changed from here, so that keys which do are named."""
 
 
 def oldest_of_queues(state: State) -> dict[str, str]:

@@ -58,7 +58,7 @@ def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "",
     shown = [
         key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells), status=cells[2].text)
     ]
-    empty = nothing(needle, "engine", "no engine has worked on this file", "E starts one")
+    empty = nothing(needle, "engine", "no engine has worked on this file", "E  starts one")
     return Listing(_COLUMNS, shown, lambda key: rows.get(key, ()), empty if looked else ("reading …",), len(rows))
 
 

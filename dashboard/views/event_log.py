@@ -90,7 +90,7 @@ class WholeLog:
     """All events of the file, by seq."""
 
     columns = COLUMNS
-    empty = ("nothing has happened yet", "an engine writes what it does here; E starts one, n gives it a request")
+    empty = ("nothing has happened yet", "an engine writes what it does here")
 
     def __init__(self, names: Names) -> None:
         self._names = names

@@ -332,6 +332,11 @@ class ViewState:
         return not 0 < next_ms - self.wall_ms <= LONGEST_MS
 
     @property
+    def acts(self) -> bool:
+        """Whether the team can be changed from here: with the right to, and not in the past."""
+        return self.past is None and not self.situation.readonly
+
+    @property
     def working(self) -> bool:
         """False once it is known that no engine holds the file; what is open stands still then."""
         return self.counts.working

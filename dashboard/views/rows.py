@@ -178,6 +178,12 @@ def matches(needle: str, *texts: str | None, **values: str | None) -> bool:
     return not needle or bool(filter_typed(needle).of([Told(texts, values)], lambda row: row))
 
 
+OFFER = "  "
+"""Two blanks stand in a line of an empty table that says how to make it so that it is not, such as `n  gives it one`;
+who only looks is not told.
+"""
+
+
 def nothing(needle: str, what: str, *otherwise: str) -> tuple[str, ...]:
     """Return what an empty table says: what is wrong with its filter, that nothing passes it, or `otherwise`."""
     wanted = filter_typed(needle)

@@ -10,7 +10,7 @@ from dashboard.views.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.field_names import called
 from dashboard.views.glyphs import of_agent
 from dashboard.views.limits import limit_lines
-from dashboard.views.lines import Line, Span, cells, columns, cut, cut_path, fit_spans, spread
+from dashboard.views.lines import Line, Span, cells, columns, cut_name, cut_path, fit_spans, spread
 from dashboard.views.pages import History
 from dashboard.views.plots import axis_top, meter, plot
 from dashboard.views.progress import Progress, time_to_go
@@ -22,6 +22,9 @@ from engine.core.state import State, Supervisor
 
 GRAPH_FROM = 28
 """Lines of a pane from which on it has a graph."""
+BAR = 3
+"""Cells of the bar of a member, at least; it falls away where a name beside it would have fewer than `NAME`."""
+NAME = 8
 DATED_FROM = 56
 """Cells from which on a task that has ended says how long ago."""
 _TONES = ("plot-low", "plot-mid", "plot-high")
@@ -44,7 +47,7 @@ def supervisor_pane(
     run = [Section("GRAPH", graph(room, tall), "━ just now")] if graph is not None and tall else []
     queue = queue_section(seen, supervisor, room, 0 if height < 24 else 3 if height < 44 else 5)
     said = settings_lines(seen, supervisor, room)
-    settings = [Section("SETTINGS", said, "o changes them")]
+    settings = [_settings(seen, said)]
     left = height - len(head) - height_of([*run, *queue, *settings]) - 1
     if left < 3:
         settings, left = [], left + 1 + len(said)
@@ -103,7 +106,7 @@ def facts(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> 
             spread([Span(f"run {run.id} ", "muted"), Span(run.title)], [Span(more, "muted")], room, key=run.id)
         )
     else:
-        lines.append(Line((Span("no open run; n gives it a request", "muted"),)))
+        lines.append(Line((Span(f"no open run{'; n gives it a request' if seen.acts else ''}", "muted"),)))
     lines.append(progress_line(seen, supervisor, progress, room))
     return lines
 
@@ -146,21 +149,27 @@ def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> li
     teams = [state.supervisors[one] for one in supervisor.members if one in state.supervisors]
     done = {agent.id: agent.done for agent in agents} | {team.id: counts.done_of[team.id] for team in teams}
     most_done = max(done.values(), default=0) or 1  # a bar of all the work says nothing of one in forty
-    name = min(max((len(one) for one in (*(a.name for a in agents), *(t.name for t in teams))), default=8), room // 2)
-    bar = max(3, min(24, room - name - 2 - 7 - 7 - 3))
+    shown = sorted(done, key=lambda one: -done[one])[:most]
+    waits = {one: f"+{counts.waiting_of[one]:,}" if counts.waiting_of[one] else "" for one in shown}
+    figures, queue = max(7, len(f"{most_done:,}")), max(6, *map(len, waits.values()), 0)
+    left = room - 1 - figures - queue - 4  # the sign, the figures, and the blanks between
+    longest = max(map(cell_len, (*(one.name for one in agents), *(one.name for one in teams))), default=8)
+    bar = BAR if left >= BAR + NAME else 0
+    name = max(1, min(longest, room // 2, left - bar) if bar else min(longest, left + 1))
+    bar = min(24, left - name) if bar else 0
     rows = []
-    for member_id in sorted(done, key=lambda one: -done[one])[:most]:
+    for member_id in shown:
         label, glyph, tone = _named(state, member_id, seen)
-        waiting = counts.waiting_of[member_id]
         parts = [
             ([Span(glyph, tone)], 1),
-            ([Span(cut(label, name), "muted" if glyph == "○" else "")], name),
-            (list(meter(done[member_id] / most_done, bar)), bar),
-            ([Span(f"{done[member_id]:>7,}", "" if done[member_id] else "muted")], 7),
-            ([Span(f"+{waiting:,}" if waiting else "", "waiting")], 6),
+            ([Span(cut_name(label, name), "muted" if glyph == "○" else "")], name),
+            *([(list(meter(done[member_id] / most_done, bar)), bar)] if bar else []),
+            ([Span(f"{done[member_id]:>{figures},}", "" if done[member_id] else "muted")], figures),
+            ([Span(waits[member_id], "waiting")], queue),
         ]
         rows.append(columns(parts, key=member_id))
-    return rows or [Line((Span("it has no members yet; :add FILE adds an agent", "muted"),))]
+    none = f"it has no members yet{'; :add FILE adds an agent' if seen.acts else ''}"
+    return rows or [Line((Span(none, "muted"),))]
 
 
 def _named(state: State, member_id: str, seen: Seen) -> tuple[str, str, str]:
@@ -212,21 +221,26 @@ def supervisor_side(seen: Seen, supervisor: Supervisor, history: History, width:
     """Return what stands beside the members on the page of a supervisor."""
     room = width - EDGE
     queue = queue_section(seen, supervisor, room, 0 if height < 12 else 3 if height < 24 else 5)
-    settings = [Section("SETTINGS", settings_lines(seen, supervisor, room), "o changes them")]
-    switches = [Section("STRATEGIES", _switches(supervisor, history, room, seen.now_ms))]
+    settings = [_settings(seen, settings_lines(seen, supervisor, room))]
+    switches = [Section("STRATEGIES", _switches(seen, supervisor, history, room))]
     left = height - height_of([*queue, *settings, *switches]) - 1
     return framed((), [*queue, *settings, *switches, *ended_section(seen, supervisor, room, left)], width, height)
 
 
-def _switches(supervisor: Supervisor, history: History, room: int, now_ms: int) -> list[Line]:
+def _settings(seen: Seen, lines: Sequence[Line]) -> Section:
+    return Section("SETTINGS", lines, "o changes them" if seen.acts else "")
+
+
+def _switches(seen: Seen, supervisor: Supervisor, history: History, room: int) -> list[Line]:
     """How it has been coordinated, the newest first."""
     lines = [spread([Span("◇ ", "accent"), Span(supervisor.mode, "strong")], [Span("now", "muted")], room)]
     for seq, at_ms, said in history[:8]:
         text = said.text.removeprefix(f"{supervisor.name} was ")
-        when = [Span(ago(now_ms - at_ms), "faint")]
+        when = [Span(ago(seen.now_ms - at_ms), "faint")]
         lines.append(spread([Span("  "), Span(text, "muted")], when, room, key=f"event:{seq}"))
     if not history:
-        lines.append(Line((Span("  never switched; S does it while it works", "faint"),)))
+        how = "; S does it while it works" if seen.acts else ""
+        lines.append(Line((Span(f"  never switched{how}", "faint"),)))
     return lines
 
 

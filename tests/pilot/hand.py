@@ -134,12 +134,15 @@ async def opened(
     work: World | None = None,
     settings: Settings | None = None,
     habits: Habits | None = None,
+    readonly: bool = False,
 ) -> AsyncIterator[Hand]:
     """Open the dashboard on a team, by default the one that audits a library; its orders are kept in `Hand.orders`."""
     work, db, clock = work or audit(idle=idle), folder / "team.db", [NOW_MS]
     async with open_store(db) as store:
         await store.journal.append(1, [row_of(event) for event in work.journal])
-    app = Ordering(db, feed=StillFeed(db, work), clock=lambda: clock[0], settings=settings, habits=habits)
+    app = Ordering(
+        db, feed=StillFeed(db, work), clock=lambda: clock[0], settings=settings, habits=habits, readonly=readonly
+    )
     async with app.run_test(size=size) as pilot:
         hand = Hand(app, pilot, work, clock)
         await hand.press()

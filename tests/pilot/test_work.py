@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.widgets.picks import Picks
 from engine.core.commands import (
     ChangeCapabilities,
     ChangeSupervisor,
@@ -131,3 +132,14 @@ async def test_what_could_not_be_read_is_read_again(tmp_path: Path, keys: tuple[
         hand.app.flush()
         await hand.press()
         assert hand.app.screen.entries  # type: ignore[attr-defined]
+
+
+async def test_who_only_looks_is_told_no_key_that_would_change_the_team(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=team_world(agent("ada")), readonly=True) as hand:
+        pane = hand.app.screen.query_one("#pane", Picks)
+        assert "SETTINGS" in pane.text
+        assert "o changes" not in pane.text
+        for key in ("5", "7"):
+            await hand.press(key)
+            empty = [text for y in range(4) if (text := hand.line(y).strip())]
+            assert len(empty) == 1, empty

@@ -25,6 +25,7 @@ from dashboard.views.sections import wrapped
 from dashboard.views.sorting import Sorting
 from dashboard.views.supervisor_pane import (
     figures_line,
+    member_lines,
     progress_line,
     supervisor_pane,
     supervisor_side,
@@ -35,7 +36,7 @@ from engine.core.codec import kind_of
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
 from engine.core.spec import Pool
-from engine.core.state import State
+from engine.core.state import State, Supervisor
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import talking
 from tests.pilot.trouble import trouble
@@ -449,3 +450,34 @@ def test_bars_of_members_are_measured_against_the_one_who_did_most() -> None:
     pane = texts(supervisor_pane(sight, chief, Progress(), 60, 40))
 
     assert sum(line.count("━" * 20) for line in pane if " ada-" in line) == 2
+
+
+@pytest.mark.parametrize("width", [26, 36, 43, 60])
+def test_figures_of_members_are_whole_beside_long_names(width: int) -> None:
+    teams = [SupervisorSpec(name=f"readers-of-long-manuscripts-{one}", members=[]) for one in (7, 14)]
+    world = team_world(*teams)
+    sight, chief = seen(world), world.state.roots[0]
+    first = chief.members[0]
+    sight.counts.done_of[first], sight.counts.waiting_of[first] = 1_234_567, 12_345
+
+    member = member_lines(sight, chief, width, 9)
+
+    assert cells(member[0].spans) <= width
+    assert all(text in texts(member)[0] for text in ("7 ", " 1,234,567", "+12,345"))
+    assert texts(member)[1].split()[1].endswith("14")
+
+
+@pytest.mark.parametrize("size", [(43, 35), (66, 55)])
+def test_panes_of_who_only_looks_name_no_key_that_changes_the_team(size: tuple[int, int]) -> None:
+    world = team_world(agent("ada"))
+    sight, chief = seen(world), world.state.roots[0]
+    empty = team_world(agent("bob"), SupervisorSpec(name="crew", members=[]))
+
+    def shown(sight: Seen, one: Supervisor) -> str:
+        lines = [*supervisor_pane(sight, one, Progress(), *size), *supervisor_side(sight, one, (), *size)]
+        return "\n".join(texts(lines))
+
+    keys = ("o changes them", "n gives it a request", "S does it")
+    assert [key for key in keys if key not in shown(sight, chief)] == []
+    assert [key for key in keys if key in shown(sight._replace(acts=False), chief)] == []
+    assert ":add" not in shown(seen(empty)._replace(acts=False), empty.state.supervisors["s2"])
