@@ -19,7 +19,9 @@ DETAIL = 60_000
 """So many events are read again, one by one, for a part of the time; of more there is only what was added up."""
 
 BEYOND = 1_000
-"""Events after a part that are read with it, so that steps to the side need no reading."""
+"""Events after the one that a slot begins with which may still be of the part."""
+LONG = 4
+"""A part that is so many times as long as what is shown is read again where its slots are too large."""
 
 
 def whole(reader: Reader, goes_on: Callable[[float], bool]) -> Lanes:
@@ -48,17 +50,16 @@ def since(reader: Reader, after_seq: int) -> tuple[list[Record], int]:
             return found, last_seq
 
 
-def part(reader: Reader, first_seq: int, last_seq: int) -> Lanes | None:
-    """Return the lanes of a part of a journal, in smaller slots; None where that is too much."""
+def part(reader: Reader, lanes: Lanes, first_seq: int, last_seq: int) -> Lanes | None:
+    """Let the lanes of a part of a journal learn what happened in it; None where that is too much."""
     if last_seq - first_seq > DETAIL:
         return None
-    lanes = Lanes()
-    lanes.seq = max(0, first_seq - 1)
-    while lanes.seq < last_seq:
-        found = reader.outlines(lanes.seq, PAGE, kinds=KINDS, bodies_of=BODIED)
-        lanes.learn(record for record in found if record.seq <= last_seq)
-        if len(found) < PAGE or found[-1].seq >= last_seq:
-            lanes.seq = last_seq
+    seq = max(0, first_seq - 1)
+    while seq < last_seq:
+        found = reader.outlines(seq, PAGE, kinds=KINDS, bodies_of=BODIED)
+        lanes.learn(record for record in found if record.seq <= last_seq and lanes.holds(record.at_ms))
+        seq = found[-1].seq if len(found) == PAGE else last_seq
+    lanes.seq = last_seq
     return lanes
 
 
@@ -87,8 +88,10 @@ class History:
         """How much has been read, from 0 to 1."""
         self._deck, self._changed = deck, changed
         self._part: Lanes | None = None
-        self._asked = (0, 0)
-        """First and last event of the part."""
+        self._covers: tuple[int, int | None] = (0, 0)
+        """Positions of its begin and its end; None goes on with the newest event."""
+        self._asked: tuple[int, int | None] | None = None
+        """Which part was read last."""
         self.is_behind = False
         """True while what happened meanwhile is read: until then lanes must not be counted up to now."""
         self._reading = self._left = False
@@ -130,7 +133,7 @@ class History:
 
     def _not_read(self) -> None:
         """Read again at the next look."""
-        self._reading, self._asked = False, (0, 0)
+        self._reading, self._asked = False, None
 
     def zoomed(self, begin: int, end: int, *, step_ms: float, follows: bool) -> Lanes:
         """Return lanes whose slots are small enough for columns of `step_ms`, as soon as they were read.
@@ -141,24 +144,34 @@ class History:
             step_ms: Milliseconds of a column.
             follows: Whether the end goes on with the newest event.
         """
-        lanes, found = self.lanes, self._part
+        lanes, found, margin = self.lanes, self._part, (end - begin) // 2
         if step_ms >= lanes.slot_ms:
             return lanes
-        first = lanes.seq_at(begin - (end - begin) // 2)
-        last = lanes.seq if follows else (lanes.seq_at(end + lanes.slot_ms) or lanes.seq) + BEYOND
-        if found is not None and self._asked[0] <= first:
-            reaches = go_on(found, self._deck.feed.recent) if follows else self._asked[1] >= last - BEYOND
-            if reaches:
-                return found
-        if not self._reading and (first, last) != self._asked:
-            self._reading, self._asked = True, (first, last)
+        if found is not None and not self._has(found, begin, end, follows=follows):
+            found = None
+        if found is not None and (found.slot_ms <= step_ms or found.at(found.last_ms) <= LONG * (end - begin)):
+            return found
+        low, high = max(0, begin - margin), None if follows else end + margin
+        asked = (low // (margin + 1), high)  # what follows is not read at each look where that is too much
+        if not self._reading and asked != self._asked:
+            self._reading, self._asked = True, asked
+            first, empty = lanes.seq_at(low), lanes.part(low, high)
+            last = lanes.seq if high is None else (lanes.seq_at(high + lanes.slot_ms) or lanes.seq) + BEYOND
 
             def then(found: Lanes | None) -> None:
-                self._reading, self._part = False, found
+                self._reading, self._part, self._covers = False, found, (low, high)
                 self._changed()
 
-            self._deck.read(lambda reader: part(reader, first, last), then, failed=self._not_read)
-        return lanes
+            self._deck.read(lambda reader: part(reader, empty, first, last), then, failed=self._not_read)
+        return found or lanes
+
+    def _has(self, found: Lanes, begin: int, end: int, *, follows: bool) -> bool:
+        """Tell whether a part has all of a stretch of time, once it has taken what has happened since."""
+        low, high = self._covers
+        if high is None and not go_on(found, self._deck.feed.recent):
+            self._asked = None  # the feed does not have all of it any more
+            return False
+        return low <= begin and (high is None or (end <= high and not follows))
 
 
 def _records(entries: Iterable[Entry]) -> Iterable[Record]:

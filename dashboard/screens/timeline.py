@@ -29,7 +29,7 @@ TALL, TALLER = 25, 39
 """Lines of the body from which there are so many: those of terminals of 30 and 44 rows."""
 BESIDE = 40
 """Columns that names and figures take."""
-LEAST_SPAN_MS = 5_000
+LEAST_SPAN_MS = 50
 """Zoom shows no less."""
 EVENTS = 24
 """Events about a moment that are read."""
@@ -114,7 +114,8 @@ class TimelineScreen(BoardScreen):
         self._draw(view, width, height)
 
     def _draw(self, view: ViewState, width: int, height: int) -> None:
-        lanes = self._shown()
+        whole, lanes = self._history.lanes, self._shown()
+        whole.until(view.now_ms if view.working else whole.last_ms)
         now_ms = max(lanes.moment(lanes.until(view.now_ms if view.working else lanes.last_ms)), 0)
         begin_ms, end_ms = self._stretch(now_ms)
         told = TOLD_TALL if height >= TALLER else TOLD if height >= TALL else 0
@@ -134,8 +135,9 @@ class TimelineScreen(BoardScreen):
         if told:
             self._tell(view, lanes, cursor)
             row = self._rows[self._lane] if self._rows else None
+            known = whole if whole.remembers(whole.at(cursor_ms)) else lanes  # a part has only parts of attempts
             lines += moment_lines(
-                lanes, row.id if row else "", row.name if row else "", self._told, view.names, at=cursor,
+                known, row.id if row else "", row.name if row else "", self._told, view.names, at=known.at(cursor_ms),
                 step_ms=self._drawn.axis.step, width=width, height=told,
             )  # fmt: skip
         self.board.show(lines)

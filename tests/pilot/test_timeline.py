@@ -56,6 +56,7 @@ async def test_zoom_shows_less_of_the_time_in_smaller_columns_and_0_all_of_it(tm
         await press(pilot, *["plus"] * 6)
         assert "a column is 250 ms" in screen.board.text
         assert "zoomed" in screen.facts()[0].text
+        assert "▇▇▇▇" in next(line for line in screen.board.text.splitlines() if line.split()[:1] == ["scout"])
         await press(pilot, "home")
         assert screen.board.text == whole
 

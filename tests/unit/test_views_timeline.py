@@ -211,7 +211,7 @@ def test_every_kind_that_lanes_look_at_is_one_that_there_is() -> None:
     assert set(ALL) >= KINDS
 
 
-def test_what_ends_as_a_column_begins_is_counted_over_a_slot_of_time_and_no_less() -> None:
+def test_what_ends_as_a_column_begins_is_counted_over_a_quarter_of_a_second_and_no_less() -> None:
     lanes = learned((0, "attempt_started"), (10_001, "attempt_done"))
     rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
     end = lanes.until(START_MS + 10_001)
@@ -256,7 +256,57 @@ def test_two_slots_become_one_which_counts_no_more_than_it_holds() -> None:
     lane = Lane()
     lane.busy[0] = lane.busy[1] = MOST
     lane.ended[2], lane.ended[3], lane.ended[SLOTS - 1] = 3, 4, 5
-    lane.halve()
+    lane.join(2)
 
     assert (lane.busy[0], lane.ended[1], lane.ended[SLOTS // 2 - 1]) == (MOST, 7, 5)
     assert (sum(lane.busy), sum(lane.ended), len(lane.ended)) == (MOST, 12, SLOTS)
+
+
+def test_a_run_of_a_sixth_of_a_second_has_the_whole_width_and_ticks_of_milliseconds() -> None:
+    lanes = learned((0, "attempt_started"), (60, "attempt_done"), (100, "attempt_started"), (160, "attempt_done"))
+    rows = rows_of(State(), lanes.lanes, names=str, needle="", room=20)
+    end = lanes.until(START_MS + 160)
+
+    lines = timeline(lanes, Seen(state=State(), rows=rows, begin=0, end=end, cursor=end), width=120, height=20).lines
+    heading, lane = text(lines[:1]), text(lines[2:3])
+
+    assert lane.rstrip("▼│").count("▇") >= 25
+    assert " " * 8 in lane[20:60]  # where nothing was at work
+    assert "13:20.012 " in heading
+    assert "13:20.036 " in heading
+
+
+@pytest.mark.parametrize(
+    ("last_ms", "step"), [(160, 2), (161, 4), (900, 20), (8_000, 100), (20_000, 250), (20_001, 500)]
+)
+def test_columns_are_of_round_numbers_however_short_the_time_is(last_ms: int, step: int) -> None:
+    lanes = learned((0, "attempt_started"), (last_ms, "attempt_done"))
+
+    assert axis(lanes, 0, last_ms, 80).step == step
+    assert sum(lanes.team.busy) == last_ms
+
+
+@given(st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 3)), min_size=1, max_size=60), st.data())
+def test_a_part_counts_what_was_under_way_when_it_began(steps: list[tuple[int, int]], data: st.DataObject) -> None:
+    records, at_ms, begun, ended = list[Record](), -steps[0][0], dict[str, int](), list[tuple[int, int]]()
+    for seq, (pause_ms, number) in enumerate(steps, 1):
+        at_ms, task = at_ms + pause_ms, f"t{number}"
+        kind = "attempt_done" if task in begun else "attempt_started"
+        records.append(record(seq, at_ms, kind, task, f"a{number}"))
+        if kind == "attempt_done":
+            ended.append((begun.pop(task), at_ms))
+        else:
+            begun[task] = at_ms
+    whole = Lanes()
+    whole.learn(records)
+    last = whole.until(START_MS + at_ms)
+    begin = data.draw(st.integers(0, last))
+    end = data.draw(st.integers(begin, last))
+
+    part = whole.part(begin, end)
+    part.learn(one for one in records if part.holds(one.at_ms))
+    part.until(START_MS + at_ms)
+
+    every = [*ended, *((since, at_ms) for since in begun.values())]
+    assert sum(part.team.busy) == sum(max(0, min(until, end) - max(since, begin)) for since, until in every)
+    assert part.seq_at(0) <= next((one.seq for one in records if part.holds(one.at_ms)), len(records))

@@ -6,11 +6,13 @@ from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
-from dashboard.views.timeline.lanes import Lanes
+from dashboard.views.timeline.lanes import SLOT_MS, Lanes
 
 FOLD = "╱"
 FOLDED, LEAST_FOLDED = 9, 1
 """Columns of a gap."""
+SHORT_MS = (2, 4, 10, 20, 50, 100)
+"""How long columns are of less than a slot of minutes: round numbers, so that bars are seldom drawn anew at first."""
 
 
 class Column(NamedTuple):
@@ -66,7 +68,9 @@ def axis(lanes: Lanes, begin: int, end: int, width: int, *, unfolded: bool = Fal
 
 def _step(lanes: Lanes, least: float) -> int:
     """Return the milliseconds of a column: whole slots."""
-    return max(1, ceil(least / lanes.slot_ms)) * lanes.slot_ms
+    unit = max(lanes.slot_ms, SLOT_MS)
+    short = (one for one in SHORT_MS if one >= least and one % lanes.slot_ms == 0)
+    return next(short, max(1, ceil(least / unit)) * unit)
 
 
 def _unfolded(lanes: Lanes, begin: int, end: int, width: int) -> Axis:

@@ -22,6 +22,8 @@ _SIGN_TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused"
 _RARE = "✓▸‖◇◆✕⚑"
 """Where several signs fall into one column, the last of these is shown."""
 SUM_HEIGHT = 5
+RATE_MS = 250
+"""Rates of columns that are shorter are those of so long up to them."""
 NEWEST = 2
 """Columns at the right end that are in the colour of what happens now."""
 
@@ -105,8 +107,9 @@ def _heading(lanes: Lanes, found: Axis, before: int, after: int, width: int, cur
             marks[x], tones[x] = " " if _fold_of(found, x)[1] >= 3 else FOLD, "line"
             continue
         if x >= free + 3 and x + 5 < len(times) and x % every == every // 2:
-            said = clock(lanes.moment(column.begin))
-            times[x - 4 : x + 4] = said
+            at_ms = lanes.moment(column.begin)
+            said = clock(at_ms) if every * found.step >= 1000 else f"{clock(at_ms)[3:]}.{at_ms % 1000:03}"
+            times[x - 4 : x - 4 + len(said)] = said
             marks[x], free = "┬", x + 6
     for x, column in enumerate(found.columns):
         begin, many = _fold_of(found, x)
@@ -260,16 +263,11 @@ def _sums(lanes: Lanes, found: Axis, before: int, width: int, room: int, cursor:
     done, failed = sums(team.ended, lanes, found), sums(team.failed, lanes, found)
     busy = sums(team.busy, lanes, found)
     lengths = [max(1, one.end - one.begin) for one in found.columns]
-    # An end is known to a slot, so a column that has just begun would show one end as hundreds a second.
-    seconds = [max(lanes.slot_ms, each) / 1000 for each in lengths]
+    least = max(RATE_MS, lanes.slot_ms)
     plots = (
-        (
-            "done/s",
-            [one / each for one, each in zip(done, seconds, strict=True)],
-            ("plot-low", "plot-mid", "plot-high"),
-        ),
+        ("done/s", _a_second(done, lengths, least), ("plot-low", "plot-mid", "plot-high")),
         ("at work", [one / each for one, each in zip(busy, lengths, strict=True)], ("busy-before",)),
-        ("failed/s", [one / each for one, each in zip(failed, seconds, strict=True)], ("error",)),
+        ("failed/s", _a_second(failed, lengths, least), ("error",)),
     )
     lines: list[Line] = []
     for title, values, tones in plots:
@@ -277,6 +275,17 @@ def _sums(lanes: Lanes, found: Axis, before: int, width: int, room: int, cursor:
             break
         lines += [_rule(found, before, cursor), *_plot(title, values, found, before, width, tones, cursor)]
     return lines
+
+
+def _a_second(counts: Sequence[int], lengths: Sequence[int], least_ms: int) -> list[float]:
+    """Return rates, each over so many milliseconds up to it at least: one end in a short column is not hundreds."""
+    rates, first, added, over_ms = list[float](), 0, 0, 0
+    for count, length in zip(counts, lengths, strict=True):
+        added, over_ms = added + count, over_ms + length
+        while over_ms - lengths[first] >= least_ms:
+            added, over_ms, first = added - counts[first], over_ms - lengths[first], first + 1
+        rates.append(1000 * added / max(over_ms, least_ms))
+    return rates
 
 
 def _rule(found: Axis, before: int, cursor: int | None) -> Line:

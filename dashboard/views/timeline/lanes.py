@@ -1,6 +1,6 @@
 """Attempts added up in slots of time: how much of each agent was at work, waited, ended, failed.
 
-There are always `SLOTS` slots over all the time so far; when they do not suffice each two become one. So a history of
+There are always `SLOTS` slots over all the time so far; when they do not suffice several become one. So a history of
 any length takes the same memory, and what is lost is detail: a slot says how much, not in which order. Idle time is
 left out: positions are milliseconds since the first event without the gaps.
 """
@@ -17,7 +17,9 @@ import msgspec
 from store.records import Record
 
 SLOTS = 1_024
-FIRST_SLOT_MS = 250
+FIRST_SLOT_MS = 2
+SLOT_MS = 250
+"""Up to here five slots become one at a time: 2, 10, 50, 250 ms; columns of round numbers are whole slots of them."""
 GAP_MS = 12_000
 """Idle time longer than that is folded: nothing was at work, or no engine was."""
 STAYS_MS = 1_000
@@ -90,14 +92,18 @@ class Lane:
         """Milliseconds of attempts at work, and of those that waited for what they delegated, by slot."""
         self.ended, self.failed = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
 
-    def halve(self) -> None:
-        """Make one slot of each two."""
+    def join(self, each: int) -> None:
+        """Make one slot of so many."""
         for counter in (self.busy, self.waited, self.ended, self.failed):
-            both = [*map(add, counter[::2], counter[1::2])]  # one by one, a thousand lanes take half a second
-            if counter.typecode != "Q" and max(both) > MOST:
-                both = [min(MOST, one) for one in both]
-            counter[: SLOTS // 2] = array(counter.typecode, both)
-            counter[SLOTS // 2 :] = array(counter.typecode, [0]) * (SLOTS // 2)
+            if not any(counter):
+                continue
+            counter.extend([0] * (-SLOTS % each))
+            joined = [*counter[::each]]
+            for place in range(1, each):
+                joined = [*map(add, joined, counter[place::each])]  # one by one, a thousand lanes take half a second
+            if counter.typecode != "Q" and max(joined) > MOST:
+                joined = [min(MOST, one) for one in joined]
+            counter[:] = array(counter.typecode, [*joined, *[0] * (SLOTS - len(joined))])
 
 
 class Lanes:
@@ -109,6 +115,8 @@ class Lanes:
         self.first_ms = 0
         self.last_ms = 0
         """Times of the first and the last event."""
+        self.ends_ms: int | None = None
+        """Of a part of the time when it ends; None goes on with what happens."""
         self.slot_ms = FIRST_SLOT_MS
         self.lanes: dict[str, Lane] = {}
         self.team = Lane("Q")
@@ -139,6 +147,29 @@ class Lanes:
     def gaps(self) -> list[tuple[int, int]]:
         """The position and the length of each gap."""
         return list(zip(self._gap_at, self._gap_lengths, strict=True))
+
+    def part(self, begin: int, end: int | None) -> "Lanes":
+        """Return lanes that begin at a position, with what was under way there; without an end they go on."""
+        found = Lanes()
+        found.first_ms = found.last_ms = self.moment(begin)
+        found.ends_ms = None if end is None else self.moment(end)
+        found.seqs[0] = self.seq_at(begin)
+        slot = min(SLOTS - 1, begin // self.slot_ms)
+        for one in (*self.spans, *self.open_attempts()):
+            if one.begin < begin < one.end:
+                lane = self.lanes.get(one.agent_id)
+                waits = lane is not None and lane.waited[slot] > lane.busy[slot]
+                found._open[one.task_id] = (one.agent_id, 0, waits, 0)
+                found._running += not waits
+        return found
+
+    def remembers(self, at: int) -> bool:
+        """Tell whether all attempts since a position are remembered one by one."""
+        return len(self.spans) < SPANS or self.spans[0].end <= at
+
+    def holds(self, at_ms: int) -> bool:
+        """Tell whether a moment is in the time that they are of."""
+        return self.first_ms <= at_ms and (self.ends_ms is None or at_ms <= self.ends_ms)
 
     def at(self, at_ms: int) -> int:
         """Return the position of a moment."""
@@ -181,14 +212,12 @@ class Lanes:
 
     def _slot(self, at: int) -> int:
         while at // self.slot_ms >= SLOTS:
-            self.slot_ms *= 2
-            self.team.halve()
-            for lane in self.lanes.values():
-                lane.halve()
-            for slot in range(SLOTS // 2):
-                self.seqs[slot] = self.seqs[2 * slot] or self.seqs[2 * slot + 1]
-            for slot in range(SLOTS // 2, SLOTS):
-                self.seqs[slot] = 0
+            each = 5 if self.slot_ms < SLOT_MS else 2
+            self.slot_ms *= each
+            for lane in (self.team, *self.lanes.values()):
+                lane.join(each)
+            for slot in range(SLOTS):
+                self.seqs[slot] = next(filter(None, self.seqs[each * slot : each * slot + each]), 0)
         return at // self.slot_ms
 
     def _count(self, record: Record, at: int, slot: int) -> None:
@@ -275,6 +304,7 @@ class Lanes:
 
     def until(self, now_ms: int) -> int:
         """Count what is at work up to a moment; return its position: with nothing at work, that of the last event."""
+        now_ms = now_ms if self.ends_ms is None else min(now_ms, self.ends_ms)
         if self._running and now_ms > self.last_ms:
             self.last_ms = now_ms
         at = self.last_ms - self.first_ms - self._folded[-1]

@@ -31,7 +31,8 @@ def moment_lines(
         at: Position of the cursor.
         step_ms: How long a column is.
     """
-    title = f"AT {clock(lanes.moment(at))}"
+    at_ms = lanes.moment(at)
+    title = f"AT {clock(at_ms)}" if step_ms >= 1000 else f"AT {clock(at_ms)}.{at_ms % 1000:03}"
     each = f"a column is {duration(step_ms)}"
     lines = [hairline(f"{title} · {each}" if width > 80 else title, width, right=_HINT if width > 80 else _SHORT)]
     under = [one for one in (*lanes.spans, *lanes.open_attempts()) if one.agent_id == lane]
