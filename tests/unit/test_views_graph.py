@@ -20,6 +20,7 @@ from dashboard.views.header import Situation, ViewState
 from dashboard.views.lines import Line
 from dashboard.views.names import Names
 from engine.core.commands import Submit, SupervisorSpec
+from engine.core.options import SupervisorOptions
 from engine.core.signals import PlannedItem
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import talking
@@ -432,3 +433,19 @@ def test_edges_of_those_without_room_end_at_the_node_that_stands_for_them() -> N
     assert {(edge.source, edge.target) for edge in found.edges} == {
         (source, target) for n in ("n0", "n1", "n2", "more:1") for source, target in (("lead", n), (n, "end"))
     }
+
+
+def test_after_a_run_the_network_says_along_which_edges_work_has_gone() -> None:
+    crew = SupervisorSpec(name="crew", mode="delegate", members=[agent("cyd")], options=SupervisorOptions(lead="cyd"))
+    work = team_world(agent("ada"), agent("bob"), crew, participants=["ada"])
+    submitted(work)
+    done(work, "ada", "out")
+    for key in list(work.joins):
+        work.join(key)
+
+    found = graph(work, TEAM, idle=True)
+
+    assert work.state.runs == {}
+    gone = {found.node(edge.target).name for edge in found.edges if not edge.is_planned}  # type: ignore[union-attr]
+    assert gone == {"ada"}
+    assert all(edge.heat(NOW_MS) == 1 for edge in found.edges)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import Share, Sight, of_member, of_resting, of_supervisor
 from engine.core.queries.tree import agents_of
-from engine.core.state import State, Supervisor
+from engine.core.state import Agent, State, Supervisor
 
 FOLDED_FROM = 2
 """Fewest resting members of a supervisor that are folded into one box."""
@@ -73,7 +73,7 @@ def team_graph(
         fold = resting if len(resting) >= FOLDED_FROM and not sight.idle else set()
         for member in supervisor.members:
             if (lower := state.supervisors.get(member)) is not None:
-                edges[supervisor.id, member] = flows.get((supervisor.id, member))
+                edges[supervisor.id, member] = flows.get((supervisor.id, member), _before(lower))
                 add(lower)
             elif member in members and member not in fold:
                 agent = state.agents[member]
@@ -82,8 +82,8 @@ def team_graph(
         if fold:
             node = of_resting(supervisor.id, len(fold), opens=supervisor.id)
             nodes[node.id] = node
-            last = [at for at in (flows.get((supervisor.id, one)) for one in fold) if at is not None]
-            edges[supervisor.id, node.id] = max(last, default=None)
+            last = (flows.get((supervisor.id, one), _before(state.agents[one])) for one in fold)
+            edges[supervisor.id, node.id] = max((at for at in last if at is not None), default=None)
             names.extend(state.agents[one].name for one in supervisor.members if one in fold)
 
     for root in begin:
@@ -113,5 +113,10 @@ def _given(
     for key in nodes:
         agent = state.agents.get(key)
         if agent is not None and key not in led:
-            given[agent.supervisor_id, key] = flows.get((agent.supervisor_id, key))
+            given[agent.supervisor_id, key] = flows.get((agent.supervisor_id, key), _before(agent))
     return given
+
+
+def _before(member: Agent | Supervisor) -> int | None:
+    """Return a time long ago for who has worked; open runs do not know any more who gave it the work, and when."""
+    return 0 if member.begun else None
