@@ -6,17 +6,19 @@ Rule: an archive is believed only after all of it was checked, as for an import.
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
+from engine.core.codec import decode_state, encode_state
 from engine.core.errors import CorruptJournal
 from engine.core.queries.differences import Difference, Read, differences
 from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.transfer.document import number_of
+from engine.core.transfer.exporting import make_document
 from engine.core.values import TextRef
 from engine.errors import ImportRefused
 from engine.folding import folded_from
@@ -89,6 +91,17 @@ def _texts_of(reader: Reader) -> Read:
 
 
 def compared(a: Moment, b: Moment) -> list[Difference]:
-    """Return what differs from one to the other."""
+    """Return what differs from one to the other; of a database beside an archive only what an archive holds."""
+    if (a.file_id is None) != (b.file_id is None):
+        a, b = _as_in_archive(a), _as_in_archive(b)
     one_file = a.file_id is not None and a.file_id == b.file_id
     return differences(a.state, b.state, read_a=a.read, read_b=b.read, one_file=one_file)
+
+
+def _as_in_archive(one: Moment) -> Moment:
+    """Return a team as its archive would hold it: without trust and the team file, which are of one file alone."""
+    if one.file_id is None:
+        return one
+    state = decode_state(encode_state(one.state))
+    texts = make_document(state, one.read)
+    return replace(one, state=state, read=lambda ref: texts[number_of(ref)], file_id=None)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.archive import export_archive
 from engine.errors import ImportRefused
-from engine.moments import moment
+from engine.moments import compared, moment
 from store import NotOurFile, Reader
 from tests.databases import busy_world, write_database
 
@@ -43,6 +43,9 @@ def test_a_database_and_its_archive_are_the_same_team(database: Path, tmp_path: 
         assert one.state.tasks.keys() == other.state.tasks.keys()
         assert other.file_id is None
         assert other.seq == one.seq > 0
+        assert one.state.trusted
+        assert compared(one, other) == []
+        assert compared(other, one) == []
 
 
 def test_of_an_archive_no_other_moment_can_be_had(database: Path, tmp_path: Path) -> None:
