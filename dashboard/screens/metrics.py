@@ -187,6 +187,7 @@ class MetricsScreen(TableScreen):
                 height=size.height,
                 large=self._large,
                 members=self._plotted_queues(),
+                agents=len(self._plotted_agents()),
             )
         )
 

@@ -6,13 +6,13 @@ lie on the clock and samples are whole slots: a bar keeps its shape while it mov
 
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dashboard.views.queues import QueueHistory
 from engine.core import events as on
 from engine.core.events import Event
-from engine.core.state import State
+from engine.core.state import Agent, State
 
 SLOT_MS = 250
 SLOTS = 480
@@ -245,6 +245,12 @@ class Activity:
         busy, _ = self.track(agent_id).work(now_ms, samples, each, until_ms=self.until_ms)
         whole = each * SLOT_MS * max(1, slots)
         return [min(1.0, one / whole) for one in busy]
+
+    def shares_of(self, agents: Collection[Agent], now_ms: int, *, samples: int, each: int) -> list[float]:
+        """Return how much of all slots of several agents was at work, as `shares` does for one."""
+        whole = each * SLOT_MS * max(1, sum(agent.max_concurrency for agent in agents))
+        found = (self.track(one.id).work(now_ms, samples, each, until_ms=self.until_ms)[0] for one in agents)
+        return [min(1.0, sum(column) / whole) for column in zip(*found, strict=True)]
 
     def learn_state(self, state: State) -> None:
         """Take up attempts under way whose start was not among the events."""

@@ -81,7 +81,7 @@ COLUMNS = {
     "TASK": "a piece of work of a run",
     "TASKS": "how many tasks of a run have ended, of all there are",
     "TEAM": "its first supervisor",
-    "TIME A TASK": "how long it worked on its last tasks, the newest at the right; on its page ◆ is a swap",
+    "TIME A TASK": "how long it worked on its last tasks, the newest at the right; ◆ is a swap",
     "TO": "the supervisor that got the request",
     "TOKEN": "number of the engine: each one that begins to lead adds one",
     "TOKENS": "what models read and wrote",

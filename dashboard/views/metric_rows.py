@@ -7,13 +7,14 @@ from types import MappingProxyType
 from dashboard.views.activity import Activity, Ended
 from dashboard.views.amounts import count, duration, percent
 from dashboard.views.filters import filter_typed
-from dashboard.views.lines import Span
+from dashboard.views.lines import Span, joined
 from dashboard.views.network import mode_glyph
 from dashboard.views.plots import meter, spark
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.subjects import OfSupervisor, agents_passing
+from dashboard.views.task_times import SWAPPED
 from dashboard.views.usage import USED, is_metered, used
-from engine.core.queries.tree import above_of
+from engine.core.queries.tree import above_of, agents_of
 from engine.core.state import State
 
 _TOOK, _BUSY, _SHARE = 20, 12, 10
@@ -43,6 +44,8 @@ class Figures:
     p95_ms: float | None = None
     took_ms: Sequence[int] = ()
     """Of the newest tasks, the oldest first."""
+    ended_ms: Sequence[int] = ()
+    """When each of those ended."""
 
 
 ORDERS: dict[str, Callable[[Figures], float]] = {
@@ -86,6 +89,7 @@ def figures(
             p50_ms=ordered[len(ordered) // 2] if ordered else None,
             p95_ms=ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)] if ordered else None,
             took_ms=took[-2 * _TOOK :],
+            ended_ms=[end.at_ms for end in own if end.done][-2 * _TOOK :],
         )
     return found
 
@@ -110,10 +114,12 @@ def metric_rows(
         if agent is not None:
             shares = activity.shares(key, now_ms, samples=2 * _BUSY, each=20, slots=agent.max_concurrency)
             name = Cell(agent.name, "strong" if agent.running else "" if one.done + one.failed else "muted")
-            return (name, *_cells(one, shares, whole), *(used(agent.usage) if metered else ()))
+            cells = _cells(one, shares, whole, swapped_ms=activity.swapped_ms.get(key))
+            return (name, *cells, *(used(agent.usage) if metered else ()))
         if team is not None:
             name = Cell(team.name, "strong", f"{mode_glyph(team.mode)} ")
-            return (name, *_cells(one, (), whole), *(used(team.usage) if metered else ()))
+            shares = activity.shares_of(agents_of(state, key), now_ms, samples=2 * _BUSY, each=20)
+            return (name, *_cells(one, shares, whole), *(used(team.usage) if metered else ()))
         return (Cell("removed", "muted"),)
 
     return Listing(
@@ -125,10 +131,10 @@ def metric_rows(
     )
 
 
-def _cells(one: Figures, shares: Sequence[float], whole_ms: int) -> tuple[Cell, ...]:
+def _cells(one: Figures, shares: Sequence[float], whole_ms: int, *, swapped_ms: int | None = None) -> tuple[Cell, ...]:
     ended = one.done + one.failed
     share = one.time_ms / whole_ms if whole_ms else 0.0
-    took = spark(one.took_ms, _TOOK) if one.took_ms else ""
+    took = _took(one, swapped_ms) if one.took_ms else ""
     busy = spark(shares, _BUSY, most=1.0) if shares else ""
     return (
         Cell(count(one.done), "" if one.done else "muted"),
@@ -136,9 +142,19 @@ def _cells(one: Figures, shares: Sequence[float], whole_ms: int) -> tuple[Cell, 
         Cell(percent(one.done / ended) if ended else "", "warn" if one.failed else "muted"),
         Cell(duration(one.p50_ms, most=9) if one.p50_ms is not None else "", ""),
         Cell(duration(one.p95_ms, most=9) if one.p95_ms is not None else "", "plot-p95"),
-        Cell(took, spans=(Span(took, "plot-mid"),)) if took else Cell(""),
+        Cell(took, spans=joined((sign, "accent" if sign == SWAPPED else "plot-mid") for sign in took)),
         Cell(busy, spans=(Span(busy, "busy-before" if any(shares) else "faint"),)),
         Cell(f"{share:.0%}", spans=(*meter(share, _SHARE), Span(f"{share:>5.0%}", "muted")))
         if one.time_ms
         else Cell(""),
     )
+
+
+def _took(one: Figures, swapped_ms: int | None) -> str:
+    """Return how long the newest tasks took, with a mark where the agent was swapped between two of them."""
+    drawn = spark(one.took_ms, _TOOK)
+    after = len(one.took_ms) if swapped_ms is None else sum(at_ms > swapped_ms for at_ms in one.ended_ms)
+    if after == len(one.took_ms):
+        return drawn
+    place = _TOOK - 1 - after // 2  # two tasks take a cell, the newest at the right
+    return drawn[:place] + SWAPPED + drawn[place + 1 :]

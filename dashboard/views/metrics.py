@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import ceil
 
 from dashboard.views.activity import Activity, Ended
-from dashboard.views.amounts import count, duration
+from dashboard.views.amounts import count, counted, duration
 from dashboard.views.amounts import left as left_of
 from dashboard.views.lines import BLANK, Line, Span, cells, hairline, spread
 from dashboard.views.plots import axis_top, plot
@@ -162,17 +162,18 @@ def grid(width: int, height: int) -> tuple[int, int]:
 
 def plots(
     found: Series, activity: Activity, state: State, *, now_ms: int, width: int, height: int, large: int | None = None,
-    members: Collection[str] | None = None,
+    members: Collection[str] | None = None, agents: int | None = None,
 ) -> list[Line]:  # fmt: skip
     """Return the plots in a grid of the size.
 
     Args:
         activity: Lengths of queues as they were looked at.
         members: The agent, or the supervisors, whose queues alone are plotted; None means all.
+        agents: How many agents' work is plotted; by default all of the team.
         large: The place of the one plot that is shown alone; None shows as many as fit.
     """
     across, down = grid(width, height)
-    drawn = _plots(found, activity, state, now_ms, members)
+    drawn = _plots(found, activity, state, now_ms, members, len(state.agents) if agents is None else agents)
     if large is not None:
         drawn, across, down = [drawn[large % len(drawn)]], 1, 1
     lines: list[Line] = []
@@ -190,14 +191,13 @@ def plot_count() -> int:
 
 
 def _plots(
-    found: Series, activity: Activity, state: State, now_ms: int, members: Collection[str] | None
+    found: Series, activity: Activity, state: State, now_ms: int, members: Collection[str] | None, agents: int
 ) -> list[_Plot]:
     seconds = found.each_ms / 1000
     done = [one / seconds for one in found.done]
     failed = [one / seconds for one in found.failed]
     tokens = [one / seconds for one in found.tokens]
     queue = _queue(activity, found, now_ms, members)
-    agents = len(state.agents)
     costs = sum(found.cost_usd)
     now = -2 if len(found.done) > 1 else -1
     time_top = axis_top(max(found.p95_ms, default=0) or 1_000)
@@ -218,7 +218,7 @@ def _plots(
             "AT WORK",
             f"{found.running:,}",
             found.busy,
-            f"attempts, of {agents:,} agents",
+            f"attempts, of {counted(agents, 'agent')}",
             _BUSY,
         ),
         _flat("FAILED", f"{failed[now]:.2f}/s", failed, "failed a second", ("error",)),

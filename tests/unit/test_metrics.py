@@ -1,15 +1,19 @@
 """The samples of the metrics add up to what happened, whatever the window."""
 
 from dataclasses import replace
+from operator import mul
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from dashboard.views.activity import Activity, Ended
 from dashboard.views.digest import digest
+from dashboard.views.lines import Line
 from dashboard.views.metric_rows import ORDERS, figures, metric_rows, teams_of
 from dashboard.views.metrics import WINDOWS_MS, Series, Window, plots
+from dashboard.views.plots import spark
 from engine.core.queries.tree import agents_of
 from tests.pilot.scene import audit
 from tests.world import agent, team_world
@@ -29,6 +33,10 @@ ENDS = st.lists(
     ),
     max_size=60,
 )
+
+
+def text_of(line: Line) -> str:
+    return "".join(span.text for span in line.spans)
 
 
 def series(ends: list[Ended], *, window_ms: int, samples: int, now_ms: int = NOW_MS) -> Series:
@@ -210,3 +218,49 @@ def test_the_queue_of_one_member_is_plotted_alone() -> None:
     ]
 
     assert ["".join(span.text for span in line.spans).split()[-2] for line in told] == ["25", "5", "5"]
+
+
+def test_a_supervisor_was_as_busy_as_all_agents_below_it_together() -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    listing = metric_rows(work.state, {}, activity, now_ms=work.now_ms, order="done")
+    busy = {key: listing.cells(place)[7].text for place, key in enumerate(listing.keys)}
+    survey, metrics = (
+        next(one for one in work.state.supervisors.values() if one.name == name) for name in ("survey", "metrics")
+    )
+    agents = agents_of(work.state, survey.id)
+    each = [activity.shares(one.id, work.now_ms, samples=24, each=20, slots=one.max_concurrency) for one in agents]
+    slots = [one.max_concurrency for one in agents]
+    weighted = [sum(map(mul, slots, column)) / sum(slots) for column in zip(*each, strict=True)]
+
+    assert activity.shares_of(agents, work.now_ms, samples=24, each=20) == pytest.approx(weighted)
+    assert any(weighted)
+    assert set(busy[metrics.id]) == {"⣀"}
+    assert busy[survey.id] == spark(weighted, 12, most=1.0)
+
+
+def test_the_plot_of_attempts_says_of_how_many_agents_they_are() -> None:
+    work = audit()
+    found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
+    told = [
+        plots(found, Activity(), work.state, now_ms=work.now_ms, width=80, height=12, large=3, agents=agents)[-1]
+        for agents in (None, 1)
+    ]
+
+    assert ["of 8 agents" in text_of(told[0]), "of 1 agent " in text_of(told[1])] == [True, True]
+
+
+def test_times_of_tasks_have_a_mark_where_the_agent_was_swapped() -> None:
+    work = audit()
+    activity = Activity.of(work.state, work.journal)
+    swapped = next(iter(activity.swapped_ms))
+
+    def took(ended_ms: list[int]) -> str:
+        ends = [Ended(at_ms, "t", swapped, 20, 20, done=True) for at_ms in ended_ms]
+        listing = metric_rows(work.state, figures(ends, 0), activity, now_ms=work.now_ms, order="done")
+        return listing.cells(list(listing.keys).index(swapped))[6].text
+
+    at_ms = activity.swapped_ms[swapped]
+    assert "◆" not in took([at_ms + 1, at_ms + 2])
+    assert took([at_ms - 1]).endswith("◆")
+    assert took([at_ms - 1, at_ms + 1, at_ms + 2]).index("◆") == 18
