@@ -25,6 +25,8 @@ from engine.core.state import Supervisor
 _LED = ("delegate",)
 _SYNTHESIS = ("parallel", "parallel_then_synthesis")
 _JOINED = ("parallel",)
+LOW = 30
+"""Rows below which graphs stand beside each other even where that breaks them: of the second one nothing was seen."""
 
 
 class StrategyDialog(Dialog):
@@ -166,9 +168,13 @@ class StrategyDialog(Dialog):
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None
         if change is not None:
-            width = max(20, (min(self.size.width, 116) - 12) // 2)
-            self.told("before").show([Cell("now", "muted"), *switching.drawn(switching.before(state, change), width)])
-            self.told("after").show([Cell("after", "muted"), *switching.drawn(switching.after(state, change), width)])
+            whole = max(40, min(self.size.width, 116) - 12)
+            both = {"before": switching.before(state, change), "after": switching.after(state, change)}
+            beside = self.size.height < LOW or all(switching.fits(nodes, whole // 2) for nodes in both.values())
+            graphs.set_class(not beside, "-below")
+            for name, nodes in both.items():
+                title = Cell("now" if name == "before" else name, "muted")
+                self.told(name).show([title, *switching.drawn(nodes, whole // 2 if beside else whole)])
 
     def meant(self) -> Answer:
         mode = self.query_one(Choices).chosen

@@ -181,6 +181,12 @@ def after(state: State, change: GroupChange) -> list[Node]:
     return nodes + added
 
 
+def fits(nodes: Sequence[Node], width: int) -> bool:
+    """Tell whether no layer of a graph has to go below."""
+    rooms = [max(map(cell_len, _stack(layer))) for layer in _layers(nodes)]
+    return sum(rooms) + ARROW * (len(rooms) - 1) <= width
+
+
 def drawn(nodes: Sequence[Node], width: int) -> list[Cell]:
     """Return the graph as lines of at most `width` characters; layers that find no room go below."""
     blocks: list[list[list[str]]] = []

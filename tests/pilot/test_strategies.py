@@ -6,10 +6,12 @@ import pytest
 
 from dashboard.dialogs.dialog import Choices
 from dashboard.widgets.fields import Picker
-from engine.core.commands import SwitchStrategy
+from dashboard.widgets.pane import Pane
+from engine.core.commands import Submit, SwitchStrategy
 from engine.core.strategies import STRATEGIES
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -64,3 +66,15 @@ async def test_a_run_is_switched_alone_from_its_own_row(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("7", "S")
         assert hand.dialog.query_one("#scope", Picker).chosen == "run:r3"
+
+
+async def test_a_chain_that_is_too_long_for_half_of_the_dialog_is_one_line_above_the_other(tmp_path: Path) -> None:
+    crew = [agent(name, name) for name in ("cartographer", "interpreter", "statistician", "correspondent")]
+    work = team_world(*crew, mode="sequential")
+    work.order(Submit(request="go"))
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("S")
+        above, below = (hand.app.screen.query_one(f"#{name}", Pane) for name in ("before", "after"))
+        assert hand.told("before").splitlines()[1].count("──▶") == 3
+        assert above.region.x == below.region.x
+        assert above.region.bottom <= below.region.y
