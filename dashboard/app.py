@@ -409,7 +409,11 @@ class QuarterdeckApp(Touring):
         info = self.feed.engine
         asks = self._ask_engine and info is not None and info.alive
         # Before the first screen exists, the dialog would open below it.
-        if not asks or not isinstance(self.screen, Frame | ModalScreen) or isinstance(self.screen, dialogs.LeaveDialog):
+        if (
+            not asks
+            or not isinstance(self.screen, Frame | ModalScreen)
+            or isinstance(self.screen, dialogs.engine.LeaveDialog)
+        ):
             self.exit(0)
         else:
-            self.push_screen(dialogs.LeaveDialog())
+            self.push_screen(dialogs.engine.LeaveDialog())

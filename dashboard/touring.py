@@ -63,7 +63,7 @@ class Touring(Deck):
     def _now_seen(self) -> Seen:
         """Return what the operator looks at; of a dialog what was below it."""
         screen = self.screen
-        if isinstance(screen, dialogs.HelpScreen):
+        if isinstance(screen, dialogs.dialog.HelpScreen):
             return self._seen._replace(help=True)
         if not isinstance(screen, Frame) or not screen.is_there:
             return self._seen

@@ -34,7 +34,7 @@ def _swap(at: Acting, said: Spoken) -> None:
     if is_path and not at.deck.at_hand("a path; swap with a file in a shell: quarterdeck swap"):
         return
     if agent_ids and None not in found:
-        dialog = dialogs.SwapDialog(*agent_ids, choice=choice, mode=said.option("mode"))
+        dialog = dialogs.swap.SwapDialog(*agent_ids, choice=choice, mode=said.option("mode"))
         at.app.push_screen(dialog, swapped)
 
 
@@ -46,7 +46,7 @@ def _rollback(at: Acting, said: Spoken) -> None:
     if agent.previous is None:
         at.warn(f"{agent.name} has its first spec; there is nothing to roll back to")
     else:
-        at.ask(dialogs.RollbackDialog(agent_id, said.option("mode")))
+        at.ask(dialogs.swap.RollbackDialog(agent_id, said.option("mode")))
 
 
 def _strategy(at: Acting, said: Spoken) -> None:
@@ -59,7 +59,11 @@ def _strategy(at: Acting, said: Spoken) -> None:
     except Mistyped as error:
         at.warn(str(error))
         return
-    at.ask(dialogs.StrategyDialog(supervisor_id, said.word(1), settings=settings, lead=said.option("lead"), run=run))
+    at.ask(
+        dialogs.strategy.StrategyDialog(
+            supervisor_id, said.word(1), settings=settings, lead=said.option("lead"), run=run
+        )
+    )
 
 
 def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:

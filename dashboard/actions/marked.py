@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 def in_bulk(at: Acting, bulk: Bulk) -> None:
     """Ask about all of them, then send them; the marks go with that."""
-    _ask(at, bulk, dialogs.BulkDialog(bulk))
+    _ask(at, bulk, dialogs.bulk.BulkDialog(bulk))
 
 
 def ask_of_all(at: Acting, line: Line) -> None:
     """Ask one line about all of them, then send what it means for each."""
     found = targets(at.state, at.marked())
-    _ask(at, changing(found, ()), dialogs.BulkLineDialog(line, found))
+    _ask(at, changing(found, ()), dialogs.bulk.BulkLineDialog(line, found))
 
 
 def _ask(at: Acting, bulk: Bulk, dialog: "BulkDialog") -> None:

@@ -38,7 +38,7 @@ def _fork(at: Acting, said: Spoken) -> None:
         return
     target = said.word()
     if target is None or at.deck.at_hand("a path; F sends the fork to the browser"):
-        at.app.push_screen(dialogs.ForkDialog(at.deck.path, target))
+        at.app.push_screen(dialogs.fork.ForkDialog(at.deck.path, target))
 
 
 def _diff(at: Acting, said: Spoken) -> None:

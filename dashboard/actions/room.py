@@ -33,11 +33,11 @@ def _engine(at: Acting, _said: Spoken) -> None:
     elif situation.trouble is not None:
         at.deck.say(situation.trouble, "error")
     elif info is not None and info.alive and not info.hung:
-        at.ask(dialogs.LeadingDialog())
+        at.ask(dialogs.engine.LeadingDialog())
     elif (line := program_line(at.state)) is not None:
         at.warn(line)
     elif at.deck.may() and at.deck.at_hand("an engine is started in a shell: quarterdeck engine"):
-        at.app.push_screen(dialogs.EngineDialog())
+        at.app.push_screen(dialogs.engine.EngineDialog())
 
 
 def _hand_over(at: Acting, said: Spoken) -> None:
@@ -45,7 +45,7 @@ def _hand_over(at: Acting, said: Spoken) -> None:
     if info is None or not info.alive or info.hung:
         at.warn("no engine answers that could hand over; E starts one")
     else:
-        at.ask(dialogs.LeadingDialog(said.option("grace"), hands_over=True))
+        at.ask(dialogs.engine.LeadingDialog(said.option("grace"), hands_over=True))
 
 
 def _export(at: Acting, said: Spoken) -> None:
@@ -53,14 +53,14 @@ def _export(at: Acting, said: Spoken) -> None:
     if at.deck.in_past:
         at.warn("an export holds the newest state: L goes back to live; F makes a file of this moment")
     elif path is None:
-        at.app.push_screen(dialogs.ExportDialog(at.deck.path))
+        at.app.push_screen(dialogs.files.ExportDialog(at.deck.path))
     elif at.deck.at_hand("a path; x sends the archive to the browser"):
         at.deck.export(Path(path).expanduser())
 
 
 def _import(at: Acting, said: Spoken) -> None:
     if said.word() is None or at.deck.at_hand("a path; i asks for a file of the browser"):
-        at.ask(dialogs.ImportDialog(at.deck.path, said.word() or ""))
+        at.ask(dialogs.files.ImportDialog(at.deck.path, said.word() or ""))
 
 
 def _go(place: str, at: Acting, _said: Spoken) -> None:

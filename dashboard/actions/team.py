@@ -28,7 +28,7 @@ def _move(on: Acting, said: Spoken) -> None:
     if target is None:
         return
     if target.kind in ("agent", "supervisor"):
-        on.ask(dialogs.MoveDialog(target.id, said.word(1)))
+        on.ask(dialogs.members.MoveDialog(target.id, said.word(1)))
     else:
         on.warn(f"{target.said} is not a member of the team; a gives a task to another agent")
 
@@ -36,7 +36,7 @@ def _move(on: Acting, said: Spoken) -> None:
 def _capability(on: Acting, said: Spoken) -> None:
     agent_id = on.asked_agent(said.word())
     if agent_id is not None:
-        on.ask(dialogs.LineDialog(CAPABILITY, agent_id, said.rest_as_line()))
+        on.ask(dialogs.line.LineDialog(CAPABILITY, agent_id, said.rest_as_line()))
 
 
 def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
@@ -69,7 +69,7 @@ def _signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _set(on: Acting, said: Spoken) -> None:
     supervisor_id, _ = on.asked_supervisor(said.word())
     if supervisor_id is not None:
-        on.ask(dialogs.LineDialog(SETTING, supervisor_id, said.rest_as_line()))
+        on.ask(dialogs.line.LineDialog(SETTING, supervisor_id, said.rest_as_line()))
 
 
 def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cell]:
@@ -201,7 +201,9 @@ def _cancel_work(on: Acting, target: Target) -> None:
     else:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
     question, lines = f"Cancel {target.kind} “{target.name}”", (told, "Finished work is kept.")
-    on.ask(dialogs.ConfirmCancel(question, lines, f"Cancel the {target.kind}", commands.Cancel(target=target.id)))
+    on.ask(
+        dialogs.dialog.ConfirmCancel(question, lines, f"Cancel the {target.kind}", commands.Cancel(target=target.id))
+    )
 
 
 def _remove(on: Acting, said: Spoken) -> None:
@@ -220,11 +222,11 @@ def _remove(on: Acting, said: Spoken) -> None:
 
 def _remove_member(on: Acting, target: Target) -> None:
     if target.kind == "agent":
-        on.ask(dialogs.RemoveDialog(target.id))
+        on.ask(dialogs.members.RemoveDialog(target.id))
         return
     told = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
     on.ask(
-        dialogs.Confirm(
+        dialogs.dialog.Confirm(
             f"Remove supervisor “{target.name}”", told, "Remove it", commands.RemoveMember(target=target.at)
         )
     )
@@ -233,7 +235,7 @@ def _remove_member(on: Acting, target: Target) -> None:
 def _request(on: Acting, said: Spoken) -> None:
     request = said.word()
     if request is None:
-        dialog = dialogs.RequestDialog(receiver(on.state, on.target()))
+        dialog = dialogs.request.RequestDialog(receiver(on.state, on.target()))
         on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
         return
     try:
@@ -296,7 +298,9 @@ def _add(on: Acting, said: Spoken) -> None:
         answered(wanted)
         return
     told = (f"It runs {', '.join(found.references)}.", "Adding it trusts that code: look at it first.")
-    on.app.push_screen(dialogs.Confirm(f"Add the agents in {file.name}", told, "Add and trust it", wanted), answered)
+    on.app.push_screen(
+        dialogs.dialog.Confirm(f"Add the agents in {file.name}", told, "Add and trust it", wanted), answered
+    )
 
 
 TEAM = (

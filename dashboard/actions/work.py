@@ -53,7 +53,7 @@ def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
         return
     task = at.state.tasks.get(target.id)
     if target.id in at.state.runs or (task is not None and not task.ended):
-        at.ask(dialogs.LineDialog(line, target.id, said.word(1) or ""))
+        at.ask(dialogs.line.LineDialog(line, target.id, said.word(1) or ""))
         return
     ended = task is not None or target.kind == "run"
     at.warn(f"{target.said} {'has ended already' if ended else f'has no {what}; a run or a task has'}")
@@ -118,7 +118,7 @@ def _steer(at: Acting, said: Spoken) -> None:
         return
     target = at.asked(said.word())
     if target is not None:
-        at.ask(dialogs.LineDialog(STEER, target.id, said.rest_as_line()))
+        at.ask(dialogs.line.LineDialog(STEER, target.id, said.rest_as_line()))
 
 
 def _abort(at: Acting, said: Spoken) -> None:
@@ -127,7 +127,7 @@ def _abort(at: Acting, said: Spoken) -> None:
         return
     told = ("Attempts are stopped in the middle of a step, with all work below.", "Finished steps are kept.")
     question = f"Abort {target.kind} “{target.name}”"
-    at.ask(dialogs.Confirm(question, told, "Abort at once", Abort(target=target.at)))
+    at.ask(dialogs.dialog.Confirm(question, told, "Abort at once", Abort(target=target.at)))
 
 
 def _reassign(at: Acting, said: Spoken) -> None:
@@ -138,7 +138,7 @@ def _reassign(at: Acting, said: Spoken) -> None:
     if task is None or task.kind != "agent" or task.ended:
         at.warn(f"{target.said} cannot be given to another agent; an open task of an agent can")
         return
-    at.ask(dialogs.ReassignDialog(task.id, said.word(1), now=said.option("now") is not None))
+    at.ask(dialogs.members.ReassignDialog(task.id, said.word(1), now=said.option("now") is not None))
 
 
 def _answer(at: Acting, said: Spoken) -> None:
@@ -159,7 +159,7 @@ def _answer(at: Acting, said: Spoken) -> None:
 
 def _ask_for_answer(at: Acting, ids: Sequence[str], said: str | None = None, output: str = "") -> None:
     """Ask for one answer to questions; where another one came first, show that, and what was written."""
-    dialog = dialogs.AnswerDialog(*ids, said=said, output=output)
+    dialog = dialogs.answer.AnswerDialog(*ids, said=said, output=output)
 
     def sent(outcome: CommandReply) -> None:
         written = dialog.written

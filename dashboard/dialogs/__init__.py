@@ -1,51 +1,40 @@
-"""Dialogs that confirm a change, each loaded on first use."""
+"""Dialogs that confirm a change, a file for each subject, loaded on first use: `dialogs.swap.SwapDialog`."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dashboard.dialogs.answer import AnswerDialog
-    from dashboard.dialogs.bulk import BulkDialog, BulkLineDialog
-    from dashboard.dialogs.dialog import Confirm, ConfirmCancel, HelpScreen
-    from dashboard.dialogs.edit import EditDialog, NewAgentDialog
-    from dashboard.dialogs.engine import EngineDialog, LeadingDialog, LeaveDialog
-    from dashboard.dialogs.files import ExportDialog, ImportDialog
-    from dashboard.dialogs.fork import ForkDialog
-    from dashboard.dialogs.jump import JumpScreen
-    from dashboard.dialogs.line import LineDialog
-    from dashboard.dialogs.members import MoveDialog, ReassignDialog, RemoveDialog
-    from dashboard.dialogs.request import RequestDialog
-    from dashboard.dialogs.strategy import StrategyDialog
-    from dashboard.dialogs.swap import RollbackDialog, SwapDialog
+    from dashboard.dialogs import (
+        answer,
+        bulk,
+        dialog,
+        edit,
+        engine,
+        files,
+        fork,
+        jump,
+        line,
+        members,
+        request,
+        strategy,
+        swap,
+    )  # fmt: skip
 
-_LOADED_ON_FIRST_USE = {
-    "answer": "AnswerDialog",
-    "bulk": "BulkDialog BulkLineDialog",
-    "dialog": "Confirm ConfirmCancel HelpScreen",
-    "edit": "EditDialog NewAgentDialog",
-    "engine": "EngineDialog LeadingDialog LeaveDialog",
-    "files": "ExportDialog ImportDialog",
-    "fork": "ForkDialog",
-    "jump": "JumpScreen",
-    "line": "LineDialog",
-    "members": "MoveDialog ReassignDialog RemoveDialog",
-    "request": "RequestDialog",
-    "strategy": "StrategyDialog",
-    "swap": "RollbackDialog SwapDialog",
-}
-_FILE_OF = {name: file for file, names in _LOADED_ON_FIRST_USE.items() for name in names.split()}
+_FILES = sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py"))
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _FILE_OF:
+def __getattr__(name: str) -> ModuleType:
+    if name not in _FILES:
         raise AttributeError(name)
     from engine.strategies_plugins import installed_strategies  # 25 ms, for which no first frame waits
 
     installed_strategies()  # dialogs offer these too
-    return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
+    return import_module(f"{__name__}.{name}")
 
 
 def load() -> None:
     """Load all dialogs ahead, so that the first one opens at once."""
-    for name in _FILE_OF:
+    for name in _FILES:
         __getattr__(name)

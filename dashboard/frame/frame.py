@@ -234,7 +234,7 @@ class Frame(Sized):
         columns = [*(column for table in self.query(Table) for column in table.rows.columns), *self.HEADINGS]
         titles = [column.title for column in columns]
         self.app.push_screen(
-            dialogs.HelpScreen(
+            dialogs.dialog.HelpScreen(
                 self.PLACE.capitalize() or "this page",
                 help_lines(
                     [(sign_of(key), does, says) for key, does, says in map(_key_of, self.KEYS)],
@@ -425,7 +425,7 @@ class Frame(Sized):
             if spot is not None:
                 spot.go()
 
-        self.app.push_screen(dialogs.JumpScreen(spots_of(self.query("*"))), chosen)
+        self.app.push_screen(dialogs.jump.JumpScreen(spots_of(self.query("*"))), chosen)
 
     def focus_body(self) -> None:
         self.query_one("#body").focus()

@@ -140,7 +140,7 @@ class StateScreen(TableScreen):
         if beside.kind == "fork":
             self.deck.switch(Path(beside.path))
         elif self.deck.may():
-            self.ask(dialogs.ImportDialog(self.deck.path, beside.path))
+            self.ask(dialogs.files.ImportDialog(self.deck.path, beside.path))
 
 
 SCREEN = StateScreen

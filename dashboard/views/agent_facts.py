@@ -13,10 +13,9 @@ from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spr
 from dashboard.views.live_values import published
 from dashboard.views.plots import meter, spark
 from dashboard.views.work import circuit_words
-from engine.core.entities.work import Task
 from engine.core.events import AgentSwapped, StepRecorded
 from engine.core.queries.able import AWAY
-from engine.core.state import Agent, State
+from engine.core.state import Agent, State, Task
 
 _SPARK, _METER = 12, 10
 SAMPLES_EACH = 4

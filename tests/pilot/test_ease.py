@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 import dashboard.app
 from dashboard.actions import give_keys
-from dashboard.dialogs import SwapDialog
+from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
 from dashboard.frame.key_labels import sign_of
 from dashboard.pages.agent import AgentScreen

@@ -9,7 +9,7 @@ from textual import events
 from textual.command import CommandInput
 from textual.widgets import OptionList
 
-from dashboard.dialogs import HelpScreen
+from dashboard.dialogs.dialog import HelpScreen
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
 from dashboard.frame.page_screen import PageScreen

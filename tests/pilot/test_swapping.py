@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.dialogs import RemoveDialog
 from dashboard.dialogs.dialog import Choices, Dialog
+from dashboard.dialogs.members import RemoveDialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.widgets.fields import Radio
 from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo

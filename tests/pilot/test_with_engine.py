@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.dialogs import SwapDialog
 from dashboard.dialogs.dialog import Told
 from dashboard.dialogs.engine import EngineDialog, LeadingDialog
+from dashboard.dialogs.swap import SwapDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane

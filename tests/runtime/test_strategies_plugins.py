@@ -149,7 +149,7 @@ from dashboard import dialogs
 from engine.core.strategies import STRATEGIES
 
 before = "relay" in STRATEGIES
-dialogs.StrategyDialog
+dialogs.strategy.StrategyDialog
 print(before, "relay" in STRATEGIES)
 """
 

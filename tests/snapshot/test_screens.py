@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from dashboard.app import QuarterdeckApp
-from dashboard.dialogs import HelpScreen
+from dashboard.dialogs.dialog import HelpScreen
 from engine.core.state import TaskStatus
 from tests.patience import PATIENCE_S
 from tests.pilot.kept import feed_of, kept, led

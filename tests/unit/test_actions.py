@@ -1,11 +1,9 @@
 """The table of actions: one row for each thing that an operator can do."""
 
-import ast
 import re
 from collections import Counter
 from pathlib import Path
 
-from dashboard import dialogs
 from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
 from dashboard.places import keys, pages, part_of, places, tabs
 from dashboard.views import help
@@ -94,11 +92,3 @@ def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_else
         assert (key, here) in told
         assert any(lead == word for lead, _ in told), place
         assert not any(lead == key and text != here for lead, text in told), place
-
-
-def test_every_dialog_that_is_imported_for_types_is_loaded_on_first_use() -> None:
-    tree = ast.parse(Path(dialogs.__file__).read_text(encoding="utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    typed = {one.name for node in imports if f"{node.module}".startswith("dashboard.dialogs.") for one in node.names}
-
-    assert typed == {*dialogs._FILE_OF}, "the two lists of dashboard/dialogs/__init__.py"
