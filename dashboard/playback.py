@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FASTEST = 64
 GAP_MS = 1_000
 """While playing, a gap without events is skipped after this wall-clock time, in milliseconds."""
+STEP_MS = 50
+"""While playing, so much wall-clock time passes at least between two moments, in milliseconds: each that arrives lets
+the next one be asked for, without an end to that on a whole processor."""
 
 
 class Playback:
@@ -145,6 +148,8 @@ class Playback:
 
     def _play_on(self, past: "Past", wall_ms: int) -> None:
         passed_ms = max(0, wall_ms - self._wall_ms) if self._wall_ms else 0
+        if self._wall_ms <= wall_ms < self._wall_ms + STEP_MS:
+            return
         self._wall_ms = wall_ms
         self._at_ms = max(self._at_ms or 0, past.state.at_ms) + passed_ms * self._speed
         if 0 <= wall_ms - self._still_ms < GAP_MS:

@@ -1,5 +1,6 @@
 """Every screen at a moment of the past: what is shown, what cannot be done, how one comes back."""
 
+import queue
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from dashboard.actions import ACTIONS
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
-from dashboard.playback import Playback
+from dashboard.playback import STEP_MS, Playback
 from dashboard.screens.audit import AuditScreen
 from dashboard.views.past import ALREADY_LIVE, REFUSED
 from dashboard.widgets.picks import Picks
@@ -20,6 +21,7 @@ from engine.core.fold import fold
 from engine.core.state import State
 from engine.folding import folded
 from store import Reader
+from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.scene import audit, written
@@ -386,3 +388,22 @@ def test_the_time_that_it_plays_at_never_goes_back_before_the_next_event(tmp_pat
 
     assert before[1] == after[1] == AT
     assert after[0] >= before[0]
+
+
+def test_while_it_plays_the_next_moment_is_asked_for_only_once_some_time_has_passed(tmp_path: Path) -> None:
+    answers: queue.SimpleQueue[None] = queue.SimpleQueue()
+    playback = Playback(written(tmp_path / "team.db", audit()), ready=lambda: answers.put(None))
+    wall_ms = 1_000_000
+    playback.to_seq(AT)
+    answers.get(timeout=PATIENCE_S)
+    playback.advance(wall_ms, 1_000)
+    playback.play()
+    playback.advance(wall_ms, 1_000)
+    answers.get(timeout=PATIENCE_S)
+
+    for passed_ms in range(STEP_MS):
+        playback.advance(wall_ms + passed_ms, 1_000)
+        assert not playback.busy
+    playback.advance(wall_ms + STEP_MS, 1_000)
+    answers.get(timeout=PATIENCE_S)
+    playback.leave()
