@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.pilot.engines import engine
+from tests.pilot.rest import let_pilots_wait_for_the_loop
 from tests.pilot.styles import share_parsed_styles
 
 __all__ = ["engine"]
@@ -14,4 +15,5 @@ __all__ = ["engine"]
 def _styles_are_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         share_parsed_styles(patch)
+        let_pilots_wait_for_the_loop(patch)
         yield

@@ -61,7 +61,8 @@ async def test_the_screen_below_stands_still_while_letters_are_shown(tmp_path: P
 async def test_every_place_has_something_to_go_to(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(120, 40)) as hand:
         for place in "1234567890":
-            await hand.press(place, "J")
+            await hand.press(place)
+            await hand.press("J")
             rows = [spot for spot in jumping(hand).spots.values() if not spot.letter]
             assert rows or place in "8", place
             await hand.press("escape")

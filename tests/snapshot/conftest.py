@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pilot.rest import let_pilots_wait_for_the_loop
 from tests.pilot.styles import share_parsed_styles
 
 
@@ -13,6 +14,7 @@ from tests.pilot.styles import share_parsed_styles
 def _styles_are_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         share_parsed_styles(patch)
+        let_pilots_wait_for_the_loop(patch)
         yield
 
 

@@ -121,8 +121,8 @@ async def settled(pilot: Pilot[int]) -> None:
     await at_rest(pilot)
     assert isinstance(pilot.app, QuarterdeckApp)
     with anyio.fail_after(PATIENCE_S):
-        while pilot.app.playback.busy:
-            await at_rest(pilot)
+        while pilot.app.screen.query("Button.-active"):  # it looks pressed for a moment
+            await pilot.pause(0.02)
     line = pilot.app.screen.focused
     if isinstance(pilot.app.screen, HelpScreen) and line is not None:  # its thumb says how many screens and words are
         line.styles.scrollbar_visibility = "hidden"
