@@ -127,6 +127,10 @@ class MetricsScreen(TableScreen):
             return [one.id for one in below_of(self.state, below)]
         return None if self._only is None else [self._only]
 
+    def _waiting(self, view: ViewState) -> int:
+        members = self._plotted_queues()
+        return view.counts.waiting if members is None else sum(view.counts.waiting_of[one] for one in members)
+
     def _window_of(self, samples: int, now_ms: int) -> Window:
         """Return the samples of the plots, which are counted anew only for another window, size or agent."""
         asked = (self._window, samples, self._only)
@@ -188,6 +192,8 @@ class MetricsScreen(TableScreen):
                 large=self._large,
                 members=self._plotted_queues(),
                 agents=len(self._plotted_agents()),
+                waiting=self._waiting(view),
+                end="now" if now_ms == view.now_ms and view.past is None else clock(now_ms),
             )
         )
 
@@ -206,9 +212,7 @@ class MetricsScreen(TableScreen):
         key = self._only or ""
         member = self.state.agents.get(key) or self.state.supervisors.get(key)
         only = [Cell(f"only {member.name}", "accent")] if member is not None else []
-        until = until_ms(self.deck.view)
-        ended = [Cell(f"up to {clock(until)}, the newest event", "muted")] if until < self.deck.view.now_ms else []
-        return [*only, *ended, Cell(f"window {self._window}", "muted"), *super().facts()]
+        return [*only, Cell(f"window {self._window}", "muted"), *super().facts()]
 
     def open_row(self, key: str) -> None:
         self._only = None if self._only == key else key

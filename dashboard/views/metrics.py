@@ -162,7 +162,7 @@ def grid(width: int, height: int) -> tuple[int, int]:
 
 def plots(
     found: Series, activity: Activity, state: State, *, now_ms: int, width: int, height: int, large: int | None = None,
-    members: Collection[str] | None = None, agents: int | None = None,
+    members: Collection[str] | None = None, agents: int | None = None, waiting: int | None = None, end: str = "now",
 ) -> list[Line]:  # fmt: skip
     """Return the plots in a grid of the size.
 
@@ -170,10 +170,14 @@ def plots(
         activity: Lengths of queues as they were looked at.
         members: The agent, or the supervisors, whose queues alone are plotted; None means all.
         agents: How many agents' work is plotted; by default all of the team.
+        waiting: How many tasks wait at the end; by default as many as at the last look.
+        end: What the end of the window is called.
         large: The place of the one plot that is shown alone; None shows as many as fit.
     """
     across, down = grid(width, height)
-    drawn = _plots(found, activity, state, now_ms, members, len(state.agents) if agents is None else agents)
+    queue = _queue(activity, found, now_ms, members)
+    waiting = max(0, int(queue[-1])) if waiting is None else waiting
+    drawn = _plots(found, queue, waiting, state, len(state.agents) if agents is None else agents)
     if large is not None:
         drawn, across, down = [drawn[large % len(drawn)]], 1, 1
     lines: list[Line] = []
@@ -181,7 +185,7 @@ def plots(
         tall = height * (row + 1) // down - height * row // down
         here = drawn[row * across : (row + 1) * across]
         wide = [width * (place + 1) // across - width * place // across for place in range(across)]
-        lines += _side_by_side([_one(one, wide[place] - 1, tall, found) for place, one in enumerate(here)])
+        lines += _side_by_side([_one(one, wide[place] - 1, tall, found, end) for place, one in enumerate(here)])
     return lines
 
 
@@ -190,14 +194,11 @@ def plot_count() -> int:
     return 6
 
 
-def _plots(
-    found: Series, activity: Activity, state: State, now_ms: int, members: Collection[str] | None, agents: int
-) -> list[_Plot]:
+def _plots(found: Series, queue: Sequence[float], waiting: int, state: State, agents: int) -> list[_Plot]:
     seconds = found.each_ms / 1000
     done = [one / seconds for one in found.done]
     failed = [one / seconds for one in found.failed]
     tokens = [one / seconds for one in found.tokens]
-    queue = _queue(activity, found, now_ms, members)
     costs = sum(found.cost_usd)
     now = -2 if len(found.done) > 1 else -1
     time_top = axis_top(max(found.p95_ms, default=0) or 1_000)
@@ -213,7 +214,7 @@ def _plots(
             (_LOW, _MID, _HIGH),
             found.p95_ms,
         ),
-        _flat("QUEUE", count(max(0, int(queue[-1]))), queue, "tasks waiting", ("guide", "idle", "waiting")),
+        _flat("QUEUE", count(waiting), queue, "tasks waiting", ("guide", "idle", "waiting")),
         _flat(
             "AT WORK",
             f"{found.running:,}",
@@ -255,7 +256,7 @@ def _looks(activity: Activity, members: Collection[str]) -> list[tuple[int, int]
     return sorted(added.items())
 
 
-def _one(one: _Plot, width: int, height: int, found: Series) -> list[Line]:
+def _one(one: _Plot, width: int, height: int, found: Series, end: str) -> list[Line]:
     """Return one plot with its title and what its axes mean."""
     lines = [hairline(one.title, width, right=one.value, tone="strong")]
     room = height - 2
@@ -266,8 +267,8 @@ def _one(one: _Plot, width: int, height: int, found: Series) -> list[Line]:
     window_ms = found.each_ms * len(found.done) // 1000 * 1000  # samples of whole milliseconds make it a little longer
     left = [Span(" " * wide), Span(f"−{left_of(window_ms)}", "faint")]
     middle = Span(one.below, "faint")
-    gap = max(1, (width - wide - 5 - cells(left[1:]) - cells([middle])) // 2)
-    lines.append(spread([*left, Span(" " * gap), middle], [Span("now ", "faint")], width))
+    gap = max(1, (width - wide - len(end) - 2 - cells(left[1:]) - cells([middle])) // 2)
+    lines.append(spread([*left, Span(" " * gap), middle], [Span(f"{end} ", "faint")], width))
     return lines
 
 
