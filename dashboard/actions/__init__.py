@@ -156,6 +156,7 @@ def help_lines(
     taken: Collection[str] = (),
     meanings: Mapping[str, str] = MappingProxyType({}),
     settings: str = "",
+    writes: bool = True,
 ) -> list[Cell]:
     """Return the keys of a screen, what its columns mean, the keys of every screen, and the words of the line.
 
@@ -165,13 +166,15 @@ def help_lines(
         taken: Keys that do something else here than on other screens.
         meanings: Of headings that only this screen has.
         settings: The file in which the user may give keys and colours.
+        writes: Whether what changes the team is listed.
     """
+    listed = [action for action in ACTIONS if writes or not action.writes]
     known_as = {**COLUMNS, **meanings}
     columns = [Cell(known_as[name], "", f"{name:<{max(_KEY, len(name) + 2)}}") for name in headings if name in known_as]
-    hidden = [action for action in ACTIONS if not {*key_of(action).split(",")}.isdisjoint(taken)]
+    hidden = [action for action in listed if not {*key_of(action).split(",")}.isdisjoint(taken)]
     keys = [
         *MOVES,
-        *((shown_key(action), action.told) for action in ACTIONS if action.told and action not in hidden),
+        *((shown_key(action), action.told) for action in listed if action.told and action not in hidden),
         *((key, f"go to {place.capitalize()}") for place, key in places.keys().items() if place not in places.tabs()),
     ]
     known = {sign for key, _ in keys for sign in (key, *key.split())}
@@ -188,7 +191,7 @@ def help_lines(
         for action in hidden
         if action.says
     ]
-    words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}  ") for one in WORDS.values()]
+    words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}  ") for one in listed if one.says]
     return [
         *((Cell("HERE", "muted"), *here, *instead, Cell("")) if here or instead else ()),
         *((Cell("COLUMNS", "muted"), *columns, Cell("")) if columns else ()),

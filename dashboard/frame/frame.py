@@ -41,6 +41,8 @@ from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
 
 TIME_KEYS = ("[ ]", "time")
+ANSWER = "answer"
+"""What a screen says that a key of its own does which changes the team; those of actions know it themselves."""
 LANE = "−60 s"
 """How the heading of a lane begins."""
 AIRY = 110
@@ -208,9 +210,15 @@ class Frame(Sized):
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
+        return [(key, does) for key, does, _ in self._own_keys() if key]
+
+    def _own_keys(self) -> list[tuple[str, str, str]]:
+        """Return what `KEYS` names, without what would be refused."""
         own = map(_key_of, self.KEYS)
-        refused = {key for key, action in BY_KEY.items() if action.writes} if self.deck.readonly else set()
-        return [(key, does) for key, does, _ in own if key and key not in refused]
+        if not self.deck.readonly:
+            return [*own]
+        refused = {key for key, action in BY_KEY.items() if action.writes} | {ANSWER}
+        return [one for one in own if one[0] not in refused and one[1] not in refused]
 
     def looked_at(self, *, whole: bool = False) -> str:
         if isinstance(self.focused, Picks) and self.focused.chosen.startswith("event:"):
@@ -237,9 +245,10 @@ class Frame(Sized):
             dialogs.dialog.HelpScreen(
                 self.PLACE.capitalize() or "this page",
                 help_lines(
-                    [(sign_of(key), does, says) for key, does, says in map(_key_of, self.KEYS)],
+                    [(sign_of(key), does, says) for key, does, says in self._own_keys()],
                     ["LAST 60 s" if title.startswith(LANE) else title for title in titles],
                     taken=self.taken(),
+                    writes=not self.deck.readonly,
                     meanings={column.title: column.means for column in columns if column.means},
                     settings="" if self.deck.in_browser else settings_shown(),
                 ),

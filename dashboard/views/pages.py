@@ -203,7 +203,7 @@ def _urgency(state: State, task: Task) -> Iterable[Cell]:
         yield labelled("steps", f"{counted(len(task.steps), 'step')} finished, and kept")
     asked = state.escalations.get(task.escalation_id or "")
     if asked is not None:
-        yield labelled("asks", f"{asked.question}  (8 answers it)", "attention")
+        yield labelled("asks", f"{asked.question}  (8: Inbox)", "attention")
 
 
 def _times(task: Task, now_ms: int) -> list[Cell]:
@@ -251,7 +251,7 @@ def _terms(state: State, run: Run) -> Iterable[Cell]:
     asked = [one for one in state.escalations.values() if one.run_id == run.id]
     if asked:
         more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
-        yield labelled("asks", f"{asked[0].question}{more}  (8 answers it)", "attention")
+        yield labelled("asks", f"{asked[0].question}{more}  (8: Inbox)", "attention")
 
 
 def _plan(state: State, run: Run) -> Iterable[Cell]:

@@ -46,7 +46,7 @@ def of_need(view: ViewState, key: str, width: int, height: int) -> More | None:
         lines = worded(question_lines(state, asked, now_ms), width)
         meanings = [Cell(_means(asked, one), "muted", f"  {one:<15}") for one in asked.options]
         answers = [Line((Span(" answers", "muted"),)), *worded(meanings, width)] if meanings else []
-        return More(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it")
+        return More(f"QUESTION {key}", [*lines, BLANK, *answers], "enter answers it" if view.acts else "")
     if key in state.tasks:
         return of_task(view, key, None, width, height)
     member = state.agents.get(key) or state.supervisors.get(key)

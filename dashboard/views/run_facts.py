@@ -125,7 +125,7 @@ def _alerts(state: State, run: Run, width: int, now_ms: int) -> list[Line]:
     asked = [one for one in state.escalations.values() if one.run_id == run.id]
     if asked:
         more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
-        found.append((f"⚑ {asked[0].question}{more}  (8 answers it)", "attention"))
+        found.append((f"⚑ {asked[0].question}{more}  (8: Inbox)", "attention"))
     if run.after:
         found.append((f"◌ begins after {', '.join(run.after)}", "waiting"))
     if run.priority != DEFAULT_PRIORITY:

@@ -51,7 +51,7 @@ def _alerts(
     found: list[tuple[str, str]] = []
     asked = state.escalations.get(task.escalation_id or "")
     if asked is not None:
-        found.append((f"⚑ {asked.question}  (8 answers it)", "attention"))
+        found.append((f"⚑ {asked.question}  (8: Inbox)", "attention"))
     if reason := why(state, task, counts, now_ms):
         found.append((reason, "waiting"))
     if told := progress(live, task.id):

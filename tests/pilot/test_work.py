@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.frame.frame import Frame
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.pane import Pane
 from dashboard.widgets.picks import Picks
 from engine.core.commands import (
     ChangeCapabilities,
@@ -143,3 +146,19 @@ async def test_who_only_looks_is_told_no_key_that_would_change_the_team(tmp_path
             await hand.press(key)
             empty = [text for y in range(4) if (text := hand.line(y).strip())]
             assert len(empty) == 1, empty
+
+
+async def test_help_and_last_line_of_who_only_looks_leave_out_what_would_be_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble(), readonly=True) as hand:
+        await hand.press("8")
+        frame = hand.app.screen
+        assert isinstance(frame, Frame)
+        named = frame.keys()
+        assert [does for _, does in named if does in ("answer", "swap", "cancel", "retry")] == []
+        assert "enter answers" not in frame.query_one("#below", Lines).text
+        await hand.press("question_mark")
+        told = "\n".join(pane.text for pane in hand.app.screen.query(Pane))
+        assert "go back" in told
+        assert [
+            text for text in ("swap an agent", ": strategy", ": answer", "answer the question") if text in told
+        ] == []
