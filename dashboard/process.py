@@ -239,6 +239,11 @@ def engine_at_work(db: Path) -> EngineInfo | None:
     return engine if engine is not None and engine.alive else None
 
 
+def doubt_of(engine: EngineInfo) -> str:
+    """Return why an engine that is at work may do nothing, as the end of a sentence; empty where nothing is wrong."""
+    return ", but it has no room on its disk" if engine.no_room else ", but it does not answer" * engine.hung
+
+
 def is_alive(db: Path) -> bool:
     """Return whether an engine holds a database."""
     return engine_at_work(db) is not None

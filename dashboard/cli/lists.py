@@ -17,6 +17,7 @@ from dashboard.cli.filtering import checked, filtering
 from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, task_item
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
+from dashboard.process import doubt_of
 from dashboard.views.amounts import clock, counted, duration, median, money, percent
 from dashboard.views.digest import Digest, digest
 from dashboard.views.filters import Filter
@@ -112,8 +113,7 @@ def _engine_line(engine: EngineInfo | None) -> str:
     if engine is None:
         return "no engine has worked on this file yet"
     if engine.alive:
-        doubt = ", but it has no room on its disk" if engine.no_room else ", but it does not answer" * engine.hung
-        return f"engine {engine.pid} at work since {clock(engine.since_ms)}{doubt}"
+        return f"engine {engine.pid} at work since {clock(engine.since_ms)}{doubt_of(engine)}"
     return f"no engine: the last one, {engine.pid}, {'stopped' if engine.ended_ms is not None else 'was lost'}"
 
 

@@ -29,7 +29,7 @@ from dashboard.cli.sending import perform
 from dashboard.cli.stop import GRACE_S, handed_over, standing_by
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import CommandReply
-from dashboard.process import end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
+from dashboard.process import doubt_of, end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Winner
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
@@ -64,6 +64,8 @@ class Launched:
     """True if a new process took over because code has changed."""
     build: str = ""
     """Of quarterdeck, in that engine."""
+    doubt: str = ""
+    """As `doubt_of` that engine."""
 
     @property
     def is_other_build(self) -> bool:
@@ -188,7 +190,7 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
     engine = engine_at_work(db)
     if engine is None:
         fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
-    return Launched(db, engine.pid, started is not None, loaded, build=_build_of(db))
+    return Launched(db, engine.pid, started is not None, loaded, build=_build_of(db), doubt=doubt_of(engine))
 
 
 def _build_of(db: Path) -> str:
@@ -235,7 +237,7 @@ def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> N
 def _said(file: "TeamFile", launched: Launched) -> list[str]:
     """Return what happened, how to look, and how to stop."""
     what = "is up" if launched.started else "was up already"
-    lines = [f"{file.name} {what}: engine {launched.pid} on {launched.db}"]
+    lines = [f"{file.name} {what}: engine {launched.pid} on {launched.db}{launched.doubt}"]
     if launched.outcome is not None and not launched.started:
         what = "the code has changed" if launched.handed_over else "the file has changed"
         lines = [f"{what}; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]

@@ -55,6 +55,17 @@ def test_a_team_outlives_the_command_that_started_it_and_is_taken_over_when_its_
     assert engine.ended_ms is not None
 
 
+def test_up_says_of_an_engine_that_was_suspended_that_it_does_not_answer(console: Console) -> None:
+    console.write("team.yaml", SLOW)
+    up = console.json("up", "team.yaml")
+    os.kill(up["pid"], signal.SIGSTOP)
+    db = console.database("slow")
+    while (engine := engine_of(db)) is None or not engine.hung:
+        pass
+
+    assert f"slow was up already: engine {up['pid']} on {db}, but it does not answer" in console.done("up", "team.yaml")
+
+
 TALKING = """\
 version: 1
 supervisor: {name: talkers}
