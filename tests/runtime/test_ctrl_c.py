@@ -68,8 +68,9 @@ def test_ctrl_c_within_a_lock_is_no_defect_and_leaves_nobody_waiting_for_that_lo
     assert ended.stderr == "" or ended.stderr.startswith("still running: quarterdeck wait r")
 
 
-# The fifth is that of the reader that has found the outcome of the command.
-@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6])
+# The fifth is that of the reader that has found the outcome of the command; where the first look finds it already, that
+# of the reader of the state, and then there is none until the run ends.
+@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5])
 def test_ctrl_c_while_a_reader_is_closed_is_not_lost(engine: Detached, nth: int) -> None:
     assert pressed(engine.db, "Reader.__exit__", nth, "run", "hello").returncode == 130
 
