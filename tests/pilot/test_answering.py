@@ -10,6 +10,7 @@ from dashboard.pace import KEY_S, Pace
 from dashboard.views.header import ViewState
 from dashboard.widgets.table import Table
 from tests.pilot.hand import shown
+from tests.pilot.rest import at_rest
 
 
 @pytest.mark.anyio
@@ -17,7 +18,7 @@ async def test_what_a_key_changes_does_not_wait_for_the_timer_that_paints(tmp_pa
     app = shown(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("0")
-        await pilot.pause()
+        await at_rest(pilot)
         app.screen._update_timer.stop()
         app._pace._painted_s = -KEY_S
         line = app.screen.query_one(Table).line
@@ -36,7 +37,7 @@ async def test_a_redraw_waits_for_a_key_that_comes_after_it_began(tmp_path: Path
     now_s = [100.0]
     app = shown(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
+        await at_rest(pilot)
         app._pace = Pace(lambda: now_s[0])
         app._pace.looked()
         now_s[0] += 1.0

@@ -11,6 +11,7 @@ from dashboard.app import QuarterdeckApp
 from dashboard.screens.graph import GraphScreen
 from engine.host.batch import row_of
 from store import open_store
+from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.world import World
 
@@ -22,8 +23,7 @@ async def graph_on(folder: Path, work: World) -> AsyncIterator[tuple[Pilot[int],
         await store.journal.append(1, [row_of(event) for event in work.journal])
     app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press("2")
-        await pilot.pause()
+        await press(pilot, "2")
         assert isinstance(app.screen, GraphScreen)
         yield pilot, app.screen
 
@@ -31,7 +31,7 @@ async def graph_on(folder: Path, work: World) -> AsyncIterator[tuple[Pilot[int],
 async def press(pilot: Pilot[int], *keys: str) -> None:
     for key in keys:
         await pilot.press(key)
-        await pilot.pause()
+        await at_rest(pilot)
 
 
 @pytest.mark.anyio
@@ -97,7 +97,7 @@ async def test_a_click_puts_the_cursor_on_a_box_and_a_second_one_opens_it(tmp_pa
         assert screen.target() is not None
         assert screen.board.text.splitlines()[-6].startswith("─ writer")
         await pilot.click("#body", offset=(x, y), times=2)
-        await pilot.pause()
+        await at_rest(pilot)
         assert type(pilot.app.screen).__name__ == "TaskScreen"
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from subprocess import Popen
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from store import CommandRow, Reader, Row, StoreBusy, Tail, open_store, verify
+from store import CommandRow, EngineInfo, Reader, Row, StoreBusy, Tail, open_store, verify
 from store.lock import acquire
 from tests.patience import PATIENCE_S
+from tests.runtime.engines import soon
 
 pytestmark = pytest.mark.anyio
 Start = Callable[..., "Popen[str]"]
@@ -108,13 +108,16 @@ async def test_takeover_ends_an_engine_that_stands_still_and_no_other(tmp_path: 
     path = tmp_path / "team.db"
     holder = started(WRITER, path, 1)
     assert (said(holder), said(holder)) == ("1", "done")
-    with Reader(path) as reader, anyio.fail_after(PATIENCE_S):
-        while (engine := await anyio.to_thread.run_sync(reader.engine)) is None or engine.heartbeat_ms is None:
-            await anyio.lowlevel.checkpoint()
-        stop(holder)
-        while not engine.hung:
+    with Reader(path) as reader:
+
+        async def seen(holds: Callable[[EngineInfo], bool]) -> EngineInfo | None:
             engine = await anyio.to_thread.run_sync(reader.engine)
-            assert engine is not None
+            return engine if engine is not None and holds(engine) else None
+
+        await soon(lambda: seen(lambda engine: engine.heartbeat_ms is not None))
+        stop(holder)
+        engine = await soon(lambda: seen(lambda engine: engine.hung))
+        assert engine is not None
         assert engine.alive
     async with open_store(path, takeover=True) as store:
         assert store.token == 2

@@ -205,7 +205,7 @@ async def test_a_pattern_that_never_ends_fails_its_run_and_does_not_stall_the_lo
             await verdict_of(check, [CheckedOutput("ada", "done", "a" * 60 + "!")])
         group.cancel_scope.cancel()
 
-    assert beats > 10
+    assert beats > 1  # a loop that stands still beats at most once, when the pattern is given up
 
 
 async def test_a_switch_in_the_middle_of_refinement_keeps_what_is_done(engine: Engines) -> None:
