@@ -267,8 +267,9 @@ def _one(one: _Plot, width: int, height: int, found: Series, end: str) -> list[L
     window_ms = found.each_ms * len(found.done) // 1000 * 1000  # samples of whole milliseconds make it a little longer
     left = [Span(" " * wide), Span(f"−{left_of(window_ms)}", "faint")]
     middle = Span(one.below, "faint")
-    gap = max(1, (width - wide - len(end) - 2 - cells(left[1:]) - cells([middle])) // 2)
-    lines.append(spread([*left, Span(" " * gap), middle], [Span(f"{end} ", "faint")], width))
+    free = width - wide - len(end) - cells(left[1:]) - cells([middle])
+    last = f"{end} " if free > 2 else end
+    lines.append(spread([*left, Span(" " * max(1, (free - 2) // 2)), middle], [Span(last, "faint")], width))
     return lines
 
 

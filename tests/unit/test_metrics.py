@@ -264,3 +264,11 @@ def test_times_of_tasks_have_a_mark_where_the_agent_was_swapped() -> None:
     assert "◆" not in took([at_ms + 1, at_ms + 2])
     assert took([at_ms - 1]).endswith("◆")
     assert took([at_ms - 1, at_ms + 1, at_ms + 2]).index("◆") == 18
+
+
+def test_a_time_at_the_end_of_an_axis_cuts_nothing_in_two_plots_of_80_columns() -> None:
+    found = series([], window_ms=60_000, samples=60)
+    lines = plots(found, Activity(), audit().state, now_ms=NOW_MS, width=80, height=10, end="05:34:33")
+
+    assert text_of(lines[-1]).count("05:34:33") == 2
+    assert "…" not in text_of(lines[-1])
