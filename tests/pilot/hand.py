@@ -18,10 +18,8 @@ from dashboard.views.event_log import Entry
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
 from engine.core.commands import Command
-from engine.host.batch import row_of
-from store import open_store
 from tests.pilot.rest import at_rest
-from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.pilot.scene import NOW_MS, StillFeed, audit, write
 from tests.world import World
 
 
@@ -138,8 +136,7 @@ async def opened(
 ) -> AsyncIterator[Hand]:
     """Open the dashboard on a team, by default the one that audits a library; its orders are kept in `Hand.orders`."""
     work, db, clock = work or audit(idle=idle), folder / "team.db", [NOW_MS]
-    async with open_store(db) as store:
-        await store.journal.append(1, [row_of(event) for event in work.journal])
+    await write(db, work)
     app = Ordering(
         db, feed=StillFeed(db, work), clock=lambda: clock[0], settings=settings, habits=habits, readonly=readonly
     )

@@ -9,18 +9,15 @@ from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
 from dashboard.screens.graph import GraphScreen
-from engine.host.batch import row_of
-from store import open_store
 from tests.pilot.rest import at_rest
-from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.pilot.scene import NOW_MS, StillFeed, audit, write
 from tests.world import World
 
 
 @asynccontextmanager
 async def graph_on(folder: Path, work: World) -> AsyncIterator[tuple[Pilot[int], GraphScreen]]:
     db = folder / "team.db"
-    async with open_store(db) as store:
-        await store.journal.append(1, [row_of(event) for event in work.journal])
+    await write(db, work)
     app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
     async with app.run_test(size=(120, 40)) as pilot:
         await press(pilot, "2")

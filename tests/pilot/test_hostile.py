@@ -12,11 +12,9 @@ from dashboard.widgets.table import Table
 from engine.core.commands import RegisterSpec, Submit
 from engine.core.signals import AgentUnusable, AttemptSucceeded
 from engine.core.spec import AgentSpec
-from engine.host.batch import row_of
-from store import open_store
 from tests.pilot.journey import SIZE, Journey
 from tests.pilot.rest import at_rest
-from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.pilot.scene import NOW_MS, StillFeed, audit, write
 from tests.pilot.trouble import trouble
 from tests.world import World
 
@@ -45,8 +43,7 @@ def evil_world() -> World:
 
 async def evil_app(folder: Path) -> QuarterdeckApp:
     work, db = evil_world(), folder / "team.db"
-    async with open_store(db) as store:
-        await store.journal.append(1, [row_of(event) for event in work.journal])
+    await write(db, work)
     live = {"engine.banner": EVIL}
     for task in work.state.tasks.values():
         live[f"progress:{task.id}"] = '{"done": 1, "total": 2, "note": "\\u001b[2J\\u202e"}'
@@ -156,8 +153,7 @@ async def assert_harmless_everywhere(app: QuarterdeckApp, ways: dict[str, tuple[
 @pytest.mark.anyio
 async def test_nor_does_it_when_the_team_is_in_trouble(tmp_path: Path) -> None:
     work, db = trouble(SAFE), tmp_path / "team.db"
-    async with open_store(db) as store:
-        await store.journal.append(1, [row_of(event) for event in work.journal])
+    await write(db, work)
     app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
 
     await assert_harmless_everywhere(app, IN_TROUBLE)

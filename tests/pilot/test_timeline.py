@@ -14,10 +14,8 @@ from dashboard.screens.timeline import TimelineScreen
 from dashboard.views.amounts import clock
 from dashboard.views.event_log import Entry
 from engine.core.events import AttemptDone
-from engine.host.batch import row_of
-from store import open_store
 from tests.pilot.rest import at_rest
-from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.pilot.scene import NOW_MS, StillFeed, audit, write
 from tests.world import World
 
 
@@ -26,8 +24,7 @@ async def timeline_on(
     folder: Path, work: World, clock: Callable[[], int] = lambda: NOW_MS
 ) -> AsyncIterator[tuple[Pilot[int], TimelineScreen]]:
     db = folder / "team.db"
-    async with open_store(db) as store:
-        await store.journal.append(1, [row_of(event) for event in work.journal])
+    await write(db, work)
     app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=clock)
     async with app.run_test(size=(120, 40)) as pilot:
         await press(pilot, "3")
