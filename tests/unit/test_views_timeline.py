@@ -310,3 +310,12 @@ def test_a_part_counts_what_was_under_way_when_it_began(steps: list[tuple[int, i
     every = [*ended, *((since, at_ms) for since in begun.values())]
     assert sum(part.team.busy) == sum(max(0, min(until, end) - max(since, begin)) for since, until in every)
     assert part.seq_at(0) <= next((one.seq for one in records if part.holds(one.at_ms)), len(records))
+
+
+def test_a_part_has_what_is_under_way_also_where_that_was_not_counted_for_a_while() -> None:
+    whole = learned((0, "attempt_started"), (90_000, "agent_swapped", "", ""))
+
+    part = whole.part(80_000, None)
+
+    assert part.until(START_MS + 90_000) == 10_000
+    assert sum(part.team.busy) == 10_000

@@ -155,8 +155,9 @@ class Lanes:
         found.ends_ms = None if end is None else self.moment(end)
         found.seqs[0] = self.seq_at(begin)
         slot = min(SLOTS - 1, begin // self.slot_ms)
-        for one in (*self.spans, *self.open_attempts()):
-            if one.begin < begin < one.end:
+        ended = (one for one in self.spans if one.end > begin)
+        for one in (*ended, *self.open_attempts()):  # those go on, also where they were not counted up to there
+            if one.begin < begin:
                 lane = self.lanes.get(one.agent_id)
                 waits = lane is not None and lane.waited[slot] > lane.busy[slot]
                 found._open[one.task_id] = (one.agent_id, 0, waits, 0)
