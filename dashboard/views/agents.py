@@ -18,7 +18,7 @@ from engine.core.state import Agent, AgentStatus, State
 NAME_LEAST, NAME_MOST = 12, 20
 """Of a name, in cells."""
 COLUMNS = (
-    Column("AGENT", NAME_LEAST),
+    Column("AGENT", NAME_LEAST, named=True),
     Column("UNDER", 10, drop=4),
     Column("GEN", 4, drop=6),
     Column("STATE", 11),
@@ -77,7 +77,7 @@ def agents(
 
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
     widest = _widest(tuple([agent.name for agent in state.agents.values()]))
-    name = Column("AGENT", max(NAME_LEAST, min(widest, NAME_MOST)))  # what names do not need is for NOW
+    name = Column("AGENT", max(NAME_LEAST, min(widest, NAME_MOST)), named=True)  # what names do not need is for NOW
     columns = (name, *COLUMNS[1:], *(USED if metered else ()))
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 

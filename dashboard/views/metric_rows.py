@@ -20,7 +20,7 @@ from engine.core.state import State
 _TOOK, _BUSY, _SHARE = 20, 12, 10
 """Cells of the pictures of a row."""
 COLUMNS = (
-    Column("AGENT", 16, grow=1, most=28),
+    Column("AGENT", 16, grow=1, most=28, named=True),
     Column("DONE", 7, right=True),
     Column("FAIL", 5, right=True),
     Column("OK", 6, right=True, drop=1),

@@ -168,7 +168,7 @@ def _columns(
     queue = Column("QUEUE", 5, right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
-        Column("AGENT", name),
+        Column("AGENT", name, named=True),
         Column("", tag, right=True, drop=6),
         *((state, now, queue, last) if lane else (state, last, now, queue)),
         Column("DONE", max(5, len(count(done))), right=True),

@@ -54,6 +54,8 @@ class Column:
     """Changes by itself, such as a countdown: a change is no news."""
     path: bool = False
     """Holds paths, which are cut in front: their ends tell them apart."""
+    named: bool = False
+    """Holds names, which are cut before the number at their end: it tells them apart."""
     means: str = ""
     """What the help says of it; without, what `views/help.py` says of its title, which several tables share."""
 

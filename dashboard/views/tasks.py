@@ -24,7 +24,7 @@ _TOOK = 6
 COLUMNS = (
     Column("TASK", 16, grow=2, most=80, path=True),
     Column("STATE", 11),
-    Column("AGENT", 10, grow=2, most=24, drop=1),
+    Column("AGENT", 10, grow=2, most=24, drop=1, named=True),
     Column("RUN", 5, drop=4),
     Column("WHY, OR HOW FAR", 24, grow=5, most=90, calm=True),
     Column("PRI", 3, right=True, drop=6),

@@ -317,14 +317,12 @@ class Table(Toned, Scrolling, can_focus=True):
             blank = Segment(" " * left, style)
             drawn = [Segment(span.text, on[span.tone]) for span in shown]
             return [blank, *drawn] if column.right else [*drawn, blank]
-        if not cell.lead:
-            text = lines.cut_path(cell.text, room) if column.path else cell.text
-            return [Segment(fit(text, room, right=column.right), toned)]
         lead = fit(cell.lead, min(len(cell.lead), room))
-        return [
-            Segment(lead, on["faint"]),
-            Segment(fit(cell.text, max(0, room - len(cell.lead))), toned),
-        ]
+        left = max(0, room - len(cell.lead))
+        cut = lines.cut_path if column.path else lines.cut_name if column.named else None
+        text = cell.text if cut is None else cut(cell.text, left)
+        drawn = [Segment(fit(text, left, right=column.right and not cell.lead), toned)]
+        return [Segment(lead, on["faint"]), *drawn] if lead else drawn
 
     def _below(self, y: int, width: int) -> Strip:
         """What stands under the last row: nothing, or of an empty table what would be here."""

@@ -1,6 +1,7 @@
 """Which cells of a table are brighter, and for how long; where they stand beside the scroll bar."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from textual.app import App, ComposeResult
@@ -8,6 +9,8 @@ from textual.app import App, ComposeResult
 from dashboard.theme import DARK
 from dashboard.views.rows import Cell, Column, Listing
 from dashboard.widgets.table import FRESH_MS, Table
+from tests.pilot.hand import opened
+from tests.world import agent, team_world
 
 
 class TableApp(App[None]):
@@ -75,3 +78,14 @@ async def test_a_key_pressed_while_the_window_is_laid_out_anew_moves_the_cursor_
         table.action_move(1)
         await pilot.pause()
         assert table.selected == "b"
+
+
+@pytest.mark.anyio
+async def test_names_that_end_with_a_number_are_told_apart_where_they_are_cut(tmp_path: Path) -> None:
+    names = [f"a-reader-of-very-long-manuscripts-and-letters-{one}" for one in (7, 14)]
+    async with opened(tmp_path, work=team_world(*(agent(name) for name in names)), size=(80, 24)) as hand:
+        for key in ("1", "0"):
+            await hand.press(key)
+            shown = [hand.line(y) for y in range(6)]
+            assert sum("…-7 " in line for line in shown) == 1, shown
+            assert sum("…-14 " in line for line in shown) == 1, shown

@@ -89,7 +89,8 @@ def _name(node: Node) -> tuple[Span, Span]:
 
 def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
     """Return what stands in a box with a border, between its border lines."""
-    name = list(_name(node))
+    glyph, said = _name(node)
+    name = [glyph, said._replace(text=cut_name(node.name, inner - cells([glyph])))]
     room = inner - cells(name)
     if tall != BARE + 1 and node.took and node.is_awake and room >= cell_len(node.took) + 2:
         name += [Span(" " * (room - cell_len(node.took))), Span(node.took, "muted")]
