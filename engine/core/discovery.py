@@ -6,22 +6,19 @@ words in `words` and `synonyms`.
 See docs/semantics/coordination.md.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from heapq import nsmallest
-from itertools import pairwise
 
 from engine.core.best_matches import Asked
 from engine.core.candidate import Candidate, Profile, category_stem, profile_of
 from engine.core.capability_index import NAME, TEXT, CapabilityIndex, Match
+from engine.core.nearest import NAMES_COMPARED, likeliest
 from engine.core.ranks import Slot
 from engine.core.synonyms import widened
 from engine.core.words import words
 
 _JOINERS_LOOKED_AT = 8
-_NAMES_COMPARED = 64
-_LETTERS_COMPARED = 512
 _WORDS_COMPARED = 12
 _WORDS_EXPLAINED = 6
 _NEAREST = 3
@@ -109,19 +106,6 @@ def choose_category(
     return best if best is not None and sums[best] > 0 else None
 
 
-def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
-    """Return up to `limit` of `names` that are most similar to `name`, ignoring case, the most similar first."""
-    wanted = name.casefold()
-    by_fold: dict[str, str] = {}
-    # In reverse order, so that of names that differ only in case the alphabetically first is kept.
-    for known in sorted(set(names), reverse=True):
-        by_fold[known.casefold()] = known
-    pool = _likeliest(wanted, by_fold)
-    return tuple(
-        by_fold[fold] for fold in get_close_matches(wanted, pool, n=max(limit, 1), cutoff=0.5)[: max(limit, 0)]
-    )
-
-
 def _indexed(candidates: Iterable[Candidate] | CapabilityIndex) -> CapabilityIndex:
     return candidates if isinstance(candidates, CapabilityIndex) else CapabilityIndex(candidates)
 
@@ -184,25 +168,7 @@ def _nearest_claims(request: str, index: CapabilityIndex) -> tuple[str, ...]:
     stems = list(dict.fromkeys(word.stem for word in words(request)))[:_WORDS_COMPARED]
     vocabulary = index.vocabulary()
     starts = {stem[:2] for stem in stems}
-    pool = vocabulary if len(vocabulary) <= _NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
-    alike = [key for stem in stems for key in get_close_matches(stem, _likeliest(stem, pool), n=_NEAREST, cutoff=0.7)]
+    pool = vocabulary if len(vocabulary) <= NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
+    alike = [key for stem in stems for key in get_close_matches(stem, likeliest(stem, pool), n=_NEAREST, cutoff=0.7)]
     names = (index[id].name for key in alike for id in index.in_order(vocabulary[key])[:_NEAREST])
     return tuple(dict.fromkeys(names))[:_NEAREST]
-
-
-def _likeliest(wanted: str, pool: Collection[str]) -> Collection[str]:
-    """Preselect strings by common letters, then by common pairs of letters: a full comparison is expensive."""
-    letters, pairs = set(wanted), _pairs(wanted)
-    if len(pool) > _LETTERS_COMPARED:
-        pool = nsmallest(
-            _LETTERS_COMPARED,
-            pool,
-            key=lambda known: (abs(len(known) - len(wanted)) - 2 * len(letters.intersection(known)), known),
-        )
-    if len(pool) > _NAMES_COMPARED:
-        pool = nsmallest(_NAMES_COMPARED, pool, key=lambda known: (len(known) - 3 * len(pairs & _pairs(known)), known))
-    return pool
-
-
-def _pairs(text: str) -> set[str]:
-    return set(map("".join, pairwise(f" {text} ")))

@@ -13,9 +13,9 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from engine.core.commands import Command
 from engine.core.decide.loading import root_declared
-from engine.core.discovery import nearest
 from engine.core.errors import BadValue, Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
 from engine.core.events import Event
+from engine.core.nearest import nearest
 from engine.core.queries.targets import Member, Work, at, find_agent, find_any
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec

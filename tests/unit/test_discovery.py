@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from engine.core.candidate import Candidate, category_stem, suits
 from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import Submit, SwapAgent
-from engine.core.discovery import choose, choose_category, nearest
+from engine.core.discovery import choose, choose_category
+from engine.core.nearest import nearest
 from engine.core.queries.participants import cast_for
 from engine.core.synonyms import SYNONYMS, widened
 from engine.core.words import stem, words

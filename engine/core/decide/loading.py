@@ -11,7 +11,6 @@ from engine.core.decide.settings import check_named, check_options
 from engine.core.decide.team import name_is_free
 from engine.core.decide.trust import trusted
 from engine.core.decision_context import DecisionContext
-from engine.core.discovery import nearest
 from engine.core.errors import DuplicateName, Refused, UnknownSupervisor
 from engine.core.events import (
     AgentAdded,
@@ -27,6 +26,7 @@ from engine.core.events import (
     SupervisorLeaving,
     TeamLoaded,
 )
+from engine.core.nearest import nearest
 from engine.core.outcomes import Decided, Mint
 from engine.core.queries.targets import find_supervisor
 from engine.core.queries.tree import DEEPEST, depth_of, height_of, warning_of

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 from msgspec import field
 
-from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import NodePlan, QueueMade
+from engine.core.nearest import nearest
 from engine.core.outcomes import Mint
 from engine.core.policies.failure_policies import is_optional
 from engine.core.policies.rules import chain_of_agent

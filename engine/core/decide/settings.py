@@ -12,9 +12,9 @@ from engine.core.commands import ChangeSupervisor, SupervisorSpec
 from engine.core.decide.trust import trusted
 from engine.core.decision_context import DecisionContext
 from engine.core.declared import OPTIONS, OWN
-from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
+from engine.core.nearest import nearest
 from engine.core.options import SupervisorOptions
 from engine.core.outcomes import Decided
 from engine.core.queries.targets import find_supervisor, member_name

@@ -11,7 +11,6 @@ from engine.core.decide.failing import closed_by_hand
 from engine.core.decide.scratch import Scratch
 from engine.core.decide.trust import trust
 from engine.core.decision_context import DecisionContext
-from engine.core.discovery import nearest
 from engine.core.errors import DuplicateName, Refused
 from engine.core.events import (
     AgentAdded,
@@ -33,6 +32,7 @@ from engine.core.events import (
 )
 from engine.core.fold.slots import must_grow, waiting_for
 from engine.core.followups import LookAtPool
+from engine.core.nearest import nearest
 from engine.core.outcomes import Decided, Mint
 from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.queues import own_queue

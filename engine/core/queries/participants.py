@@ -6,8 +6,9 @@ from msgspec import field
 
 from engine.core.candidate import category_stem, profile_of
 from engine.core.capability_index import CapabilityIndex
-from engine.core.discovery import choose_category, nearest
+from engine.core.discovery import choose_category
 from engine.core.errors import NoAgentMatches, Refused
+from engine.core.nearest import nearest
 from engine.core.queries.suiting import candidate_of, chosen_for, index_of
 from engine.core.queries.targets import member_name
 from engine.core.queries.tree import agents_in, gets_work_from, teams_in

@@ -7,9 +7,9 @@ ring with an able agent takes the work, otherwise the first with a suitable one.
 from collections.abc import Callable, Iterator, Sequence
 
 from engine.core.candidate import names_it, suits
-from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import Event, QueueMade
+from engine.core.nearest import nearest
 from engine.core.queries import queues
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
 from engine.core.queries.suiting import Fit, candidate_from, candidate_of, fit_of

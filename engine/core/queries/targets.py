@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
-from engine.core.discovery import nearest
 from engine.core.errors import (
     AmbiguousName,
     NoTeam,
@@ -19,6 +18,7 @@ from engine.core.errors import (
     UnknownTarget,
     UnknownWork,
 )
+from engine.core.nearest import nearest
 from engine.core.queries.tree import above_of, parent_id_of
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task

@@ -7,8 +7,8 @@
 import re
 from math import prod
 
-from engine.core.discovery import nearest
 from engine.core.errors import Refused
+from engine.core.nearest import nearest
 from engine.core.records import JsonValue
 
 KINDS = ("status", "contains", "names", "matches", "json")

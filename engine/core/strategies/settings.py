@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from engine.core.discovery import nearest
 from engine.core.errors import Refused
+from engine.core.nearest import nearest
 from engine.core.records import JsonValue
 from engine.core.spec import AGGREGATIONS
 from engine.core.strategies.wiring import Settings
