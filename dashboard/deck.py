@@ -16,7 +16,6 @@ from textual.await_complete import AwaitComplete
 from textual.screen import Screen
 from textual.widget import Widget
 
-from dashboard.client import Client, CommandReply
 from dashboard.feed import Feed
 from dashboard.settings import settings_shown
 from dashboard.theme import THEMES
@@ -30,10 +29,10 @@ from dashboard.views.past import REFUSED
 from dashboard.views.rows import Cell
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
-from engine.sender import sender_of
 from store import StoreError, may_command
 
 if TYPE_CHECKING:
+    from dashboard.client import Client, CommandReply
     from dashboard.habits import Habits
     from dashboard.views.tour import Tour
     from engine.archive import ExportResult, ImportPlan
@@ -155,22 +154,25 @@ class Deck(TimeTravel):
         if command is not None and self.may():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
 
-            def told(outcome: CommandReply) -> None:
+            def told(outcome: "CommandReply") -> None:
                 self._told(command, outcome)
                 if then is not None:
                     then(outcome)
 
             self.aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ", failed=failed)
 
-    def _client(self) -> Client:
+    def _client(self) -> "Client":
+        from dashboard.client import Client  # only who changes the team needs it
+        from engine.sender import sender_of
+
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
 
-    def _send(self, command: Command) -> CommandReply:
+    def _send(self, command: Command) -> "CommandReply":
         """Runs in a thread."""
         with self._client() as client:
             return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
 
-    def _told(self, command: Command, outcome: CommandReply) -> None:
+    def _told(self, command: Command, outcome: "CommandReply") -> None:
         undoable = outcome.status == "applied" and can_be_undone(command)
         if undoable:
             self.undoable.append((outcome.command_id,))
@@ -186,7 +188,7 @@ class Deck(TimeTravel):
             told = partial(self._told_all, bulk, commands)
             self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ", failed=failed)
 
-    def _send_all(self, commands: Sequence[Command]) -> list[CommandReply]:
+    def _send_all(self, commands: Sequence[Command]) -> "list[CommandReply]":
         """Runs in a thread; no engine that answers is waited for once."""
         with self._client() as client:
             left_s = PATIENCE_S if client.engine_alive() else 0.0
@@ -196,7 +198,7 @@ class Deck(TimeTravel):
                 left_s = 0.0 if found[-1].status == "pending" else left_s
         return found
 
-    def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: Sequence[CommandReply]) -> None:
+    def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> None:
         pairs = zip(commands, outcomes, strict=True)
         undoable = [one.command_id for command, one in pairs if one.status == "applied" and can_be_undone(command)]
         if undoable:
@@ -279,6 +281,10 @@ class Deck(TimeTravel):
             self.say(f"not trusted: {error}", "error")
             return False
         return True
+
+    def begin(self) -> bool:
+        """Have the first frame painted, now that a screen knows its size; return whether none was painted so far."""
+        raise NotImplementedError
 
     def begin_tour(self) -> None:
         """Show newcomers around."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from dashboard.clean import clean
 from dashboard.frame.frame import Frame
-from dashboard.frame.page_screen import PageScreen
 from dashboard.frame.table_screen import TableScreen
 from dashboard.places import HOME, pages, places
 from dashboard.views.place import NoPlace, Place
@@ -16,6 +15,7 @@ from engine.core.errors import Refused
 
 if TYPE_CHECKING:
     from dashboard.deck import Deck
+    from dashboard.frame.page_screen import PageScreen
 
 
 class UnknownScreen(NoPlace):
@@ -76,6 +76,8 @@ def place_of(deck: "Deck") -> Place:
     """Return where a dashboard stands; dialogs are passed over."""
     past = deck.view.past
     seq = past.seq if past is not None and not past.speed else None
+    from dashboard.frame.page_screen import PageScreen  # no first frame waits for what draws pages
+
     for screen in reversed(deck.screen_stack):
         if isinstance(screen, PageScreen) and _kind_of(screen) in pages():
             return Place(_kind_of(screen), screen.subject_id, seq=seq)
@@ -85,7 +87,7 @@ def place_of(deck: "Deck") -> Place:
     return Place(HOME, seq=seq)
 
 
-def _kind_of(screen: PageScreen) -> str:
+def _kind_of(screen: "PageScreen") -> str:
     """Return which page it is: it is called as its file is."""
     return type(screen).__module__.rpartition(".")[2]
 

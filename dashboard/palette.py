@@ -85,6 +85,9 @@ class Palette(ClosesOnce, CommandPalette):
     Palette SearchIcon { color: $accent; }
     """
 
+    def __init__(self) -> None:
+        super().__init__([Everything])
+
     def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # the worker is not used
         if is_on_top(self):  # what was typed last may come after it was closed, when there is no list any more
             super()._gather_commands(search_value)

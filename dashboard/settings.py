@@ -10,7 +10,6 @@ A value that is wrong is ignored, and said in one line; the rest of the file is 
 """
 
 import os
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,10 +88,12 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     """
     if path is None:
         return Settings()
+    if not path.exists():
+        return Settings()
+    import tomllib  # only who has settings needs it
+
     try:
         said = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        return Settings()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         return Settings(problem=f"{path} is ignored: {clean(str(error))}")
     found, wrong = _choices(said)

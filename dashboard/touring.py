@@ -13,7 +13,6 @@ from dashboard import dialogs
 from dashboard.deck import Deck
 from dashboard.feed import Feed
 from dashboard.frame.frame import Frame
-from dashboard.frame.page_screen import PageScreen
 from dashboard.habits import Habits
 from dashboard.views.tour import ENDED, OFFER, Seen, Tour
 from dashboard.widgets.prompt import Prompt
@@ -67,6 +66,8 @@ class Touring(Deck):
             return self._seen._replace(help=True)
         if not isinstance(screen, Frame) or not screen.is_there:
             return self._seen
+        from dashboard.frame.page_screen import PageScreen  # no first frame waits for what draws pages
+
         prompt = screen.query_one(Prompt)
         return Seen(
             screen.PLACE, isinstance(screen, PageScreen), screen.looked_at(), self.in_past,

@@ -6,8 +6,6 @@ package `regex` reads the same language and gives up in time; this is the one fi
 
 import re
 
-from engine.core.strategies.guard import MOST_REPEATS, repeats_in
-
 BRIEF_S = 0.01
 """Time for what has to be answered at once, in seconds; what people write takes a hundredth of it."""
 _BRACE = re.compile(r"\\[NpP]\{[^}]*\}|\\.|\{(?!\d*,?\d*\})", re.DOTALL)
@@ -46,6 +44,8 @@ class Pattern:
 
     def __init__(self, written: str, *, any_case: bool = False) -> None:
         import regex  # only where an expression is used
+
+        from engine.core.strategies.guard import MOST_REPEATS, repeats_in
 
         if repeats_in(written) > MOST_REPEATS:  # it unfolds them
             raise BadPattern(written, f"it repeats a part more than {MOST_REPEATS:,} times")

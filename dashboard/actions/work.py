@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
 from dashboard.actions.marked import ask_of_all, in_bulk
-from dashboard.client import CommandReply
 from dashboard.views.amounts import moment, remaining
 from dashboard.views.bulk import retrying
 from dashboard.views.inbox import question_of
@@ -18,6 +18,9 @@ from engine.core.queries.budget import deadline_of
 from engine.core.queries.targets import at as at_id
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
+
+if TYPE_CHECKING:
+    from dashboard.client import CommandReply
 
 
 def _retry(at: Acting, said: Spoken) -> None:
@@ -161,7 +164,7 @@ def _ask_for_answer(at: Acting, ids: Sequence[str], said: str | None = None, out
     """Ask for one answer to questions; where another one came first, show that, and what was written."""
     dialog = dialogs.answer.AnswerDialog(*ids, said=said, output=output)
 
-    def sent(outcome: CommandReply) -> None:
+    def sent(outcome: "CommandReply") -> None:
         written = dialog.written
         if outcome.status == "refused" and written and not at.app.screen.is_modal:
             _ask_for_answer(at, ids, dialog.answered, written)

@@ -1,13 +1,15 @@
 """A graph in a pane of another screen: drawn again at most twice a second, less often for a large team."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from dashboard.views.digest import Digest
-from dashboard.views.graph import graph_lines
-from dashboard.views.graph.nodes import Sight
 from dashboard.views.header import ViewState
 from dashboard.views.lines import Line
 from dashboard.views.still import Stillness
+
+if TYPE_CHECKING:
+    from dashboard.views.graph.nodes import Sight
 
 EVERY_MS = 500
 ENTITIES_A_MS = 20
@@ -32,7 +34,7 @@ class GraphSlot:
         *,
         selected: str | None = None,
         calm: bool = False,
-        then: Sight | None = None,
+        then: "Sight | None" = None,
     ) -> list[Line]:
         """Return the graph of a run, of what is under a supervisor, or, of an empty subject, of the run at work.
 
@@ -43,6 +45,9 @@ class GraphSlot:
         quiet = view.counts is self._counts and view.live == self._live
         every_ms = max(EVERY_MS, (len(view.state.tasks) + len(view.state.agents)) // ENTITIES_A_MS)
         if asked != self._asked or (then is None and self._still.is_due(view, quiet=quiet, every_ms=every_ms)):
+            from dashboard.views.graph import graph_lines  # a team of one has no graph, and a file without a team
+            from dashboard.views.graph.nodes import Sight
+
             before, sight = self._lines, then or Sight.of(view)
             self._lines = graph_lines(sight, subject=subject, width=width, height=height, selected=selected, calm=calm)
             self._still.drawn(view, moved=not quiet or asked != self._asked or self._lines != before)

@@ -15,7 +15,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
         place: Where it opens, as `--open` writes it; empty opens the first screen.
     """
     os.umask(0o077)
-    gc.set_threshold(100_000)  # as in `dashboard.__main__`
+    gc.set_threshold(250_000)  # as in `dashboard.__main__`
 
     from dashboard.views.place import Place
     from dashboard.web.confinement import confine
