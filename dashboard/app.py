@@ -9,15 +9,19 @@ import gc
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 from textual import events
+from textual.app import App
 from textual.binding import Binding
+from textual.command import CommandPalette
 from textual.css.query import NoMatches
 from textual.message import Message
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import WorkerFailed
@@ -33,7 +37,6 @@ from dashboard.guide import Guide
 from dashboard.habits import Habits
 from dashboard.navigation import visit
 from dashboard.pace import FLUSH_S, KEY_S, STEP_S, Pace
-from dashboard.palette import Everything, Palette
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
@@ -54,13 +57,17 @@ COLLECT_S = 60.0
 """How often a full garbage collection runs, in seconds; it takes about 50 ms, and automatic ones are off."""
 SAID_MS, HEARD_MS = 6_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
+_WARMED = (
+    "dashboard.client", "dashboard.frame.page_screen", "dashboard.palette", "dashboard.views.graph",
+    "engine.core.queries.preview",
+)  # fmt: skip
 _HERE = Path(__file__).resolve().parent
 
 
 def warm() -> None:
-    """Import what the first dialog needs, in a thread, once the first frame is there."""
-    import engine.core.queries.preview  # noqa: F401
-
+    """Import what the first dialog, page and command need, in a thread, once the first frame is there."""
+    for name in _WARMED:
+        import_module(name)
     dialogs.load()
 
 
@@ -74,7 +81,6 @@ class QuarterdeckApp(Touring):
 
     TITLE = "Quarterdeck"
     CSS_PATH = _HERE / "frame" / "frame.tcss"
-    COMMANDS = {Everything}
     BINDINGS = [
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("ctrl+c", "interrupt", "how to quit", show=False, priority=True),
@@ -116,24 +122,39 @@ class QuarterdeckApp(Touring):
         self._frames: dict[str, Frame] = {}
         self._behind_enter: list[events.Key] | None = None
         """Keys that came behind `enter` while its row, or line of a pane, was being opened; None without one."""
+        self._has_begun = False
+        self._unpainted = ExitStack()
+        """Keeps the first screen from being painted before it is laid out and has looked."""
+        give_keys(self.settings.keys)
         self.view = self._look()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DARK.variables
 
-    def on_mount(self) -> None:
+    def _take_colours(self) -> None:
+        """Give the first style sheet its colours: set later, the theme would have all that is styled done anew."""
         few = few_colours(self)
         for theme in THEMES.values():
             self.register_theme(coarse(theme, few) if few else theme)
-        self.theme = THEMES[self.settings.theme].name
+        chosen = THEMES[self.settings.theme]
+        self.set_reactive(App.theme, chosen.name)
+        self.set_class(chosen.dark, "-dark-mode", update=False)
+        self.set_class(not chosen.dark, "-light-mode", update=False)
+        self.add_class(f"-theme-{chosen.name}", update=False)
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def get_default_screen(self) -> Screen[Any]:
+        self._take_colours()  # no earlier: until now it was not known what it is drawn on
+        return self._frame(HOME)
+
+    def on_mount(self) -> None:
+        self._unpainted.enter_context(self.batch_update())
         if self.settings.is_reduced:
             self.animation_level = "none"  # what screens and Textual itself ask
-        give_keys(self.settings.keys)
         self.set_keymap(dict(self.settings.keys))
         if self.settings.problem:
             self.say(self.settings.problem, "warn")
         self.feed.start()
-        self.push_screen(self._frame(HOME))
         self.set_interval(FLUSH_S, self._tick)
         self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
         self.set_interval(COLLECT_S, self.collect)
@@ -164,6 +185,7 @@ class QuarterdeckApp(Touring):
 
     async def _tick(self) -> None:
         """Flush in steps, so that a key which comes in between is answered first."""
+        self._unpainted.close()
         if self._opening is not None:
             return
         changed = await self._pace.fold(self.feed)
@@ -184,6 +206,13 @@ class QuarterdeckApp(Touring):
         """Whether the screens can look at the team now, and no key is to be answered first."""
         # None is there while it closes; what opens is about the team as it was at its key: the object could be gone.
         return bool(self.screen_stack) and self._opening is None and not self._pace.key_is_first
+
+    def begin(self) -> bool:
+        is_first, self._has_begun = not self._has_begun, True
+        if is_first:
+            self.flush()  # the first frame shows what has been read by now, and none comes before it
+        self._unpainted.close()
+        return is_first
 
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""
@@ -298,9 +327,11 @@ class QuarterdeckApp(Touring):
         if self.screen.is_modal or place not in places():
             return
         frame = self._frame(place)
-        while len(self.screen_stack) > 2:
+        while len(self.screen_stack) > (1 if place == HOME else 2):
             self.pop_screen()
-        if self.screen is not frame:
+        if len(self.screen_stack) == 1 and place != HOME:  # the first screen is always there
+            self.push_screen(frame)
+        elif self.screen is not frame:
             self.switch_screen(frame)
         self.call_after_refresh(self._arrive, frame, filtered, selected)
 
@@ -387,7 +418,9 @@ class QuarterdeckApp(Touring):
         return roots[0].name if roots else self.path.stem
 
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, Palette):
+        if not isinstance(self.screen, CommandPalette):
+            from dashboard.palette import Palette  # no first frame waits for it
+
             self.push_screen(Palette())
 
     def action_interrupt(self) -> None:

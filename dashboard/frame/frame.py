@@ -10,6 +10,7 @@ from typing import ClassVar, TypeAlias
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard import dialogs
@@ -103,6 +104,7 @@ class Frame(Sized):
         """What the header says of a page: how it was come to."""
         self._strip_of: tuple[object, ...] = ()
         self._strip_ms = 0
+        self._laid_out_for: Size | None = None
 
     def compose(self) -> ComposeResult:
         self.take_breakpoints()
@@ -191,11 +193,17 @@ class Frame(Sized):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the health strip only where there is room for it."""
-        if not self.display:
+        if not self.display or event.size == self._laid_out_for:  # Textual tells a new screen its size three times
             return
+        self._laid_out_for = event.size
         self.query_one("#strip", Lines).display = event.size.height >= TALL
         self.give_sizes()
-        self.call_after_refresh(lambda: self.look(self.deck.view))
+        self.call_after_refresh(self._laid_out)
+
+    def _laid_out(self) -> None:
+        self.look(self.deck.view)
+        if self.deck.begin():  # then no room was given yet to what it has divided
+            self.call_after_refresh(lambda: self.look(self.deck.view))
 
     def _said(self, view: ViewState) -> Cell | None:
         prompt = self.query_one(Prompt)

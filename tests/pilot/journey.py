@@ -93,12 +93,16 @@ class Journey:
         """Leave dialogs and lines by escape, as far as the screen of the place."""
         for _ in range(DEEPEST):
             screen = self.app.screen
-            if len(self.app.screen_stack) <= 2 and not isinstance(self.app.focused, Input):
+            if self._is_at_place and not isinstance(self.app.focused, Input):
                 return
             await self.press("escape")
-            if self.app.screen is screen and isinstance(screen, Frame) and len(self.app.screen_stack) > 2:
+            if self.app.screen is screen and isinstance(screen, Frame) and not screen.PLACE:
                 await self.press("escape")
-        assert len(self.app.screen_stack) <= 2, f"escape does not lead back from {self.app.screen}"
+        assert self._is_at_place, f"escape does not lead back from {self.app.screen}"
+
+    @property
+    def _is_at_place(self) -> bool:
+        return isinstance(self.app.screen, Frame) and bool(self.app.screen.PLACE)
 
     async def go(self, place: str) -> Frame:
         """Show a screen."""

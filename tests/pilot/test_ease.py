@@ -15,6 +15,7 @@ from dashboard.frame.key_labels import sign_of
 from dashboard.pages.agent import AgentScreen
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal
+from dashboard.theme import THEMES
 from dashboard.widgets.pane import Pane
 from engine.core.signals import AgentUnusable, AttemptSucceeded
 from tests.patience import PATIENCE_S
@@ -86,6 +87,22 @@ async def test_a_problem_of_the_settings_is_said_when_the_dashboard_opens(tmp_pa
     async with opened(tmp_path, settings=Settings(theme="light", problem="theme is one of dark, light")) as hand:
         assert hand.said == "theme is one of dark, light"
         assert hand.app.theme == "quarterdeck-light"
+
+
+async def test_colours_of_the_settings_are_taken_by_all_that_is_styled(tmp_path: Path) -> None:
+    async with opened(tmp_path, settings=Settings(theme="light")) as hand:
+        named = {name for name in hand.app.classes if name.endswith("-mode") or "-theme-" in name}
+        assert named == {"-light-mode", "-theme-quarterdeck-light"}
+        assert hand.app.screen.styles.background.hex.lower() == THEMES["light"].background
+
+
+async def test_places_do_not_pile_up(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        for keys in (["5"], ["6"], ["enter"], ["5"], ["0", "enter"], ["1"], ["enter"], ["7"]):
+            await hand.press(*keys)
+        assert [screen.PLACE for screen in hand.app.screen_stack if isinstance(screen, Frame)] == ["network", "runs"]
+        await hand.press("1")
+        assert [screen.PLACE for screen in hand.app.screen_stack if isinstance(screen, Frame)] == ["network"]
 
 
 async def test_colours_that_are_chosen_come_with_how_to_keep_them_and_the_help_says_where_settings_are(

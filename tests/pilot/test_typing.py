@@ -15,6 +15,7 @@ from textual.widgets import Input, TextArea
 from wcwidth import wcswidth
 
 from dashboard.clean import MARKS
+from dashboard.frame.frame import Frame
 from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.typing import TextBox, TextLine
 from dashboard.widgets.yaml_area import YamlArea
@@ -111,7 +112,10 @@ async def test_what_comes_behind_enter_is_for_the_page_that_it_opens(
     async with opened(tmp_path) as hand:
         await at_once(hand, *keys)
 
-        await until(hand.pilot, lambda: [type(one).__name__ for one in hand.app.screen_stack[2:]] == pages)
+        def opened_pages() -> list[str]:
+            return [type(one).__name__ for one in hand.app.screen_stack if isinstance(one, Frame) and not one.PLACE]
+
+        await until(hand.pilot, lambda: opened_pages() == pages)
 
 
 @pytest.mark.anyio

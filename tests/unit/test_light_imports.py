@@ -50,10 +50,29 @@ def test_commands_that_read_no_team_file_and_fork_nothing_load_neither_their_rea
     assert loaded_by(program, {"engine.host", "engine.teamfile", "pydantic"}) == []
 
 
-def test_the_first_screen_is_loaded_without_a_reader_of_markdown() -> None:
+def test_the_first_screen_is_loaded_without_what_only_keys_and_work_need() -> None:
     program = "import dashboard.running, dashboard.screens.network"
+    later = {
+        "dashboard.client", "dashboard.comparing", "dashboard.frame.page_screen", "dashboard.palette",
+        "dashboard.views.graph", "markdown_it", "regex", "tomllib",
+    }  # fmt: skip
 
-    assert loaded_by(program, {"markdown_it"}) == []
+    assert loaded_by(program, later) == []
+
+
+LOAD_A_DASHBOARD_AS_THE_PROGRAM_DOES = """
+import gc, sys
+from dashboard.__main__ import main
+sys.argv[1:] = ["--help"]
+main()
+before = gc.get_stats()
+import dashboard.running, dashboard.screens.network
+assert gc.get_stats() == before, gc.get_stats()
+"""
+
+
+def test_no_garbage_is_collected_while_a_dashboard_is_loaded() -> None:
+    assert loaded_by(LOAD_A_DASHBOARD_AS_THE_PROGRAM_DOES, set()) == []
 
 
 def test_a_team_file_is_read_without_the_event_loop(tmp_path: Path) -> None:
