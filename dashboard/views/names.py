@@ -6,8 +6,8 @@ seen last are kept here, and a sentence can still say which file was read.
 
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from engine.core import events as on
@@ -17,6 +17,8 @@ from engine.core.values import StoredValue, TextRef, preview
 from store.records import Record
 
 REMEMBERED = 10_000
+_TOO_MANY = REMEMBERED // 4
+"""So many more are forgotten at once: one by one, each would be looked for behind all that were before it."""
 
 
 class OfAttempt(Protocol):
@@ -41,7 +43,7 @@ class Names:
     def __init__(self) -> None:
         self._members: dict[str, str] = {}
         self._state = State()
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: dict[str, str] = {}
         self.renames = 0
         """Goes up where a member got another name: sentences that were kept are made again then."""
 
@@ -90,8 +92,9 @@ class Names:
                 self._members.update(learn(event))
                 continue
             # Before and not after: what one event names is known whole, however much that is.
-            while len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
+            if len(self._known) > REMEMBERED + _TOO_MANY:
+                for oldest in list(islice(self._known, len(self._known) - REMEMBERED)):
+                    self._known.pop(oldest, None)
             self._known.update(learn(event))
 
     def learn_state(self, state: State) -> None:
@@ -107,13 +110,13 @@ def _titles(*tasks: Any) -> list[tuple[str, str]]:
     return [(task.task_id, task.title) for task in tasks]
 
 
-_LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
+_LEARN: dict[type, Callable[[Any], Iterable[tuple[str, str]]]] = {
     on.AgentAdded: lambda event: [(event.agent_id, event.name)],
     on.SupervisorAdded: lambda event: [(event.supervisor_id, event.name)],
     on.RunSubmitted: lambda event: [(one, preview(event.request, 60)) for one in (event.run_id, event.root_id)],
     on.GroupPlanned: lambda event: _titles(*event.nodes),
     on.GroupGrown: lambda event: _titles(*event.added),
-    on.RunFinished: lambda event: [(event.run_id, event.figures.title), *event.titles.items()],
+    on.RunFinished: lambda event: chain([(event.run_id, event.figures.title)], event.titles.items()),
     on.Delegated: lambda event: _titles(*event.children),
     on.StrategySwitched: lambda event: _titles(*(node for group in event.groups for node in group.added)),
 }
