@@ -14,7 +14,7 @@ from engine.core.spec import AgentSpec
 from engine.runtimes import threads
 from engine.runtimes.child import report_progress
 from tests.patience import PATIENCE_S
-from tests.runtime.engines import Engines, soon
+from tests.runtime.engines import Engines, Hurried, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -102,14 +102,20 @@ async def test_whatever_a_thread_raises_fails_the_attempt_and_not_the_engine(
 
 
 async def test_a_thread_past_its_time_limit_ends_the_attempt_and_takes_a_slot_until_it_returns(engine: Engines) -> None:
-    go_on = threading.Event()
+    began, go_on = threading.Event(), threading.Event()
 
     def stuck(text: str) -> str:
+        began.set()
         assert go_on.wait(PATIENCE_S)
         return "too late"
 
-    async with engine(agent("stuck", stuck, timeout_s=0.02)) as running:
-        assert "time limit of 0.02 s" in await running.fails()
+    clock = Hurried()
+    async with engine(agent("stuck", stuck, timeout_s=3600), clock=clock) as running:
+        run_id = await running.submit()
+        assert await anyio.to_thread.run_sync(began.wait, PATIENCE_S)
+        clock.let_pass(3600)
+        summary, _ = await running.ended(run_id)
+        assert "time limit of 3600 s" in (summary.error or "")
         assert running.state.agents["a1"].stuck == 1
 
         go_on.set()
