@@ -189,13 +189,16 @@ async def test_the_category_of_a_request_chooses_the_strategy_and_who_takes_part
     assert poem == "an ode"
 
 
-async def test_a_pattern_that_never_ends_fails_its_run_and_does_not_stall_the_loop(engine: Engines) -> None:
+async def test_a_pattern_that_never_ends_fails_its_run_and_does_not_stall_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.guards.PATTERN_S", 0.5)
     beats = 0
 
     async def heart() -> None:
         nonlocal beats
         while True:
-            await anyio.sleep(0.05)
+            await anyio.sleep(0.01)
             beats += 1
 
     check = Check(what="guards", args={"guards": [{"matches": "(a|aa)+$"}]})
