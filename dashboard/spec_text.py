@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dashboard.views.amounts import counted
 from dashboard.views.rows import Cell
 from engine.core.code import references_of
-from engine.core.queries.tree import above_of
+from engine.core.queries.tree import supervisors_from
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
 
@@ -76,9 +76,7 @@ def _without_agent(field: str) -> str:
 
 def servers_known(state: State, supervisor_id: str) -> list[str]:
     """Return the tool servers that an agent under a supervisor may name."""
-    supervisor = state.supervisors.get(supervisor_id)
-    above = above_of(state, supervisor) if supervisor is not None else ()
-    return list(dict.fromkeys(name for one in above for name in one.options.mcp))
+    return list(dict.fromkeys(name for one in supervisors_from(state, supervisor_id) for name in one.options.mcp))
 
 
 def text_of_agent(state: State, agent: Agent) -> str:

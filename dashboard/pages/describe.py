@@ -36,7 +36,7 @@ class DescribeScreen(FindingScreen):
             return run_page(state, key, texts, now_ms=now_ms, working=view.working)
         found = object_of(state, key)
         if found is not None and key not in state.tasks:
-            return described(found, history, now_ms=now_ms)
+            return described(found, history)
         told = prompt_of(state, state.tasks.get(key), steps_among(self.entries, key), self.parts, texts)
         return task_page(
             state, key, view.counts, view.live, texts, history, now_ms=now_ms,

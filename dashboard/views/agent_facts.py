@@ -15,6 +15,7 @@ from dashboard.views.plots import meter, spark
 from dashboard.views.work import circuit_words
 from engine.core.events import AgentSwapped, StepRecorded
 from engine.core.queries.able import AWAY
+from engine.core.queries.tree import supervisors_from
 from engine.core.state import Agent, State, Task
 
 _SPARK, _METER = 12, 10
@@ -98,7 +99,7 @@ def _figures(
     width: int,
     now_ms: int,
 ) -> Line:
-    parts = _of_model(state, agent, task, steps) if is_known(agent.usage) else []
+    parts = _of_model(state, agent, steps) if is_known(agent.usage) else []
     shares = activity.shares(
         agent.id, now_ms, samples=2 * _SPARK, each=SAMPLES_EACH, slots=max(1, agent.max_concurrency)
     )  # fmt: skip
@@ -117,7 +118,7 @@ def _figures(
     return _spread([part for part in parts if part], width)
 
 
-def _of_model(state: State, agent: Agent, task: Task | None, steps: Sequence[Entry]) -> list[list[Span]]:
+def _of_model(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[Span]]:
     usage, spec = agent.usage, state.spec_of(agent)
     out = [[Span("in ", "muted"), Span(_amount(usage.tokens_in), "strong")]]
     out.append([Span("out ", "muted"), Span(_amount(usage.tokens_out), "strong"), *_pace(steps)])
@@ -153,11 +154,8 @@ def context_of(state: State, agent: Agent, steps: Sequence[Entry]) -> list[list[
     if not held:
         return []
     named = turns[-1].input.get("model") if isinstance(turns[-1].input, dict) else None
-    above, most = state.supervisors.get(agent.supervisor_id), None
-    while above is not None and most is None:
-        model = above.options.models.get(str(named)) if above.options.models else None
-        most = model.context_tokens if model is not None else None
-        above = state.supervisors.get(above.parent_id or "")
+    models = (one.options.models.get(str(named)) for one in supervisors_from(state, agent.supervisor_id))
+    most = next((one.context_tokens for one in models if one is not None and one.context_tokens is not None), None)
     label = Span("context ", "muted")
     if most is None:
         return [[label, Span(_amount(held), "strong")]]

@@ -50,7 +50,7 @@ def agent_page(
     """
     agent = state.agents.get(agent_id)
     if agent is None:
-        return [Cell("this agent has left the team", "muted"), BLANK, *_history(history, now_ms)]
+        return [Cell("this agent has left the team", "muted"), BLANK, *_history(history)]
     mark, ended = of_agent(agent, working=counts.working), agent.done + agent.failed
     above = state.supervisors.get(agent.supervisor_id)
     cells = [
@@ -86,7 +86,7 @@ def agent_page(
     says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
     cells += [*at_work, *spec] if says else [*spec, *at_work]
     cells += _section("LAST STEPS", step_cells(latest_steps(steps, AGENT_STEPS)))
-    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
+    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 
 def _track_record(agent: Agent) -> Iterable[Cell]:
@@ -141,7 +141,7 @@ def task_page(
     done = [*_section("STEPS", step_cells(latest_steps(steps))), *_text("PROMPT", prompt)]
     if task is None:
         ended = Cell("its run has ended; this is what happened", "muted")
-        return [ended, *done, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
+        return [ended, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
     mark = of_task(task)
     agent = state.agents.get(task.agent_id or task.worker_id or "")
     cells = [
@@ -164,7 +164,7 @@ def task_page(
     if not task.ended:
         cells += _section("NOW", live_cells(live, task_id, now_ms))
     cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
-    return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
+    return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history)]
 
 
 def _standing(state: State, agent: Agent) -> Iterable[Cell]:
@@ -267,7 +267,7 @@ def _plan(state: State, run: Run) -> Iterable[Cell]:
         yield Cell(f"and {len(nodes) - SHOWN:,} more", "muted", "  ")
 
 
-def described(found: Any, history: History, *, now_ms: int) -> list[Cell]:
+def described(found: Any, history: History) -> list[Cell]:
     """An object of the state that has no page of its own: each field that says anything, and its events."""
     fields = msgspec.to_builtins(found, str_keys=True, enc_hook=str)
     cells = [
@@ -275,7 +275,7 @@ def described(found: Any, history: History, *, now_ms: int) -> list[Cell]:
         for name, value in fields.items()
         if value not in (None, "", [], {}, False)
     ]
-    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
+    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
 
 
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:
@@ -298,7 +298,7 @@ def _section(title: str, cells: list[Cell]) -> list[Cell]:
     return [BLANK, Cell(title, "muted"), *cells] if cells else []
 
 
-def _history(history: History, now_ms: int) -> Iterable[Cell]:
+def _history(history: History) -> Iterable[Cell]:
     for seq, at_ms, sentence in history:
         yield Cell(sentence.text, sentence.tone, f"{clock(at_ms)}  {seq:>9,}  ")
     if not history:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dashboard.views.activity import Activity
 from dashboard.views.forecast import Range, may_grow
 from dashboard.views.header import ViewState
-from engine.core.queries.tree import above_of, agents_of
+from engine.core.queries.tree import agents_of, supervisors_from
 from engine.core.state import State, TaskStatus
 
 WINDOW_MS, WINDOWS = 20_000, 3
@@ -78,10 +78,9 @@ def progress_of(state: State) -> dict[str, Progress]:
                 sums[3] += 1
     whole: dict[str, Progress] = {}
     for supervisor_id, sums in own.items():
-        if supervisor_id in state.supervisors:
-            for above in above_of(state, state.supervisors[supervisor_id]):
-                before = whole.get(above.id, Progress())
-                whole[above.id] = Progress(*(one + more for one, more in zip(before, sums, strict=True)))
+        for above in supervisors_from(state, supervisor_id):
+            before = whole.get(above.id, Progress())
+            whole[above.id] = Progress(*(one + more for one, more in zip(before, sums, strict=True)))
     return whole
 
 

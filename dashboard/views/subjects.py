@@ -12,6 +12,7 @@ from dashboard.views.ended import EndedTask
 from dashboard.views.filters import Filter, Value
 from dashboard.views.glyphs import of_agent, of_run, of_task
 from engine.core.queries.targets import name_of
+from engine.core.queries.tree import supervisors_from
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, AgentStatus, Escalation, Run, RunSummary, State, Supervisor, Task
 
@@ -61,10 +62,8 @@ def _run_of(state: State, run_id: str | None) -> Iterator[Value]:
 
 
 def _above(state: State, supervisor_id: str | None) -> Iterator[Value]:
-    """Yield a supervisor and all above it: who asks for one means what is below it too."""
-    while supervisor_id is not None and (supervisor := state.supervisors.get(supervisor_id)) is not None:
-        yield Value(supervisor.name, supervisor_id)
-        supervisor_id = supervisor.parent_id
+    """Return a supervisor and all above it: who asks for one means what is below it too."""
+    return (Value(one.name, one.id) for one in supervisors_from(state, supervisor_id))
 
 
 def _models(spec: AgentSpec | None) -> Iterator[Value]:

@@ -9,7 +9,7 @@ from dashboard.views.live_values import published
 from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
 from engine.core.queries.able import AWAY
-from engine.core.queries.tree import above_of
+from engine.core.queries.tree import supervisors_from
 from engine.core.queries.waiting import Waits
 from engine.core.state import Agent, AgentStatus, State, Supervisor, Task, timer_id
 
@@ -108,8 +108,7 @@ def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
 
 def paused_above(state: State, supervisor_id: str) -> Supervisor | None:
     """Return the nearest supervisor that is paused, from one upwards."""
-    own = state.supervisors.get(supervisor_id)
-    return next((one for one in above_of(state, own) if one.paused), None) if own is not None else None
+    return next((one for one in supervisors_from(state, supervisor_id) if one.paused), None)
 
 
 def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:

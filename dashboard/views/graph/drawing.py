@@ -153,11 +153,7 @@ def drawing(
     if not graph.nodes or width < 20 or height < 1:
         said = [BLANK] * max(0, height // 3) + [line(Span(cut(f"   {text}", width), "muted")) for text in graph.empty]
         return Drawing(block(said if not graph.nodes else [], height))
-    staged = (
-        stages(graph, width=width, now_ms=now_ms)
-        if graph.is_run and width < NARROW and height > 5
-        else Stages((), graph)
-    )
+    staged = stages(graph, now_ms=now_ms) if graph.is_run and width < NARROW and height > 5 else Stages((), graph)
     above = staged.lines(selected, width)
     room = height - len(above)
     if bound:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import IDLE, STAYS_MS, Share, Sight, of_member, of_resting, of_supervisor, of_work
 from engine.core.queries.plans import plans_of
-from engine.core.queries.tree import above_of
+from engine.core.queries.tree import above_of, supervisors_from
 from engine.core.state import Run, State, Task, TaskStatus
 
 FOLDED_FROM = 2
@@ -93,15 +93,12 @@ def _graphs_with(state: State, run: Run, node_id: str | None) -> Iterator[Task]:
     if task is None:
         whose = key if agent is None else agent.supervisor_id
         task = next((one for one in state.tasks.values() if one.worker_id == whose and one.run_id == run.id), None)
-    while task is not None:
-        if task.kind == "group":
-            yield task
-        task = state.tasks.get(task.parent_id or "")
+    if task is not None:
+        yield from (one for one in above_of(state, task) if one.kind == "group")
 
 
 def _is_below(state: State, supervisor_id: str, above_id: str) -> bool:
-    own = state.supervisors.get(supervisor_id)
-    return own is not None and any(one.id == above_id for one in above_of(state, own))
+    return any(one.id == above_id for one in supervisors_from(state, supervisor_id))
 
 
 def _graph_below(building: _Building, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -49,7 +49,7 @@ class Stages:
         return found
 
 
-def stages(graph: Graph, *, width: int, now_ms: int) -> Stages:
+def stages(graph: Graph, *, now_ms: int) -> Stages:
     """Take the stages at both ends off a graph in which a single node stands in their layer.
 
     Those at work stay, but for graphs that are drawn open: what they consist of stays.

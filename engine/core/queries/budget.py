@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from engine.core.limits import Limits
-from engine.core.queries.tree import above_of, inherited
+from engine.core.queries.tree import above_of, inherited, supervisors_from
 from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
 from engine.core.values import Usage
 
@@ -201,8 +201,7 @@ def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | 
 
 
 def _limits_someone(state: State, supervisor_id: str) -> bool:
-    supervisor = state.supervisors.get(supervisor_id)
-    said = (one.options for one in above_of(state, supervisor)) if supervisor is not None else ()
+    said = (one.options for one in supervisors_from(state, supervisor_id))
     return any(one.limits or one.run_limits or one.agent_limits or one.task_limits for one in said)
 
 

@@ -42,6 +42,13 @@ def above_of(state: State, one: Node) -> Iterator[Node]:
         one = kin[one.parent_id]
 
 
+def supervisors_from(state: State, supervisor_id: str | None) -> Iterator[Supervisor]:
+    """Yield the supervisor with an id and its ancestors, up to the root; nothing where there is none."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    if supervisor is not None:
+        yield from above_of(state, supervisor)
+
+
 def below_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
     """Yield a supervisor and its descendants, parents first."""
     yield supervisor
