@@ -6,7 +6,8 @@ from dashboard.spec_text import Draft, lost_in_text, text_of_agent, text_of_new
 from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, Choice, labelled
-from dashboard.views.swaps import attempt_lines, changes, its_work, mode_lines
+from dashboard.views.spec_fields import changes
+from dashboard.views.swaps import attempt_lines, its_work, mode_lines
 from dashboard.widgets.fields import Picker
 from engine.core.commands import AddAgent, SwapAgent
 from engine.core.queries.targets import at, word_for

@@ -11,10 +11,10 @@ from dashboard.views.amounts import counted
 from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.rows import Cell, Choice, labelled
+from dashboard.views.spec_fields import changes
 from dashboard.views.swaps import (
     attempt_lines,
     candidate_line,
-    changes,
     its_work,
     mode_lines,
     refusal_of,

@@ -10,8 +10,8 @@ from dashboard.views.lines import Line, Span, cut, cut_path, padded, spread
 from dashboard.views.names import Texts
 from dashboard.views.plots import meter
 from dashboard.views.prose import paragraph
+from dashboard.views.spec_fields import spec_lines
 from dashboard.views.step_table import whole_step
-from dashboard.views.swaps import spec_lines
 from dashboard.views.task_times import times_of, times_plot, told_of, turns_among
 from engine.core.events import AgentSwapped, StepRecorded, SwapRolledBack
 from engine.core.queries.conversation import remembered_by

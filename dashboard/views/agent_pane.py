@@ -18,8 +18,8 @@ from dashboard.views.lines import BLANK, Line, Span, columns, cut_path, fit_span
 from dashboard.views.names import Names, without
 from dashboard.views.plots import meter, spark
 from dashboard.views.sections import EDGE, Section, beside, framed, height_of, wrapped
+from dashboard.views.spec_fields import written
 from dashboard.views.steps import CURSOR, NOTHING, calls_of
-from dashboard.views.swaps import written
 from dashboard.views.tail import one_line
 from dashboard.views.task_times import times_of, times_plot, told_of
 from dashboard.views.values import value_lines, value_spans

@@ -9,7 +9,7 @@ from dashboard.views.amounts import amount, clock, duration
 from dashboard.views.field_names import called
 from dashboard.views.lines import cut
 from dashboard.views.rows import Cell
-from dashboard.views.swaps import written
+from dashboard.views.spec_fields import written
 from engine.core.queries.differences import Difference
 
 MANY = 12

@@ -13,8 +13,8 @@ from dashboard.views.limits import limit_lines
 from dashboard.views.names import Texts, pretty
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
+from dashboard.views.spec_fields import spec_lines
 from dashboard.views.steps import latest_steps, live_cells, step_cells
-from dashboard.views.swaps import spec_lines
 from dashboard.views.work import circuit_words, progress, took, why
 from engine.core.events import Event
 from engine.core.options import DEFAULT_PRIORITY

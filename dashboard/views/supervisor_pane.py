@@ -15,7 +15,7 @@ from dashboard.views.pages import History
 from dashboard.views.plots import axis_top, meter, plot
 from dashboard.views.progress import Progress, time_to_go
 from dashboard.views.sections import EDGE, Section, framed, height_of
-from dashboard.views.swaps import written
+from dashboard.views.spec_fields import written
 from dashboard.views.work import now_of_supervisor, state_of_supervisor
 from engine.core.queries.tree import above_of, agents_of, below_of, inherited
 from engine.core.state import State, Supervisor

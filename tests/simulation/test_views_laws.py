@@ -17,8 +17,9 @@ from dashboard.views.pages import agent_page, run_page, task_page
 from dashboard.views.rows import Listing
 from dashboard.views.runs import runs
 from dashboard.views.sentences import sentence
+from dashboard.views.spec_fields import changes
 from dashboard.views.strip import strip
-from dashboard.views.swaps import candidate_line, changes, its_work
+from dashboard.views.swaps import candidate_line, its_work
 from dashboard.views.targets import agent_behind, supervisor_behind, target_of
 from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks

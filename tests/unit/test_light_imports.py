@@ -54,7 +54,7 @@ def test_the_first_screen_is_loaded_without_what_only_keys_and_work_need() -> No
     program = "import dashboard.running, dashboard.screens.network"
     later = {
         "dashboard.client", "dashboard.comparing", "dashboard.frame.page_screen", "dashboard.palette",
-        "dashboard.views.graph", "markdown_it", "regex", "tomllib",
+        "dashboard.views.graph", "engine.core.discovery", "markdown_it", "regex", "tomllib",
     }  # fmt: skip
 
     assert loaded_by(program, later) == []

@@ -5,7 +5,8 @@ from dashboard.views.field_names import FIELDS
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.members import parents, takers
 from dashboard.views.outcomes import can_be_undone, rehearsed, spoken
-from dashboard.views.swaps import attempt_lines, candidate_line, changes, mode_lines, refusal_of, sharing
+from dashboard.views.spec_fields import changes
+from dashboard.views.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
 from dashboard.views.switching import asks_for, has_settings, strategies
 from dashboard.views.work import now_of_agent
 from engine.core.codec import encode_state

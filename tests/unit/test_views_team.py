@@ -10,7 +10,7 @@ from dashboard.views.glyphs import AGENT, RUN, TASK
 from dashboard.views.header import Situation, banner, engine, engine_time_ms, gone_since_ms
 from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, Measures, network
 from dashboard.views.outcomes import spoken
-from dashboard.views.swaps import changes
+from dashboard.views.spec_fields import changes
 from dashboard.views.targets import named, receiver, supervisor_behind
 from dashboard.views.work import why
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
