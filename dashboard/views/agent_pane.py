@@ -178,6 +178,8 @@ def _attempt(seen: Seen, agent: Agent, task: Task, generation: int, middle_ms: f
     wide = max(6, min(24, room // 4))
     title = max(4, room - wide - 10 - len(old) - 3)
     worked_ms = task.attempt.at_work_ms(seen.now_ms) if task.attempt is not None else 0
+    if not seen.counts.working:
+        middle_ms = None  # an attempt without its engine comes no further as time passes
     share = 0.0 if not middle_ms else min(1.0, worked_ms / (2 * middle_ms))  # half the meter is what half of them take
     tone = "draining" if middle_ms and worked_ms > 2 * middle_ms else mark.tone
     parts = [

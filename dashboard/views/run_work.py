@@ -87,7 +87,7 @@ def at_work_lines(
 
 def _at_work(state: State, task: Task, live: Mapping[str, str], width: int, now_ms: int, working: bool) -> Line:
     mark = of_task(task, working=working)
-    share, told = _far(state, task, live, now_ms)
+    share, told = _far(state, task, live, now_ms, working)
     wide = max(6, min(24, width // 4))
     shown = () if share is None else meter(share, wide, tone=mark.tone or "busy")
     right = (*(shown or (Span(" " * wide),)), Span(padded(told, 11, right=True), "muted" if task.children else ""))
@@ -96,7 +96,7 @@ def _at_work(state: State, task: Task, live: Mapping[str, str], width: int, now_
     return spread((Span(f"{mark.glyph} ", mark.tone), title), right, width, key=task.id)
 
 
-def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int) -> tuple[float | None, str]:
+def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int, working: bool) -> tuple[float | None, str]:
     """Return the share of a task that is done, where it can be said, and that or its time in words."""
     spent_ms = now_ms - (task.started_ms or now_ms)
     if task.children:
@@ -106,7 +106,7 @@ def _far(state: State, task: Task, live: Mapping[str, str], now_ms: int) -> tupl
     if most:
         return done / most, duration(spent_ms)
     agent = state.agents.get(task.agent_id or "")
-    usual = median(agent.at_work_ms) if agent is not None else None
+    usual = median(agent.at_work_ms) if agent is not None and working else None
     worked_ms = task.attempt.at_work_ms(now_ms) if task.attempt is not None else 0
     return (min(0.95, worked_ms / usual) if usual else None), duration(spent_ms)
 

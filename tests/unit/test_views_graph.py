@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from dashboard.views.activity import Activity
+from dashboard.views.agent_pane import Seen, agent_pane
 from dashboard.views.digest import digest
 from dashboard.views.graph import drawing, graph_lines, graph_of
 from dashboard.views.graph.details import details
@@ -19,6 +20,7 @@ from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import Situation, ViewState
 from dashboard.views.lines import Line
 from dashboard.views.names import Names
+from dashboard.views.run_work import at_work_lines, census
 from engine.core.commands import Submit, SupervisorSpec
 from engine.core.options import SupervisorOptions
 from engine.core.signals import PlannedItem
@@ -449,3 +451,25 @@ def test_after_a_run_the_network_says_along_which_edges_work_has_gone() -> None:
     gone = {found.node(edge.target).name for edge in found.edges if not edge.is_planned}  # type: ignore[union-attr]
     assert gone == {"ada"}
     assert all(edge.heat(NOW_MS) == 1 for edge in found.edges)
+
+
+def test_attempts_come_no_further_as_time_passes_while_no_engine_is_at_work() -> None:
+    work = audit()
+    scout = next(one for one in work.state.agents.values() if one.name == "scout")
+
+    def meters(*, working: bool) -> list[int]:
+        counts, activity = digest(work.state, working=working), Activity.of(work.state, work.journal)
+        sight = Sight(state=work.state, counts=counts, now_ms=NOW_MS, activity=activity)
+        seen = Seen(work.state, counts, {}, Names(), activity, NOW_MS)
+        run = work.state.runs["r1"]
+        at_work = at_work_lines(work.state, census(work.state, run), {}, width=80, now_ms=NOW_MS, working=working)
+        node = next(node for node in graph(work, run.id).nodes if node.name == "scout")
+        shown = (
+            details(sight, graph(work, run.id), node, width=80),
+            agent_pane(seen, scout, [], 60, 20)[:8],
+            [line for line in at_work if "lib/" in "".join(span.text for span in line.spans)],
+        )
+        return ["".join(span.text for line in lines for span in line.spans).count("━") for lines in shown]
+
+    assert all(meters(working=True))
+    assert not any(meters(working=False))

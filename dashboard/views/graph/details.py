@@ -107,7 +107,7 @@ def _attempt(sight: Sight, task: Task, usual: float | None) -> Line:
     begun = task.attempt.started_ms if task.attempt is not None else task.started_ms or sight.now_ms
     took = max(0, sight.now_ms - begun)
     worked = task.attempt.at_work_ms(sight.now_ms) if task.attempt is not None else took
-    bar = meter(min(1.0, worked / usual), _METER) if usual else (Span(" " * _METER), Span(""))
+    bar = meter(min(1.0, worked / usual), _METER) if usual and sight.counts.working else (Span(" " * _METER), Span(""))
     parked = task.attempt is not None and task.attempt.parked
     said = progress(sight.live, task.id)
     return _line(

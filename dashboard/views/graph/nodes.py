@@ -167,7 +167,9 @@ def _share(sight: Sight, task: Task, member: Agent | None) -> float | None:
     if total:
         return done / total
     usual = median(member.at_work_ms) if member is not None else None
-    return min(1.0, task.attempt.at_work_ms(sight.now_ms) / usual) if usual else None
+    if not usual or not sight.counts.working:  # without its engine it comes no further as time passes
+        return None
+    return min(1.0, task.attempt.at_work_ms(sight.now_ms) / usual)
 
 
 def _badge(sight: Sight, agent: Agent | None) -> str:
