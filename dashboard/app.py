@@ -5,7 +5,6 @@ operator asks for becomes a command in the inbox, and its outcome one line. Scre
 """
 
 import asyncio
-import gc
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -48,7 +47,7 @@ from dashboard.views.news import News
 from dashboard.views.place import Place
 from dashboard.views.tips import DISMISS
 from dashboard.widgets.typing import EnterPassed, InOrder, KeyPassed, TextLine
-from engine.garbage import collect_young
+from engine.garbage import collect_all, collect_young
 
 WARM_S = 1.0
 INTERRUPT_S = 3.0
@@ -172,7 +171,7 @@ class QuarterdeckApp(Touring):
         if self._pace.key_is_first:
             self.set_timer(KEY_S, self.collect)
         else:
-            gc.collect()
+            collect_all()
 
     def on_unmount(self) -> None:
         self._terminal.leave()

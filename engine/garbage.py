@@ -31,6 +31,18 @@ def collect_young() -> None:
         gc.collect(0)
 
 
+def collect_all() -> None:
+    """Collect what is garbage, and give back to the system what is free between blocks in use; 50 ms in a dashboard.
+
+    glibc by itself gives back only what is free at the end of its heap: 13 MB stayed after a run of 25,000 tasks.
+    """
+    import ctypes
+
+    gc.collect()
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def keep_memory_small() -> None:
     """Have the C library share what is free among threads, and give large blocks back; for the whole process.
 

@@ -109,3 +109,23 @@ def test_what_a_thread_has_freed_another_uses() -> None:
     ran = subprocess.run([sys.executable, "-P", "-c", SHARED], capture_output=True, text=True, check=True)
 
     assert int(ran.stdout) < 5_000_000
+
+
+SCATTERED = """
+from pathlib import Path
+from engine.garbage import collect_all
+
+blocks = [bytes(1_000) for _ in range(20_000)]
+pages = lambda: int(Path("/proc/self/statm").read_text().split()[1])
+before = pages()
+del blocks[:-1]
+collect_all()
+print((before - pages()) * 4096)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have a heap of their own kind")
+def test_what_is_free_below_a_block_in_use_is_given_back_by_a_full_collection() -> None:
+    ran = subprocess.run([sys.executable, "-P", "-c", SCATTERED], capture_output=True, text=True, check=True)
+
+    assert int(ran.stdout) > 15_000_000
