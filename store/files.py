@@ -116,10 +116,17 @@ def check_single_name(path: Path) -> None:
     Raises:
         SecondName: If it has.
     """
-    if path.stat().st_nlink > 1:
+    if _names_of(path) > 1:
         time.sleep(_NAMED_WITHIN_S)
-        if path.stat().st_nlink > 1:
+        if _names_of(path) > 1:
             raise SecondName(path)
+
+
+def _names_of(path: Path) -> int:
+    try:
+        return path.stat().st_nlink
+    except OSError:  # deleted while it was opened, which whoever opens it says
+        return 0
 
 
 def _kind_of(mode: int) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from store import errors
 from store.connection import store_error, translated
-from store.errors import CorruptFile, DiskFull, NotOurFile, ReadOnlyFolder, StoreBusy, StoreError
+from store.errors import CorruptFile, DiskFull, NotOurFile, ReadOnlyFolder, SecondName, StoreBusy, StoreError
+from store.files import check_single_name
 
 NASTY = Path("/tmp/a\nb\x1b[2J.db")
 VALUES = {"path": NASTY, "found": "is odd", "filesystem": "nfs", "pid": 7, "since_ms": 8}
@@ -76,6 +77,17 @@ def test_a_file_that_is_gone_is_said_to_be_however_sqlite_finds_out(code: int, t
 
     assert "it says" in str(store_error(error, there))
     assert str(store_error(error, gone)) == f"{gone} was deleted or moved away while it was open: start again"
+
+
+def test_a_file_that_went_away_while_it_was_opened_has_no_other_name(tmp_path: Path) -> None:
+    check_single_name(tmp_path / "gone.db")
+
+    named = tmp_path / "team.db"
+    named.touch()
+    check_single_name(named)
+    (tmp_path / "twin.db").hardlink_to(named)
+    with pytest.raises(SecondName):
+        check_single_name(named)
 
 
 def test_what_may_be_deleted_is_said_to_be() -> None:
