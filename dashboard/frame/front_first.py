@@ -11,6 +11,11 @@ from textual._compositor import Compositor
 from textual.geometry import Region
 from textual.strip import Strip
 
+from dashboard.widgets.scrolling import SlimScrollBar
+
+_PASSED = Strip([])
+"""In place of a scroll bar that is not needed: what stands behind it comes in one piece."""
+
 
 class FrontFirst(Compositor):
     """Asks widgets only for the lines that are painted, and for none that those before them have filled."""
@@ -26,11 +31,17 @@ class FrontFirst(Compositor):
             lines = [y for y in seen.line_range if y in missing]
             if not lines or not seen.width:
                 continue
+            if isinstance(widget, SlimScrollBar) and not widget.is_needed:
+                for chop, y in ((chops[y], y) for y in lines if chops[y].get(seen.x, _PASSED) is None):
+                    chop[seen.x] = _PASSED
+                    missing[y] -= 1
+                continue
             asked = Region(seen.x - region.x, lines[0] - region.y, seen.width, lines[-1] - lines[0] + 1)
             strips = widget.render_lines(asked)
             first, last = seen.column_span
             for y in lines:
-                chop, ends = chops[y], [cut for cut in cuts[y] if first <= cut <= last]
+                chop = chops[y]
+                ends = [cut for cut in cuts[y] if first <= cut <= last and chop.get(cut) is not _PASSED]
                 parts = strips[y - lines[0]].divide([cut - first for cut in ends[1:]])
                 for cut, part in zip(ends, parts, strict=False):
                     if chop.get(cut) is None:

@@ -1,6 +1,12 @@
-"""A scroll bar that is drawn as lines are: in Textual's general way its cells took longer than the rows beside them."""
+"""A scroll bar that is drawn as lines are: in Textual's general way its cells took longer than the rows beside them.
 
-from textual.geometry import Region
+With `overflow-y: scroll` it is always there, and where all lines have room it draws what stands behind it. The screen
+is then not laid out anew where a scroll bar comes or goes, as while a filter is being typed.
+"""
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
@@ -11,11 +17,21 @@ from dashboard.widgets.tones import Toned
 class SlimScrollBar(Toned, ScrollBar):
     """Looks as Textual's, and takes the mouse as that does."""
 
+    virtual_size = Reactive(Size(0, 0))
+    """Without a second layout of the screen where its size has changed."""
     _asked: tuple[object, ...] = ()
     _cells: list[Strip]
     """What was drawn, of `_asked`."""
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is more than has room."""
+        return self.window_virtual_size > self.window_size
+
     def render_lines(self, crop: Region) -> list[Strip]:
+        if not self.is_needed and isinstance(behind := self.parent, Scrolling):
+            last = behind.size.width - 1
+            return self.shown([behind.render_line(y).crop(last, last + 1) for y in crop.line_range], crop)
         bar, height, base = self.render(), self.size.height, self.rich_style
         assert isinstance(bar, ScrollBarRender)
         asked = (height, bar.virtual_size, bar.window_size, bar.position, bar.style, base)
@@ -31,6 +47,12 @@ class SlimScrollBar(Toned, ScrollBar):
             self._asked, self._cells = asked, [strips[id(one)] for one in segments]
         return self.shown(self._cells[crop.y : crop.bottom], crop)
 
+    def on_click(self, event: events.Click) -> None:
+        if not self.is_needed and isinstance(behind := self.parent, Scrolling):
+            click = event._apply_offset(behind.size.width - 1, 0)
+            click._set_forwarded()  # else the app would send it to what is under the mouse: here
+            behind.post_message(click)
+
 
 class Scrolling(ScrollView):
     """Scrolls over lines that it draws, with such a bar."""
@@ -39,6 +61,6 @@ class Scrolling(ScrollView):
     def vertical_scrollbar(self) -> ScrollBar:
         if self._vertical_scrollbar is None:
             self._vertical_scrollbar = bar = SlimScrollBar(vertical=True, name="vertical")
-            bar.display = False
+            bar.display = self.show_vertical_scrollbar
             self.app._start_widget(self, bar)
         return self._vertical_scrollbar

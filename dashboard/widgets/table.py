@@ -40,6 +40,7 @@ class Table(Toned, Scrolling, can_focus=True):
     Table {
         height: 1fr;
         overflow-x: hidden;
+        overflow-y: scroll;
         scrollbar-size-vertical: 1;
     }
     """
@@ -81,6 +82,7 @@ class Table(Toned, Scrolling, can_focus=True):
         Where rows change places (`sorts`), the cursor stays on the first until it is moved.
         """
         super().__init__(id=id)
+        self.set_reactive(Widget.show_vertical_scrollbar, True)
         self._sorts, self._gap = sorts, gap
         self.rows: Rows = Listing((), (), lambda key: ())
         """What is shown."""
@@ -116,8 +118,8 @@ class Table(Toned, Scrolling, can_focus=True):
 
     @property
     def wide(self) -> int:
-        """Cells of a line beside the scroll bar."""
-        return self.size.width - self.show_vertical_scrollbar
+        """Cells of a line beside the scroll bar, where that is needed."""
+        return self.size.width - (self.virtual_size.height > self.size.height)
 
     def head(self, title: str, sign: str) -> None:
         """Put a sign at the heading of the column that sorts the rows; `show` paints it."""
@@ -136,17 +138,12 @@ class Table(Toned, Scrolling, can_focus=True):
         self._repaint()
 
     def _take_room(self, rows: int) -> None:
-        """Scroll over so many rows; the screen is laid out anew only where the scroll bar comes or goes."""
+        """Scroll over so many rows; the screen is not laid out anew."""
         size = Size(self.size.width, rows + HEADINGS)
         if size == self.virtual_size:
             return
-        if (size.height > self.size.height) != self.show_vertical_scrollbar:
-            self.virtual_size = size
-            self._scroll_update(size)  # now: found out by the layout that follows, it would make for a second one
-            return
         self.set_reactive(Widget.virtual_size, size)
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = size.height
+        self.vertical_scrollbar.window_virtual_size = size.height
         if self.scroll_offset.y > self.max_scroll_y:
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
 
