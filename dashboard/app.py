@@ -118,6 +118,7 @@ class QuarterdeckApp(Touring):
         self._drawn: tuple[object, ...] = ()
         self._stale = False
         self._pace = Pace()
+        self.feed.is_answering = lambda: self._pace.is_answering
         self._frames: dict[str, Frame] = {}
         self._behind_enter: list[events.Key] | None = None
         """Keys that came behind `enter` while its row, or line of a pane, was being opened; None without one."""
@@ -187,16 +188,19 @@ class QuarterdeckApp(Touring):
         self._unpainted.close()
         if self._opening is not None:
             return
+        if not self._pace.is_answering:
+            for screen in self._visible():
+                screen.do_what_waits()  # a key that changed nothing else had no frame
         changed = await self._pace.fold(self.feed)
         self._stale |= changed and not self.in_past
         if self._is_free and self.keep_up(changed=False):
             view = self._look(self.view)
-            await asyncio.sleep(0)
+            await self._pace.give_way()
             if self._is_free:
-                self._redraw(view)
+                await self._redraw_in_steps(view)
         elif not changed:
             return
-        await asyncio.sleep(0)
+        await self._pace.give_way()
         if not self._pace.key_is_first:
             collect_young()
 
@@ -241,6 +245,25 @@ class QuarterdeckApp(Touring):
         return now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening, self._stands_at()
 
     def _redraw(self, view: ViewState) -> None:
+        self.show(by_clock=self._take(view))
+        self._open_place()
+
+    async def _redraw_in_steps(self, view: ViewState) -> None:
+        """Let a key that comes meanwhile be answered before what stands around the screen is drawn."""
+        by_clock = self._take(view)
+        for screen in [*self._visible()]:
+            if by_clock or not isinstance(screen, Frame):
+                self._show(screen, by_clock=by_clock)
+            elif screen.is_there:
+                screen.look_inside(view)
+                await self._pace.give_way()
+                if screen.is_there:
+                    screen.show_around(self.view)
+                    screen.look_at_engine(self.view)
+        self._open_place()
+
+    def _take(self, view: ViewState) -> bool:
+        """Look at the team as it is now; return whether nothing but the clock has changed."""
         drawn, self._drawn = self._drawn, self._to_draw(self._clock())
         by_clock = drawn[1:] == self._drawn[1:] and view.counts is self.view.counts and not self._stale
         self._stale = False
@@ -248,8 +271,12 @@ class QuarterdeckApp(Touring):
         self.view = view
         if not self.in_past:
             self._terminal.look(self._team_name(), len(view.counts.needs_person))
-        self.show(by_clock=by_clock)
-        if self._opens_at is not None and view.situation.looked and not view.situation.opening:
+        return by_clock
+
+    def _open_place(self) -> None:
+        """Open where it was told to, once the team is there."""
+        situation = self.view.situation
+        if self._opens_at is not None and situation.looked and not situation.opening:
             place, self._opens_at = self._opens_at, None
             visit(self, place)
 
@@ -260,6 +287,10 @@ class QuarterdeckApp(Touring):
 
     def may_paint(self) -> bool:
         return self._pace.may_paint()
+
+    @property
+    def is_answering(self) -> bool:
+        return self._pace.is_answering
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Give these keys to the time bar only in the past, and not in an input field."""
@@ -288,8 +319,11 @@ class QuarterdeckApp(Touring):
             self._pace.pressed()
             if self._guide is not None:
                 self._guide.touched(self._clock())
+        comes_up = isinstance(event, events.Key) and event.is_forwarded
         if self.screen_stack or not isinstance(event, events.InputEvent):  # a key that comes while it closes is late
             await super().on_event(event)
+        if comes_up and self.screen_stack and isinstance(self.screen, Looking):
+            self.screen.paint_answer()  # what it is bound to has been done
 
     def _stands_at(self) -> tuple[int, int]:
         """Return the moment that is shown and its speed: a change of these is drawn at once."""
@@ -298,11 +332,14 @@ class QuarterdeckApp(Touring):
 
     def show(self, *, by_clock: bool = False) -> None:
         for screen in self._visible():
-            if by_clock:
-                screen.look_at_clock(self.view)
-            else:
-                screen.look(self.view)
-            screen.look_at_engine(self.view)
+            self._show(screen, by_clock=by_clock)
+
+    def _show(self, screen: Looking, *, by_clock: bool) -> None:
+        if by_clock:
+            screen.look_at_clock(self.view)
+        else:
+            screen.look(self.view)
+        screen.look_at_engine(self.view)
 
     def show_time(self) -> None:
         for screen in self._visible():

@@ -102,6 +102,11 @@ class Deck(TimeTravel):
         """Return whether a frame is painted now, as the answer to a key, and note it."""
         return False
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether a key has come that has no frame yet."""
+        return False
+
     def may(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
         refusal = REFUSED if self.in_past else self._read_only() if self.readonly else ""
@@ -314,6 +319,8 @@ class Looking:
     """Whether what lies below stands still while it is on top."""
     typed_ahead: list[events.Key]
     """Keys that came before that."""
+    _waits: Sequence[Callable[[], None]] = ()
+    """What waits for the frame of a key."""
 
     def take_breakpoints(self) -> None:
         """Take the classes of the window's size before the first frame; Textual gives them after it, and all jumps."""
@@ -323,12 +330,37 @@ class Looking:
             self.add_class(*[name for least, name in sorted(steps or []) if cells >= least][-1:])
 
     def on_idle(self) -> None:
+        self.paint_answer()
+
+    def paint_answer(self) -> None:
         """Paint at once what a key has changed: Textual's timer comes up to two of its periods after a frame."""
         assert isinstance(self, Screen)
-        is_due = self._dirty_widgets or self._layout_required or self._scroll_required or self._repaint_required
-        if is_due and self.is_current and isinstance(self.app, Deck) and self.app.may_paint():
+        if not self.is_current or not isinstance(self.app, Deck):
+            return
+        # Each would tell by a message, and what the key changed would come in two frames.
+        changed = [one for one in self._compositor.visible_widgets if one._repaint_required]
+        is_due = changed or self._dirty_widgets or self._layout_required or self._scroll_required
+        if (is_due or self._repaint_required) and self.app.may_paint():
+            for one in changed:
+                one._repaint_required = False
+            self._dirty_widgets.update(changed)
             self._on_timer_update()
             time.sleep(HAND_OVER_S)
+            self.call_next(self.do_what_waits)
+
+    def after_frame(self, do: Callable[[], None]) -> None:
+        """Do something once the key that asks for it is on the screen; at once where none has to be answered."""
+        assert isinstance(self, Screen)
+        if isinstance(self.app, Deck) and self.app.is_answering:
+            self._waits = [*dict.fromkeys([*self._waits, do])]
+        else:
+            do()
+
+    def do_what_waits(self) -> None:
+        """Do what waited for the frame of a key."""
+        waits, self._waits = self._waits, ()
+        for do in waits:
+            do()
 
     def take_keys(self) -> None:
         """Let the keys come again that came before it had begun."""

@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -29,9 +29,9 @@ from store.errors import ReadRowsLost, StoreError
 from store.lock import identity, lost
 from store.records import EngineInfo, StandbyInfo
 
-BLOCK, PIECE = 500, 100
-"""Records that are read and decoded at once, and of those as many as are folded at once: 2 milliseconds of work."""
-WAITING_PIECES = 30
+BLOCK, PIECE = 500, 50
+"""Records that are read at once, and of those as many as are decoded and folded at once: a millisecond of work each."""
+WAITING_PIECES = 60
 """Decoded pieces that may wait for the drawing thread, then the reading one waits: 0.3 s of 10,000 events a second."""
 RECENT = 2_000
 """Events that are kept decoded for the log's newest lines."""
@@ -39,10 +39,14 @@ EARLIER, EARLIER_BYTES = 1_000, 500_000
 """Events before the snapshot that are read when a file is opened, and the most that they may take in the journal: a
 call with 10,000 tasks is 1 MB there, and 4 as an event.
 """
+STEP_S = 0.001
+"""How often reading asks whether a key is still to be answered, in seconds."""
 LOOK_S = 0.2
 """How often the live file is looked at, in seconds."""
 RATE_S = 5.0
 """The rate of events is taken over this long, in seconds."""
+GIVE_WAY_S = 0.02
+"""The longest time for which reading gives way to a key, in seconds."""
 RETRY_S = 1.0
 """A file that cannot be read is tried again after this long, in seconds."""
 
@@ -76,6 +80,8 @@ class Feed:
         """What each agent did in the last minutes."""
         self.looked = False
         """True once the file was asked for its engine."""
+        self.is_answering: Callable[[], bool] = lambda: False
+        """Whether the drawing thread has a key to answer: decoding meanwhile would take half of the interpreter."""
         self._arrived: queue.Queue[State | _Earlier | list[Entry]] = queue.Queue(WAITING_PIECES)
         self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
         self._stop = threading.Event()
@@ -219,7 +225,13 @@ class Feed:
             self._mark = tail.mark
             for first in range(0, len(batch), PIECE):
                 piece = batch[first : first + PIECE]
+                self._give_way()
                 yield list(map(Entry.of, piece, decode_events([(row.seq, row.kind, row.body) for row in piece])))
+
+    def _give_way(self) -> None:
+        until_s = time.monotonic() + GIVE_WAY_S
+        while self.is_answering() and time.monotonic() < until_s and not self._stop.is_set():
+            self._stop.wait(STEP_S)
 
     def _hand_over(self, arrived: State | _Earlier | list[Entry]) -> None:
         while not self._stop.is_set():
@@ -234,6 +246,7 @@ class Feed:
                 with Reader(self.path) as reader:
                     self._troubles.pop("look", None)
                     while not self._stop.is_set():
+                        self._give_way()
                         self._look_once(reader)
                         if self._moved_away():
                             return

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _NEW_OBJECTS, _YOUNG, _OLD = 20_000, 20, 100
-_SOME = 4_000
-"""New objects that are looked through in a millisecond or two."""
+_SOME = 1_000
+"""New objects that are looked through in half a millisecond."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """From `malloc.h` of glibc."""
 

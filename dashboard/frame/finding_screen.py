@@ -34,10 +34,10 @@ class FindingScreen(PageScreen):
         self._is_typed = False
         """Whether the words were just typed: the enter after them stays at their first place."""
 
-    def look(self, view: ViewState) -> None:
-        if self.needle and self.is_there:
+    def look_inside(self, view: ViewState) -> None:
+        if self.needle:
             self._seek()
-        super().look(view)
+        super().look_inside(view)
 
     def filter_typed(self, needle: str) -> None:
         """Show the first place with the words that are being typed."""

@@ -99,6 +99,8 @@ class Frame(Sized):
         super().__init__()
         self._compositor = FrontFirst()
         self.has_begun, self.typed_ahead = False, []
+        self.is_typing = False
+        """Whether it is looked at because of a letter in the line for a filter."""
         self.needle = ""
         self._path: list[Cell] = []
         """What the header says of a page: how it was come to."""
@@ -134,8 +136,23 @@ class Frame(Sized):
     def look(self, view: ViewState) -> None:
         if not self.is_there:
             return
-        self.show(view)  # first: the frame says how much of it there is
-        self.show_around(view)
+        self.look_inside(view)  # first: the frame says how much of it there is
+        if self.is_typing:
+            self._show_tabs()
+            self.after_frame(self._look_around)
+        else:
+            self.show_around(view)
+
+    def _look_around(self) -> None:
+        if self.is_there:
+            self.show_around(self.deck.view)
+
+    def _show_tabs(self) -> None:
+        self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
+
+    def look_inside(self, view: ViewState) -> None:
+        """Bring the body up to date, with what the screen has to know for that."""
+        self.show(view)
 
     def show_around(self, view: ViewState) -> None:
         """Bring all but the body up to date."""
@@ -146,7 +163,7 @@ class Frame(Sized):
             opened, room = [page.called(view) for page in self._pages()], header.room_beside(right, self.size.width)
             left = self._path = path_to(team_of(view.state, view.situation), opened, room)
         header.show(left, right)
-        self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
+        self._show_tabs()
         self.set_class(view.past is not None, "-past")
         self._show_tour()
         self.look_at_time(view)
@@ -396,14 +413,19 @@ class Frame(Sized):
         self.look(self.deck.view)
 
     def filter_typed(self, needle: str) -> None:
-        """Filter by what has been typed so far."""
-        self.filter(needle)
+        """Filter by what has been typed so far: rows and their number at once, the rest after the frame of the key."""
+        self.is_typing = True
+        try:
+            self.filter(needle)
+        finally:
+            self.is_typing = False
 
     def _prompt_typed(self, purpose: str, text: str) -> None:
         if purpose == "filter":
             self.filter_typed(text)
         else:
             self.look(self.deck.view)
+        self.query_one(Prompt).then(self.paint_answer)
 
     def _filter_advice(self, text: str) -> Cell:
         """The error of a filter that is being typed, else its completions."""

@@ -114,7 +114,14 @@ class TableScreen(Frame):
         self.table.head(title_of(self.sorting.order, self.HEADS), UP if self.sorting.turned else DOWN)
         self.table.show(listing, view.wall_ms)
         self._next_ms = view.wall_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
-        self._show_below(view)
+        if self.is_typing:
+            self.after_frame(self._tell_more)
+        else:
+            self._show_below(view)
+
+    def _tell_more(self) -> None:
+        if self.is_there:
+            self._show_below(self.deck.view)
 
     def _show_below(self, view: ViewState) -> None:
         """Tell more of the row under the cursor, where there is room."""
@@ -156,8 +163,7 @@ class TableScreen(Frame):
 
         def then(found: T) -> None:
             self._reading_more, self._more = False, (key, found)
-            if self.is_there:
-                self._show_below(self.deck.view)
+            self._tell_more()
 
         known, found = self._more
         if known == key:
@@ -176,7 +182,7 @@ class TableScreen(Frame):
         return self.query_one(f"#{grip.at}").display if grip is BELOW else super().is_open(grip)
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        self._show_below(self.deck.view)
+        self.after_frame(self._tell_more)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.open_row(event.key)
@@ -187,8 +193,8 @@ class TableScreen(Frame):
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # Not by `call_after_refresh` in `_fill`: that has the screen painted before the frame around it is drawn.
-        if event.lines.id == "below" and self.is_there:
-            self._show_below(self.deck.view)
+        if event.lines.id == "below":
+            self._tell_more()
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
         if event.lines.id == "below":

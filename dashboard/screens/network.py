@@ -224,8 +224,9 @@ class NetworkScreen(TableScreen):
     def on_resize(self, event: events.Resize) -> None:
         self._next_ms = 0  # the frame has it looked at
 
-    def on_table_moved(self, event: Table.Moved) -> None:
-        self._show_beside(self.deck.view)
+    def _tell_more(self) -> None:
+        if self.is_there:
+            self._show_beside(self.deck.view)
 
     def on_picks_opened(self, event: Picks.Opened) -> None:
         self.open_row(event.key)

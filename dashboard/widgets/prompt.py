@@ -129,6 +129,10 @@ class Prompt(Horizontal):
         self.remove_class("-open")
         self.screen.remove_class("-asking")
 
+    def then(self, do: Callable[[], None]) -> None:
+        """Do something as soon as the key that is being typed stands in the line."""
+        self.query_one(_Line).call_next(do)
+
     @property
     def text(self) -> str:
         return self.query_one(_Line).value

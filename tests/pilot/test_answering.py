@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from dashboard.frame.frame import Frame
 from dashboard.pace import KEY_S, Pace
 from dashboard.views.header import ViewState
+from dashboard.widgets.bar import Bar
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.table import Table
+from tests.pilot.engines import until
 from tests.pilot.hand import shown
 from tests.pilot.rest import at_rest
 
@@ -56,3 +61,95 @@ async def test_a_redraw_waits_for_a_key_that_comes_after_it_began(tmp_path: Path
         now_s[0] += 2 * KEY_S
         await app._tick()
         assert app.view is not before
+
+
+@pytest.mark.anyio
+async def test_the_cursor_is_on_the_screen_before_the_pane_that_tells_of_its_row_and_that_follows(
+    tmp_path: Path,
+) -> None:
+    app = shown(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("0")
+        await pilot.pause()
+        table, below = app.screen.query_one(Table), app.screen.query_one("#below", Lines)
+        before, app._pace = below.text, Pace(lambda: 100.0)  # however slow the machine is
+
+        painted: list[tuple[int, str]] = []
+        app.post_display_hook = lambda: painted.append((table.line, below.text))  # type: ignore[method-assign]
+        app.post_message(events.Key("j", "j"))
+        await until(pilot, lambda: len({text for _, text in painted}) == 2)
+
+        assert painted[0] == (1, before)
+        assert painted[-1][1] == below.text != before
+
+
+@pytest.mark.anyio
+async def test_a_letter_of_a_filter_its_rows_and_their_number_come_in_one_frame(tmp_path: Path) -> None:
+    app = shown(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("0", "slash")
+        await pilot.pause()
+        screen = app.screen
+        table, tabs, prompt = screen.query_one(Table), screen.query_one("#tabs", Bar), screen.query_one(Prompt)
+        every, app._pace = len(table.rows.keys), Pace(lambda: 100.0)
+
+        painted: list[tuple[str, int, bool]] = []
+
+        def note() -> None:
+            if prompt.text:
+                number = len(table.rows.keys)
+                painted.append((prompt.text, number, f"{number:,} of {every:,}" in "".join(_texts(tabs))))
+
+        app.post_display_hook = note  # type: ignore[method-assign]
+        app.post_message(events.Key("p", "p"))
+        await until(pilot, lambda: painted)
+
+        assert painted[0] == ("p", len(table.rows.keys), True)
+        assert not any(one._repaint_required for one in (table, tabs))
+
+
+def _texts(bar: Bar) -> list[str]:
+    return [cell.text for cell in (*bar._left, *bar._right)]
+
+
+@pytest.mark.anyio
+async def test_what_a_key_puts_off_is_done_where_the_key_has_no_frame(tmp_path: Path) -> None:
+    app, done, now_s = shown(tmp_path), list[int](), [100.0]
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("0")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, Frame)
+
+        app._pace = Pace(lambda: now_s[0])
+        app._pace.pressed()
+        screen.after_frame(lambda: done.append(1))
+        assert not done
+        await app._tick()
+        assert not done
+        now_s[0] += KEY_S
+        await app._tick()
+        assert done
+
+
+@pytest.mark.anyio
+async def test_what_stands_around_a_screen_is_brought_up_to_date_though_a_key_comes_in_between(tmp_path: Path) -> None:
+    app = shown(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("0")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, Frame)
+        inside, around = screen.look_inside, list[ViewState]()
+
+        def interrupted(view: ViewState) -> None:
+            inside(view)
+            app._pace.pressed()
+
+        app._pace = Pace(lambda: 100.0)
+        screen.look_inside = interrupted  # type: ignore[method-assign]
+        screen.show_around = around.append  # type: ignore[method-assign, assignment]
+        view = app._look()
+        await app._redraw_in_steps(view)
+
+        assert any(one is view for one in around)

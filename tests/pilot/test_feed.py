@@ -1,6 +1,7 @@
 """What the dashboard says about its file: newer, damaged, replaced, gone."""
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from itertools import islice
@@ -50,6 +51,21 @@ def with_snapshot(path: Path, work: World) -> Feed:
 @pytest.fixture
 def work() -> World:
     return audit()
+
+
+def test_reading_gives_way_to_a_key_and_goes_on_though_keys_never_end(tmp_path: Path, work: World) -> None:
+    feed, asked = Feed(written(tmp_path / "team.db", work)), list[str]()
+
+    def is_answering() -> bool:
+        asked.append(threading.current_thread().name)
+        return True
+
+    feed.is_answering = is_answering
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq and feed.looked)
+    feed.stop()
+
+    assert {"feed-follow", "feed-look"} <= {*asked}
 
 
 def test_a_feed_folds_to_the_state_that_was_decided_on(tmp_path: Path, work: World) -> None:

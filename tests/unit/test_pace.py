@@ -1,6 +1,8 @@
 """A redraw gives way to keys, and not for ever."""
 
-from dashboard.pace import KEY_S, LOOK_S, PAINT_S, STARVED_S, Pace
+import pytest
+
+from dashboard.pace import ANSWER_S, KEY_S, LOOK_S, PAINT_S, STARVED_S, Pace
 
 
 def test_a_redraw_waits_until_the_key_before_it_is_answered() -> None:
@@ -48,3 +50,45 @@ def test_a_frame_is_painted_at_once_only_for_a_key_and_never_twice_in_a_moment()
     assert pace.may_paint()
     now_s[0] += KEY_S
     assert not pace.may_paint()
+
+
+def test_a_key_that_comes_right_after_a_frame_has_its_own_at_once() -> None:
+    now_s = [100.0]
+    pace = Pace(lambda: now_s[0])
+    pace.pressed()
+    assert pace.may_paint()  # such as of a redraw that was done when the key had just come
+
+    now_s[0] += PAINT_S / 4
+    pace.pressed()  # its turn has come
+    now_s[0] += PAINT_S / 4
+    assert pace.may_paint()
+    assert not pace.may_paint()
+
+
+def test_a_key_is_being_answered_until_it_has_a_frame() -> None:
+    pace = Pace(lambda: 100.0)
+    pace.pressed()
+    before = pace.is_answering
+
+    assert pace.may_paint()
+    assert (before, pace.is_answering) == (True, False)
+
+
+def test_a_key_without_a_frame_is_not_waited_for_long() -> None:
+    now_s = [100.0]
+    pace = Pace(lambda: now_s[0])
+    pace.pressed()
+    before = pace.is_answering
+
+    now_s[0] += 2 * ANSWER_S
+    assert (before, pace.is_answering) == (True, False)
+
+
+@pytest.mark.anyio
+async def test_who_gives_way_goes_on_though_keys_never_end() -> None:
+    pace = Pace(lambda: 100.0)
+    pace.pressed()
+
+    await pace.give_way()
+
+    assert pace.is_answering
