@@ -72,6 +72,10 @@ class Unusable(EngineError):
         self.reason = reason
 
 
+class CodeChanged(Unusable):
+    """The code of an agent is not the one that was recorded: it was edited while no engine ran; `up` takes it over."""
+
+
 class BoundElsewhere(Unusable):
     """An agent calls what is bound to another program; it is there again when that program runs on the team's file.
 

@@ -289,7 +289,7 @@ class AgentUnusable(Signal):
     generation: int
     error: str
     away: bool = False
-    """The code is bound to another program, and available when that program runs again."""
+    """The code is bound to another program, or was edited; it is available when that runs again, or is taken over."""
 
 
 @fact

@@ -9,7 +9,7 @@ from engine.core.effects import CheckAgent, StartAttempt
 from engine.core.signals import AgentUnusable
 from engine.core.spec import AgentSpec
 from engine.core.state import State
-from engine.errors import BoundElsewhere, Unusable
+from engine.errors import BoundElsewhere, CodeChanged, Unusable
 from engine.host.trusting import Trusting
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import factory_for, is_loaded, load
@@ -181,5 +181,5 @@ def unusable_agent(effect: CheckAgent | StartAttempt, unusable: Unusable) -> Age
         agent_id=effect.agent_id,
         generation=effect.generation,
         error=unusable.reason,
-        away=isinstance(unusable, BoundElsewhere),
+        away=isinstance(unusable, BoundElsewhere | CodeChanged),
     )

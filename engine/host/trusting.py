@@ -13,7 +13,7 @@ from engine.closure import Folder, digest_of
 from engine.core.code import named_in, of_program
 from engine.core.commands import Command, LoadTeam
 from engine.core.state import State
-from engine.errors import Unusable
+from engine.errors import CodeChanged, Unusable
 from engine.runtimes.isolated import Sources
 from engine.trust import Granted, TrustList
 
@@ -87,10 +87,11 @@ class Trusting:
         team = self._team()
         granted = {} if digest is None else self._look_up([reference], team)
         if reference not in granted:
-            raise Unusable(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {team or self._db}")
+            kind = CodeChanged if digest else Unusable
+            raise kind(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {team or self._db}")
         # Allowed now, but not what the core recorded: the journal would name other code than the agent runs.
         if digest and digest_of(granted[reference]) != digest:
-            raise Unusable(self._is_another(reference, team))
+            raise CodeChanged(self._is_another(reference, team))
         return granted[reference]
 
     def _is_another(self, reference: str, team: Path | None) -> str:

@@ -13,6 +13,7 @@ from dashboard.client import Client
 from dashboard.process import let_go, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event, StepRecorded
+from engine.core.queries.able import AWAY
 from engine.core.state import AgentStatus
 from engine.folding import events_of, folded
 from store import Reader
@@ -128,8 +129,8 @@ def test_an_engine_that_begins_without_the_code_lets_its_work_wait_and_spends_no
     assert state.agents.keys() == {"a1", "a2"}
     assert all(agent.away and agent.error is None for agent in state.agents.values())
     assert {agent.status for agent in state.agents.values()} == {AgentStatus.PAUSED}
-    assert "its code is in a program that is not running; run that program again" in tasks
-    assert "its code is in a program that is not running; run that program again" in agents
+    assert AWAY in tasks
+    assert AWAY in agents
     events = goes_on(program, tmp_path)
     assert [event for event in events if isinstance(event, AttemptFailed | AgentBroke)] == []
     assert [event.attempt for event in events if isinstance(event, AttemptStarted) and event.agent_id == "a1"] == [1, 2]

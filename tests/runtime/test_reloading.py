@@ -94,6 +94,23 @@ def test_new_code_is_taken_over_in_the_middle_of_a_run_by_a_fresh_process_and_no
     assert (again["pid"], again["handed_over"], again["loaded"]) == (up["pid"], False, None)
 
 
+def test_open_runs_go_on_with_code_that_was_edited_while_no_engine_ran(console: Console) -> None:
+    db = console.database("pair")
+    before = engine_of(db)
+    assert before is not None
+    run = console.done("run", "go", "--detach").strip()
+    await_event(db, "step_recorded")
+    os.kill(before.pid, signal.SIGKILL)
+    console.write("code.py", CODE.replace("old", "new"))
+
+    up = console.json("up", "team.yaml", "--detach", "--trust")
+    console.write("go", "")
+    outcome = console.done("wait", run)
+
+    assert outcome.strip() == f"new new in {up['pid']}"
+    assert folded(db).tasks_failed == 0
+
+
 def test_the_process_that_goes_on_with_new_code_stands_by_before_that_is_loaded(console: Console) -> None:
     db = console.database("pair")
     before = engine_of(db)

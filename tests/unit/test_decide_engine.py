@@ -4,6 +4,7 @@ from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, Sw
 from engine.core.effects import StopAttempt
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
 from engine.core.limits import Limits
+from engine.core.queries.able import AWAY
 from engine.core.queries.budget import budgets_of
 from engine.core.queries.waiting import Waits
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan, EngineWoke
@@ -71,7 +72,7 @@ def test_work_of_code_that_this_process_does_not_have_waits_and_fails_nothing() 
     assert (task.status, task.retries) == (TaskStatus.WAITING, 0)
     wait = Waits(world.state).why(task)
     assert wait is not None
-    assert wait.words == "ada waits: its code is in a program that is not running; run that program again"
+    assert wait.words == f"ada waits: {AWAY}"
 
 
 def test_a_program_that_has_its_code_again_goes_on_with_its_work() -> None:

@@ -118,7 +118,7 @@ class AgentBroke(AgentEvent):
 
     error: str
     away: bool = False
-    """Its code is bound to a program that is not running; its work waits for that program instead of failing."""
+    """Its code is bound to a program that is not running, or was edited; its work waits instead of failing."""
 
 
 @fact

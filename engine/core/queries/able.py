@@ -45,7 +45,7 @@ def has_anybody_able(state: State, supervisor: Supervisor) -> bool:
     return any(is_able(state, agent) for agent in agents_of(state, supervisor.id))
 
 
-AWAY = "its code is in a program that is not running; run that program again"
+AWAY = "its code is in a program that is not running, or was edited; run that program again, or: quarterdeck up TEAM"
 """Why an away agent does not work, in words that follow its name."""
 
 
