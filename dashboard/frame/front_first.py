@@ -40,6 +40,8 @@ class FrontFirst(Compositor):
             strips = widget.render_lines(asked)
             first, last = seen.column_span
             for y in lines:
+                if y - lines[0] >= len(strips):
+                    break  # it has another size already than it had when the screen was laid out
                 chop = chops[y]
                 ends = [cut for cut in cuts[y] if first <= cut <= last and chop.get(cut) is not _PASSED]
                 parts = strips[y - lines[0]].divide([cut - first for cut in ends[1:]])

@@ -51,6 +51,22 @@ async def test_any_lines_of_a_screen_are_composed_as_textual_composes_them(tmp_p
                 assert cells(ours[y].values()) == cells(theirs[y].values())
 
 
+@pytest.mark.anyio
+async def test_a_bar_that_has_grown_shorter_than_when_the_screen_was_laid_out_is_composed_so(tmp_path: Path) -> None:
+    app = shown(tmp_path)
+    async with app.run_test(size=(120, 24)) as pilot:
+        await pilot.press("0")
+        await pilot.pause()
+        bar = app.screen.query_one(Table).vertical_scrollbar
+        to = bar.region.y + 3
+        before = [line.text for line in app.screen._compositor.render_strips()]
+        bar._size = bar.size.with_height(3)
+
+        after = [line.text for line in app.screen._compositor.render_strips()]
+
+        assert after[:to] == before[:to]
+
+
 def cells(parts: Iterable[Strip]) -> list[tuple[str, object]]:
     """Return the characters of a line, each with its style."""
     line = Strip.join(parts)
