@@ -351,6 +351,11 @@ class Frame(Sized):
         self.give_sizes()
         self.look(self.deck.view)
 
+    def on_table_resized(self) -> None:
+        """Look again: rows may have been made for the width that their table had before."""
+        if self.is_there:
+            self.look(self.deck.view)
+
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         """Press the key that was clicked: what it does here may differ from what it does on other screens."""
         cell = event.cell

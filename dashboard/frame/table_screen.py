@@ -191,6 +191,9 @@ class TableScreen(Frame):
         """Open what a row stands for. Textual calls handlers of every base class, so screens override this."""
         self.deck.open(self.OPENS, key)
 
+    def on_table_resized(self) -> None:
+        self._next_ms = 0  # the frame has it looked at
+
     def on_lines_resized(self, event: Lines.Resized) -> None:
         # Not by `call_after_refresh` in `_fill`: that has the screen painted before the frame around it is drawn.
         if event.lines.id == "below":

@@ -224,6 +224,9 @@ class NetworkScreen(TableScreen):
     def on_resize(self, event: events.Resize) -> None:
         self._next_ms = 0  # the frame has it looked at
 
+    def on_lines_resized(self, event: Lines.Resized) -> None:
+        self._tell_more()
+
     def _tell_more(self) -> None:
         if self.is_there:
             self._show_beside(self.deck.view)

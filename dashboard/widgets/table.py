@@ -62,6 +62,9 @@ class Table(Toned, Scrolling, can_focus=True):
     class Moved(Message):
         """The cursor stands on another row."""
 
+    class Resized(Message):
+        """Lines have another width now than when the rows came."""
+
     class Headed(Message):
         """A heading was clicked."""
 
@@ -91,7 +94,7 @@ class Table(Toned, Scrolling, can_focus=True):
         """The row under the cursor."""
         self.placed = False
         """Whether the operator has put the cursor where it is."""
-        self._now_ms = 0
+        self._now_ms = self._listed_wide = 0
         self._seen: dict[str, tuple[Cell, ...]] = {}
         self._fresh: dict[str, dict[int, int]] = {}
         """Of rows in sight, the cells that changed, and until when each is brighter."""
@@ -129,13 +132,18 @@ class Table(Toned, Scrolling, can_focus=True):
         """Show these rows as of `now_ms`; only lines that differ are painted again."""
         if listing.columns != self.rows.columns:  # cells have other places then, which is no news
             self._seen, self._fresh = {}, {}
-        self.rows, self._now_ms = listing, now_ms
+        self.rows, self._now_ms, self._listed_wide = listing, now_ms, self.wide
         self._take_room(len(listing.keys))
+        self._tell_width()
         before = self.line
         self._find_cursor()
         self._keep_in_sight(before)
         self._notice()
         self._repaint()
+
+    def _tell_width(self) -> None:
+        if self.wide != self._listed_wide:
+            self.post_message(self.Resized())
 
     def _take_room(self, rows: int) -> None:
         """Scroll over so many rows; the screen is not laid out anew."""
@@ -422,6 +430,7 @@ class Table(Toned, Scrolling, can_focus=True):
     def on_resize(self) -> None:
         """Keep the cursor on the screen; what is in sight now is what the next look is compared with."""
         self._take_room(len(self.rows.keys))
+        self._tell_width()
         self._notice()
         self.call_after_refresh(lambda: self.go_to(self.line))  # not where it stood: a key may come first
 

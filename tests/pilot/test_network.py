@@ -184,3 +184,20 @@ async def test_what_stands_still_rests_while_only_the_clock_moves_and_what_happe
 
         assert hand.table.rows is not shown[-1]
         assert "paused" in hand.app.screen.query_one("#tail", Picks).text
+
+
+async def test_rows_and_what_stands_beside_them_take_the_width_that_they_have_got(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(140, 40)) as hand:
+        pane = hand.app.screen.query_one("#pane")
+        for cells in (60, 40):
+            pane.styles.width = cells
+            await hand.pilot.pause()  # and nothing tells that the team has changed
+            drawn = picture(hand)
+            hand.app.screen._next_ms = 0  # type: ignore[attr-defined]
+            hand.app.screen.look(hand.app.view)  # type: ignore[attr-defined]
+            await hand.pilot.pause()
+            assert picture(hand) == drawn
+
+
+def picture(hand: Hand) -> list[str]:
+    return [line.text for line in hand.app.screen._compositor.render_strips()]
