@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, get_args
 import anyio
 import anyio.to_thread
 
-from store.connection import Durability, connect, connect_journal_writer, is_busy, translated
+from store.connection import Durability, connect, connect_journal_writer, is_busy, patiently, translated
 from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
 from store.file_check import check_place, open_recognised
 from store.files import Files, exists, file_size, is_writable
@@ -156,7 +156,9 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
         reader = await _connected(partial(connect, path, mode="ro"))
         stack.push_async_callback(_close_reader, reader, watch, last)
     with translated(files.inbox, disposable=True):
-        inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id, as_engine=True)), path=files.inbox)
+        # The last client to close it takes its log in, and has the file alone while it does.
+        opened = partial(patiently, partial(open_inbox, files, held.file_id, as_engine=True))
+        inbox = Inbox(await _started(stack, opened), path=files.inbox)
     # Callbacks run in reverse: outcomes are written before the connections close, and the lock is released last.
     stack.push_async_callback(inbox.write_kept)
     asked = Watch(path, held.token)

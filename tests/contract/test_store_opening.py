@@ -5,6 +5,7 @@ import resource
 import socket
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -36,6 +37,7 @@ from store import (
     open_store,
     verify,
 )
+from store.files import is_writable
 from store.migrations import DATABASE
 from tests.patience import PATIENCE_S
 from tests.rights import as_viewer
@@ -429,3 +431,25 @@ async def test_who_may_not_write_the_inbox_may_not_command(tmp_path: Path) -> No
         assert not may_command(path)
     queued(path)
     assert may_command(path)
+
+
+async def test_an_engine_waits_for_the_client_that_has_the_inbox_alone_while_it_closes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    closing_it: list[threading.Timer] = []
+
+    def taken_then(file: Path) -> bool:
+        """Let a client have the file alone for a moment from now on, the first time that the engine comes here."""
+        if not closing_it:
+            client = sqlite3.connect(file, check_same_thread=False)
+            client.execute("PRAGMA locking_mode = EXCLUSIVE")
+            client.execute("BEGIN IMMEDIATE")
+            closing_it.append(threading.Timer(0.1, client.close))
+            closing_it[0].start()
+        return is_writable(file)
+
+    monkeypatch.setattr("store.sidecar_files.is_writable", taken_then)
+    await opened(path)
+    closing_it[0].join()
