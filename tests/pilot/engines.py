@@ -28,7 +28,7 @@ import anyio
 
 async def read(text):
     if "slow" in text:
-        await anyio.sleep(30)
+        await anyio.sleep_forever()
     return "read: " + text + "\\n" + "and so on, line after line\\n" * 20
 
 
@@ -72,5 +72,7 @@ async def until(pilot: Pilot[int], condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"never came about; the status line says {pilot.app.message}")  # type: ignore[attr-defined]
+            screen = pilot.app.screen
+            shown = "\n".join(line.text for line in screen._compositor.render_strips())
+            raise AssertionError(f"never came about on {screen!r}, which shows\n{shown}")
         await pilot.pause(0.03)
