@@ -210,12 +210,11 @@ class QuarterdeckApp(Touring):
         # None is there while it closes; what opens is about the team as it was at its key: the object could be gone.
         return bool(self.screen_stack) and self._opening is None and not self._pace.key_is_first
 
-    def begin(self) -> bool:
-        is_first, self._has_begun = not self._has_begun, True
-        if is_first:
+    def begin(self) -> None:
+        if not self._has_begun:
+            self._has_begun = True
             self.flush()  # the first frame shows what has been read by now, and none comes before it
         self._unpainted.close()
-        return is_first
 
     def flush(self) -> None:
         """Fold what has arrived; let the screens on top look at it when something is different."""

@@ -287,8 +287,8 @@ class Deck(TimeTravel):
             return False
         return True
 
-    def begin(self) -> bool:
-        """Have the first frame painted, now that a screen knows its size; return whether none was painted so far."""
+    def begin(self) -> None:
+        """Have the first frame painted, now that a screen knows its size."""
         raise NotImplementedError
 
     def begin_tour(self) -> None:

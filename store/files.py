@@ -125,7 +125,7 @@ def check_single_name(path: Path) -> None:
 def _names_of(path: Path) -> int:
     try:
         return path.stat().st_nlink
-    except OSError:  # deleted while it was opened, which whoever opens it says
+    except OSError:  # deleted meanwhile: opening it fails next, and says so
         return 0
 
 

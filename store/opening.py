@@ -156,7 +156,7 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
         reader = await _connected(partial(connect, path, mode="ro"))
         stack.push_async_callback(_close_reader, reader, watch, last)
     with translated(files.inbox, disposable=True):
-        # The last client to close it takes its log in, and has the file alone while it does.
+        # The last client to close it checkpoints the log under an exclusive lock.
         opened = partial(patiently, partial(open_inbox, files, held.file_id, as_engine=True))
         inbox = Inbox(await _started(stack, opened), path=files.inbox)
     # Callbacks run in reverse: outcomes are written before the connections close, and the lock is released last.

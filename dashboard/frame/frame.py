@@ -219,8 +219,7 @@ class Frame(Sized):
 
     def _laid_out(self) -> None:
         self.look(self.deck.view)
-        if self.deck.begin():  # then no room was given yet to what it has divided
-            self.call_after_refresh(lambda: self.look(self.deck.view))
+        self.deck.begin()
 
     def _said(self, view: ViewState) -> Cell | None:
         prompt = self.query_one(Prompt)
