@@ -50,7 +50,7 @@ class Gate:
     _known: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        own = LOOPBACK if is_loopback(self.bind) else (self.bind,)
+        own = (self.bind, *(LOOPBACK if is_loopback(self.bind) else ()))
         object.__setattr__(self, "_known", frozenset(name.lower() for name in (*own, *self.names)))
 
     def check(self, headers: Mapping[str, str], *, needs_origin: bool, opens_page: bool = False) -> None:
@@ -81,9 +81,11 @@ class Gate:
 
     def headers(self, host: str) -> dict[str, str]:
         """Return what every answer says besides its content."""
-        # Named beside 'self', which does not cover sockets in every browser; a proxy may speak TLS where we do not.
+        # Named beside 'self', which does not cover sockets in every browser; a proxy may speak TLS where we do not. A
+        # policy cannot name an address of IPv6.
         schemes = ("wss",) if self.tls else ("ws", "wss")
-        sockets = "".join(f" {scheme}://{host}" for scheme in schemes) if _name(host) in self._known else ""
+        is_named = _name(host) in self._known and "[" not in host
+        sockets = "".join(f" {scheme}://{host}" for scheme in schemes) if is_named else ""
         return {**HEADERS, "Content-Security-Policy": POLICY.format(sockets=sockets)}
 
 

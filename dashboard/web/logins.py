@@ -43,14 +43,22 @@ class Logins:
         self._token = _hash(token)
         return token
 
-    def exchange(self, token: str) -> str | None:
-        """Return a cookie for the token of the moment, which is used up; None for any other."""
+    def exchange(self, token: str, held: str | None = None) -> str | None:
+        """Return a cookie for the token of the moment, which is used up; None for any other.
+
+        Args:
+            token: What the browser has sent.
+            held: The cookie that it has. Where that is good its login goes on under the new one: its open tabs would
+                lose their up- and downloads otherwise.
+        """
         if not self._token or not secrets.compare_digest(_hash(token), self._token):
             return None
         self._token = b""
         cookie = secrets.token_urlsafe(_BYTES)
-        self._forget()
-        self._logins[_hash(cookie)] = Login(self._clock())
+        login = self.of(held) or Login(self._clock())
+        if held:
+            self._logins.pop(_hash(held), None)
+        self._logins[_hash(cookie)] = login
         return cookie
 
     def of(self, cookie: str | None) -> Login | None:

@@ -178,7 +178,7 @@ class WebServer:
             return late
         if not token:
             return web.Response(status=204) if self._login_of(request) else _line(401, "this browser is not signed in")
-        cookie = self.logins.exchange(token)
+        cookie = self.logins.exchange(token, request.cookies.get(self.cookie_name))
         if cookie is None:
             return _line(403, "this link was used before, or is not of this server")
         answer = web.Response(status=204)

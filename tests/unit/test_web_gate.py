@@ -14,6 +14,12 @@ def test_a_server_on_loopback_answers_to_the_names_of_loopback_on_any_port(host:
     LOCAL.check({"Host": host}, needs_origin=False)
 
 
+@pytest.mark.parametrize("bind", ["127.0.0.2", "::1", "localhost"])
+def test_a_server_answers_to_the_address_of_loopback_that_it_was_given(bind: str) -> None:
+    host = f"[{bind}]:8642" if ":" in bind else f"{bind}:8642"
+    Gate(bind).check({"Host": host, "Origin": f"http://{host}"}, needs_origin=True)
+
+
 @pytest.mark.parametrize(
     "host",
     [
@@ -83,6 +89,10 @@ def test_no_script_may_be_inline_and_nothing_may_come_from_elsewhere() -> None:
     assert "http" not in policy
 
 
+def test_an_address_that_a_policy_cannot_name_is_left_to_self() -> None:
+    assert "connect-src 'self';" in Gate("::1").headers("[::1]:8642")["Content-Security-Policy"]
+
+
 def test_a_foreign_name_does_not_get_into_the_policy() -> None:
     assert "evil" not in LOCAL.headers("evil.example; script-src *")["Content-Security-Policy"]
 
@@ -117,6 +127,18 @@ def test_a_token_becomes_one_cookie_and_no_other_word_does() -> None:
     assert logins.of(cookie) is not None
     assert logins.exchange(token) is None
     assert logins.exchange("") is None
+
+
+def test_a_browser_that_signs_in_again_keeps_its_login_under_another_cookie() -> None:
+    logins = Logins(idle_s=60, clock=Watch())
+    first = logins.exchange(logins.new_token())
+    login = logins.of(first)
+    second = logins.exchange(logins.new_token(), first)
+
+    assert logins.of(second) is login
+    assert logins.of(first) is None
+    other = logins.exchange(logins.new_token(), "never given")
+    assert logins.of(other) not in (None, login)
 
 
 @pytest.mark.parametrize("cookie", [None, "", "x", "ü\ud800"])

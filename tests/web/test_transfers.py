@@ -63,6 +63,14 @@ async def test_an_export_comes_to_the_browser_that_asked_for_it_and_once(db: Pat
         assert [path.name for path in db.parent.glob("*.zip")] == []
 
 
+async def test_a_browser_that_opens_another_link_still_gets_what_its_tabs_export(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        assert await ann.sign_in(at.token) == 204
+        await tab.type("x", "\r")
+        assert (await download(ann, await tab.hears("download")))[0] == 200
+
+
 async def test_a_download_that_is_asked_for_twice_goes_whole_to_one_of_them(db: Path) -> None:
     async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
         await tab.sees("scout")
