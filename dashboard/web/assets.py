@@ -24,6 +24,9 @@ FILES: dict[str, tuple[Path, str]] = {
     "textual.js": (BUNDLE / "js" / "textual.js", "text/javascript"),
     "xterm.css": (BUNDLE / "css" / "xterm.css", "text/css"),
 }
+OPTIONS = b"allowProposedApi:!0,"
+SELECTS = OPTIONS + b"macOptionClickForcesSelection:!0,"
+"""On a Mac xterm.js lets nothing be selected without this option, which textual.js has no way to give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ def assets() -> dict[str, Asset]:
 
 def _read(path: Path, kind: str) -> Asset:
     content = path.read_bytes()
+    if path.name == "textual.js":
+        content = content.replace(OPTIONS, SELECTS, 1)
     packed = gzip.compress(content, mtime=0)
     tag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
     return Asset(content, packed if len(packed) < len(content) * 0.9 else b"", kind, tag)

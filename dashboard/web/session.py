@@ -254,7 +254,7 @@ class Session(AppService):
             self._answered.set()
         elif kind == "exit":
             self.ended_by_itself = True
-        elif kind in ("place", "title"):
+        elif kind in ("place", "title", "colour"):
             await self.remote_write_str(json.dumps([kind, str(meta[kind])[:LONGEST]]))
         elif kind == "ask_upload":
             await self.remote_write_str(json.dumps(["ask_upload", ""]))

@@ -32,7 +32,8 @@ class TabApp(QuarterdeckApp):
     def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
         super().__init__(db, readonly=viewer, place=place, settings=read_settings(settings_file(), OWN_KEYS))
         self._folder = folder
-        self._place = self._title = ""
+        self._known: dict[str, str] = {}
+        """What the page knows, by kind."""
 
     @property
     def tab_driver(self) -> TabDriver | None:
@@ -41,21 +42,18 @@ class TabApp(QuarterdeckApp):
 
     def keep_up(self, *, changed: bool) -> bool:
         to_draw = super().keep_up(changed=changed)
-        place = str(place_of(self))
-        if place != self._place and self.tab_driver is not None:
-            self._place = place
-            self.tab_driver.write_meta({"type": "place", "place": place})
-        self._tell_title()
+        self._tell("place", str(place_of(self)))
+        self._tell("colour", self.current_theme.background or "")
+        if not (self.in_past or self.view.situation.opening):
+            # The browser's tab says how much needs a person, as the title of a terminal does.
+            self._tell("title", titled(self._team_name(), len(self.view.counts.needs_person)))
         return to_draw
 
-    def _tell_title(self) -> None:
-        """Let the browser's tab say how much needs a person, as the title of a terminal does."""
-        if self.in_past or self.view.situation.opening or self.tab_driver is None:
-            return
-        title = titled(self._team_name(), len(self.view.counts.needs_person))
-        if title != self._title:
-            self._title = title
-            self.tab_driver.write_meta({"type": "title", "title": title})
+    def _tell(self, kind: str, said: str) -> None:
+        """Tell the page something that is not what it was told before."""
+        if self.tab_driver is not None and self._known.get(kind) != said:
+            self._known[kind] = said
+            self.tab_driver.write_meta({"type": kind, kind: said})
 
     def export(self, target: Path) -> None:
         """Write an archive into the folder of this tab, and hand it to the browser."""

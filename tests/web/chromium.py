@@ -141,13 +141,13 @@ class Page:
         """Load an address."""
         await self.call("Page.navigate", url=address)
 
-    async def press(self, key: str, *, control: bool = False) -> None:
-        """Press a key, with ctrl or without, and let it go."""
+    async def press(self, key: str, *, control: bool = False, at: str = "") -> None:
+        """Press a key, with ctrl or without, and let it go; `at` is where another keyboard has it."""
         code = KEYS.get(key, ord(key.upper()) if len(key) == 1 else 0)
         text = {} if control else {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         about: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 2 if control else 0}
         if key.isascii() and key.isalpha() and len(key) == 1:
-            about["code"] = f"Key{key.upper()}"
+            about["code"] = at or f"Key{key.upper()}"
         await self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 

@@ -60,9 +60,9 @@ SELECTED = """(() => {
 })()"""
 
 
-async def selected(page: Page, text: str) -> None:
-    """Select a text of the screen with shift and the mouse; once more where it was drawn elsewhere meanwhile."""
-    shift, mouse = {"modifiers": 8, "button": "left"}, "Input.dispatchMouseEvent"
+async def selected(page: Page, text: str, *, key: int = 8) -> None:
+    """Select a text of the screen with shift, or another key, and the mouse; again where it was drawn elsewhere."""
+    shift, mouse = {"modifiers": key, "button": "left"}, "Input.dispatchMouseEvent"
     with anyio.fail_after(PATIENCE_S):
         while await page.value(SELECTED) != text:
             await page.sees(text)
@@ -108,6 +108,22 @@ async def test_the_page_is_used_by_keys_mouse_and_window_and_fetches_nothing_fro
             at.base
         }
         assert [line for line in page.complaints if "Content Security" in line or "Error" in line] == []
+
+
+async def test_around_the_screen_there_is_its_own_colour_and_no_scroll_bar(
+    db: Path, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "config" / "quarterdeck" / "settings.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('theme = "light"')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    async with inside(db) as at:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at, width=1204, height=730)  # seven pixels more than columns, ten more than lines
+        await page.comes_to("getComputedStyle(document.body).backgroundColor == 'rgb(252, 252, 250)'")
+        viewport = "document.querySelector('.xterm-viewport')"
+        assert await page.value(f"{viewport}.clientWidth == {viewport}.offsetWidth")
+        assert await page.value(f"getComputedStyle({viewport}).backgroundColor") == "rgba(0, 0, 0, 0)"
 
 
 async def test_two_tabs_stand_at_two_places_and_each_comes_back_to_its_own(db: Path, browser: Browser) -> None:
@@ -258,7 +274,8 @@ async def test_a_link_on_a_page_of_somebody_else_opens_the_dashboard(db: Path, b
         await page.comes_to(OPEN)
 
 
-async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: Browser) -> None:
+@pytest.mark.parametrize("at_key", ["KeyV", "Period"], ids=["qwerty", "dvorak"])
+async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: Browser, at_key: str) -> None:
     async with inside(db) as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
@@ -268,7 +285,7 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: 
         await page.value("navigator.clipboard.writeText('glob.py')")
 
         await page.press("/")
-        await page.press("v", control=True)
+        await page.press("v", control=True, at=at_key)
 
         await page.until(lambda: ["place", "tasks?glob.py"] in page.told)
 
@@ -286,6 +303,15 @@ async def test_what_is_selected_with_shift_and_the_mouse_is_copied_by_ctrl_c(db:
 
         await page.comes_to("navigator.clipboard.readText().then(text => text == 'scout-thorough')")
         assert "ctrl+c again" not in page.screen
+
+
+async def test_on_a_mac_text_is_selected_with_option_and_the_mouse(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
+        page = await browser.page(size=(133, 40))
+        about = {"userAgent": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)", "platform": "MacIntel"}
+        await page.call("Emulation.setUserAgentOverride", **about)
+        await opened(page, at)
+        await selected(page, "scout-thorough", key=1)
 
 
 async def test_an_archive_that_is_too_large_is_not_sent_and_sending_can_be_left(

@@ -8,6 +8,7 @@ const LARGEST_FRAME = 1 << 20; // bytes; the server closes a tab that sends more
 const LARGEST_UPLOAD = 256 << 20; // bytes; the server takes no more
 const ASKED_MS = 5000; // between two questions whether the server is there
 const UNANSWERED = 5; // as many questions, and nothing heard: the connection is lost
+const C = 67, V = 86; // letters as keyCode
 const WHEEL_PX = 36; // two lines, which is what one turn of the wheel scrolls
 let tab = "";
 let place = "";
@@ -102,6 +103,7 @@ class PlacedSocket extends NativeSocket {
 function hear(kind, said) {
   if (kind === "tab") tab = said;
   if (kind === "title") document.title = said + " · Quarterdeck";
+  if (kind === "colour") document.body.style.background = said; // what no whole cells fill
   if (kind === "place") {
     if (!drawn) toScreen(); // the terminal is black until then
     drawn = true;
@@ -211,10 +213,11 @@ function isSelected() {
 }
 
 // xterm.js takes every key with ctrl or alt, and the function keys: these few stay with the browser, which pastes,
-// copies what is selected, loads the page again, fills the screen, and goes back.
+// copies what is selected, loads the page again, fills the screen, and goes back. A letter is what the keyboard writes
+// there (keyCode), wherever its key is: `code` names the place, `key` another alphabet's letter.
 function isOfBrowser(event) {
   if (event.metaKey || event.shiftKey) return false;
-  if (event.ctrlKey) return !event.altKey && (event.code === "KeyV" || (event.code === "KeyC" && isSelected()));
+  if (event.ctrlKey) return !event.altKey && (event.keyCode === V || (event.keyCode === C && isSelected()));
   if (event.altKey) return event.key === "ArrowLeft" || event.key === "ArrowRight";
   return event.key === "F5" || event.key === "F11" || event.key === "F12";
 }
