@@ -25,7 +25,7 @@ class Row:
     budget: float | None = None
     """Most that the median may be, in the unit (for `/s`: least)."""
     at_p95: bool = False
-    """The budget is of the 95th percentile."""
+    """The budget is of the 95th percentile, and of that of the floor."""
     floors: float | None = None
     """The budget is this many floors (for `/s`: this part of the floor), and `budget` comes on top."""
     computes: bool = False
@@ -67,11 +67,17 @@ class Row:
         return median(self.values(self.floor, cpu=self.computes)) if self.floor is not None else None
 
     @property
+    def floor_p95(self) -> float | None:
+        """What 19 of 20 rounds of the floor are at least as good as."""
+        return percentile(self.values(self.floor, cpu=self.computes), 0.95) if self.floor is not None else None
+
+    @property
     def limit(self) -> float | None:
         """The budget in the unit."""
-        if self.floors is None or self.floor_median is None:
+        floor = self.floor_p95 if self.at_p95 else self.floor_median
+        if self.floors is None or floor is None:
             return self.budget
-        return self.floors * self.floor_median + (self.budget or 0.0)
+        return self.floors * floor + (self.budget or 0.0)
 
     @property
     def fits(self) -> bool | None:
@@ -94,6 +100,7 @@ class Row:
             "wall": self.wall,
             "cpu": self.cpu,
             "floor": floor,
+            "floor_p95": self.floor_p95,
             "floor_is": self.floor_is,
             "ratio": self.median / floor if floor else None,
             "budget": self.limit,
