@@ -24,7 +24,7 @@ from dashboard.views.amounts import size
 from dashboard.views.bulk import Bulk
 from dashboard.views.bulk import spoken as spoken_all
 from dashboard.views.header import ViewState
-from dashboard.views.outcomes import NOTHING_TO_UNDO, can_be_undone, spoken
+from dashboard.views.outcomes import AGAIN, BEFORE, NOTHING_TO_UNDO, UNDO, can_be_undone, spoken
 from dashboard.views.past import REFUSED
 from dashboard.views.rows import Cell
 from engine.core.commands import Command, StopEngine, Undo
@@ -178,13 +178,27 @@ class Deck(TimeTravel):
             return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
 
     def _told(self, command: Command, outcome: "CommandReply") -> None:
-        undoable = outcome.status == "applied" and can_be_undone(command)
-        if undoable:
-            self.undoable.append((outcome.command_id,))
+        way_back = self._way_back([command], [outcome])
         said = spoken(
-            command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, undoable=undoable
+            command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, way_back=way_back
         )
         self.say(said.text, said.tone)
+
+    def _way_back(self, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> str:
+        """Keep what `u` undoes next, and return how to say that: an undo is undone only where no change is before it.
+
+        Else a second press would repeat the change, and the ones before could not be reached.
+        """
+        pairs = zip(commands, outcomes, strict=True)
+        done = [(one, reply) for one, reply in pairs if reply.status == "applied" and can_be_undone(one)]
+        if not done:
+            return ""
+        undone = {reply.result.get("undone") for one, reply in done if isinstance(one, Undo)}
+        self.undoable = [ids for ids in self.undoable if undone.isdisjoint(ids)]
+        if undone and self.undoable:
+            return BEFORE
+        self.undoable.append(tuple(reply.command_id for _, reply in done))
+        return AGAIN if undone else UNDO
 
     def order_all(self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing) -> None:
         """Send several commands, and say in one line what became of them; if they cannot be sent, call `failed`."""
@@ -204,11 +218,7 @@ class Deck(TimeTravel):
         return found
 
     def _told_all(self, bulk: Bulk, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> None:
-        pairs = zip(commands, outcomes, strict=True)
-        undoable = [one.command_id for command, one in pairs if one.status == "applied" and can_be_undone(command)]
-        if undoable:
-            self.undoable.append(tuple(undoable))
-        said = spoken_all(bulk, outcomes, undoable=bool(undoable))
+        said = spoken_all(bulk, outcomes, way_back=self._way_back(commands, outcomes))
         self.say(said.text, said.tone)
 
     def undo(self, command_id: str | None = None) -> None:

@@ -27,7 +27,7 @@ from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import ViewState, path_to, team_of
 from dashboard.views.lines import Span, cells, spread
-from dashboard.views.outcomes import UNDO
+from dashboard.views.outcomes import WAYS_BACK
 from dashboard.views.past import play_keys
 from dashboard.views.rows import Cell, Column
 from dashboard.views.strip import strip
@@ -376,7 +376,7 @@ class Frame(Sized):
     def on_scrubber_said_clicked(self) -> None:
         """Undo where a click can only mean that."""
         message = self.deck.message
-        if message is not None and message.text.endswith(UNDO):
+        if message is not None and message.text.endswith(WAYS_BACK):
             self.action_act("undo")
 
     def action_act(self, name: str) -> None:

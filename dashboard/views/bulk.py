@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from dashboard.views.amounts import counted
 from dashboard.views.lines import cut
-from dashboard.views.outcomes import UNDO, rehearsed
+from dashboard.views.outcomes import rehearsed
 from dashboard.views.rows import Cell
 from dashboard.views.targets import Target, is_in_trouble, target_of
 from engine.core.commands import Cancel, Command, Pause, RemoveMember, Resume, RetryWork
@@ -164,7 +164,7 @@ def counts(found: Sequence[Part]) -> str:
     return f"{refused} of {len(found)} would be refused, and are left out" if refused < len(found) else ""
 
 
-def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, undoable: bool) -> Cell:
+def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, way_back: str = "") -> Cell:
     """Return one line about all: how many were changed, at which seqs, how many were refused and why."""
     applied = [one.seq for one in outcomes if one.status == "applied" and one.seq is not None]
     refused = [one.reason or "no reason given" for one in outcomes if one.status == "refused"]
@@ -179,6 +179,5 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, undoable: bool) -> Cell:
         said.append(f"{len(refused)} refused: {why}")
     if waiting:
         said.append(f"{waiting} queued; no engine has taken them yet")
-    undo = UNDO if undoable and applied else ""
     tone = "error" if refused else "draining" if waiting else "busy"
-    return Cell(", ".join(said) + undo, tone)
+    return Cell(", ".join(said) + way_back, tone)

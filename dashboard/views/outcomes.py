@@ -40,19 +40,21 @@ def spoken(
     *,
     summary: str = "",
     reason: str | None = None,
-    undoable: bool = False,
+    way_back: str = "",
 ) -> Cell:
-    """Return the sentence: applied at seq N, refused because, or queued; with the key that undoes it."""
+    """Return the sentence: applied at seq N, refused because, or queued; with the key that undoes it (`way_back`)."""
     what = command.type.replace("_", " ")
     if status == "applied":
-        return Cell(f"✓ {summary or what}, applied at seq {seq:,}{UNDO if undoable else ''}", "busy")
+        return Cell(f"✓ {summary or what}, applied at seq {seq:,}{way_back}", "busy")
     if status == "refused":
         return Cell(f"refused: {reason or what}", "error")
     return Cell(f"queued: {what}; no engine has taken it yet, the next one will", "draining")
 
 
-UNDO = " · u undo"
-"""Ends what was said of a change that can be undone; a click there does it."""
+UNDO, BEFORE, AGAIN = " · u undo", " · u undoes the one before", " · u takes that back"
+"""Ends of what was said of a change that can be undone, of an undo, and of the undo of the first change."""
+WAYS_BACK = (UNDO, BEFORE, AGAIN)
+"""A click on such an end does it."""
 NOTHING_TO_UNDO = "nothing to undo; u undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
 
 

@@ -202,6 +202,31 @@ async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[byte
         await until(pilot, lambda: "rolled reader back to the spec before, as g3" in told(app))
 
 
+async def test_u_goes_back_change_by_change_also_once_the_undo_before_was_told(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+
+    def paused() -> set[str]:
+        return {one.name for one in app.feed.state.agents.values() if one.paused}
+
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: len(app.view.state.agents) == 3)
+        for name, now in (("reader", {"reader"}), ("counter", {"reader", "counter"})):
+            await pilot.press("colon", *f"pause {name}", "enter")
+            await until(pilot, lambda now=now: paused() == now)  # type: ignore[misc]
+            await until(pilot, lambda: told(app).endswith("· u undo"))
+
+        await pilot.press("u")
+        await until(pilot, lambda: told(app).endswith("· u undoes the one before"))
+        await until(pilot, lambda: paused() == {"reader"})
+        await pilot.press("u")
+        await until(pilot, lambda: told(app).endswith("· u takes that back"))
+        await until(pilot, lambda: not paused())
+        await pilot.press("u")
+        await until(pilot, lambda: paused() == {"reader"})
+
+
 @pytest.mark.parametrize("ticks", [True, False], ids=["at a tick", "when something was read"])
 async def test_a_dialog_opens_on_the_team_as_it_was_at_its_key_although_its_agent_goes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticks: bool

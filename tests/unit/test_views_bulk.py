@@ -2,6 +2,7 @@
 
 from dashboard.client import CommandReply
 from dashboard.views.bulk import SHOWN, Bulk, Part, cancelling, lines, spoken
+from dashboard.views.outcomes import UNDO
 from engine.core.commands import Cancel
 from tests.pilot.trouble import trouble
 
@@ -15,7 +16,7 @@ def outcome(seq: int | None = None, reason: str | None = None) -> CommandReply:
 
 def test_changes_and_refusals_are_counted_with_their_seqs_and_reasons() -> None:
     ended = [outcome(12), outcome(15), outcome(19), outcome(reason="t5 has ended")]
-    said = spoken(CANCEL, ended, undoable=False)
+    said = spoken(CANCEL, ended)
 
     assert (said.text, said.tone) == ("✓ 3 cancelled at seq 12–19, 1 refused: t5 has ended", "error")
 
@@ -23,13 +24,13 @@ def test_changes_and_refusals_are_counted_with_their_seqs_and_reasons() -> None:
 def test_several_reasons_are_counted() -> None:
     ended = [outcome(reason="t5 has ended"), outcome(reason="t6 is paused"), outcome(reason="t5 has ended")]
 
-    assert spoken(CANCEL, ended, undoable=False).text == "3 refused: t5 has ended (and 1 other reason)"
+    assert spoken(CANCEL, ended).text == "3 refused: t5 has ended (and 1 other reason)"
 
 
 def test_a_reason_that_differs_in_the_object_alone_is_one() -> None:
     ended = [outcome(reason="t5 has ended"), outcome(reason="t61 has ended"), outcome(reason="no task 't7'")]
 
-    assert spoken(CANCEL, ended, undoable=False).text == "3 refused: t5 has ended (and 1 other reason)"
+    assert spoken(CANCEL, ended).text == "3 refused: t5 has ended (and 1 other reason)"
 
 
 def test_work_below_other_marked_work_is_not_cancelled_apart() -> None:
@@ -46,7 +47,7 @@ def test_work_below_other_marked_work_is_not_cancelled_apart() -> None:
 
 
 def test_what_no_engine_took_is_said() -> None:
-    assert spoken(CANCEL, [outcome(3), outcome()], undoable=True).text == (
+    assert spoken(CANCEL, [outcome(3), outcome()], way_back=UNDO).text == (
         "✓ 1 cancelled at seq 3, 1 queued; no engine has taken them yet · u undo"
     )
 
