@@ -5,6 +5,7 @@ operator asks for becomes a command in the inbox, and its outcome one line. Scre
 """
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -468,9 +469,13 @@ class QuarterdeckApp(Touring):
             self.say("ctrl+c again, or q, quits; the team keeps running", "muted")
 
     def action_suspend(self) -> None:
-        """Suspend to the shell; `fg` comes back."""
+        """Suspend to the shell; `fg` comes back.
+
+        The whole process group stops, as where a terminal does it: a shell waits as long as `make` runs on.
+        """
         if self.at_hand("a shell to go back to; q quits"):
-            self.action_suspend_process()
+            with self.suspend():
+                os.kill(0, signal.SIGSTOP)
 
     def action_leave(self) -> None:
         """Quit; where this program started the engine, ask first whether it goes on."""

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.databases import busy_world, write_database
@@ -26,19 +27,25 @@ def read_until(controller: int, holds: bytes) -> bytes:
 
 
 @contextmanager
-def dashboard_at_a_terminal(folder: Path, **variables: str) -> Iterator[tuple["subprocess.Popen[bytes]", int, int]]:
-    """Yield a dashboard in a terminal of 100 columns, the other end of that terminal, and the terminal."""
+def dashboard_at_a_terminal(
+    folder: Path, *before: str, **variables: str
+) -> Iterator[tuple["subprocess.Popen[bytes]", int, int]]:
+    """Yield a dashboard in a terminal of 100 columns, the other end of that terminal, and the terminal.
+
+    What stands `before` its command runs it, and is yielded in its place.
+    """
     database = write_database(folder / "team.db", busy_world().journal)
     controller, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (30, 100))
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "dashboard", "--db", str(database)], stdin=terminal, stdout=terminal,
+        [*before, sys.executable, "-P", "-m", "dashboard", "--db", str(database)], stdin=terminal, stdout=terminal,
         stderr=terminal, start_new_session=True, env=os.environ | {"TERM": "xterm-256color"} | variables,
     )  # fmt: skip
     try:
         yield process, controller, terminal
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         os.close(controller)
         os.close(terminal)
@@ -65,3 +72,24 @@ def test_a_dashboard_ends_with_its_terminal_also_where_another_process_leads_the
         os.dup2(nothing.fileno(), controller)  # the terminal hangs up; it is not the one of the session, so no SIGHUP
 
         assert process.wait(PATIENCE_S) == 128 + signal.SIGHUP
+
+
+def test_ctrl_z_stops_also_what_the_dashboard_was_started_by_until_both_go_on(tmp_path: Path) -> None:
+    waits = (sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))")  # as make does
+    with dashboard_at_a_terminal(tmp_path, *waits) as (process, controller, terminal):
+        read_until(controller, b"Agents")
+        os.write(controller, b"\x1a")
+        read_until(controller, LEAVES_ALTERNATE_SCREEN)
+        assert os.WIFSTOPPED(status_of(process.pid))
+        assert termios.tcgetattr(terminal)[3] & termios.ECHO
+
+        os.killpg(process.pid, signal.SIGCONT)
+        read_until(controller, b"Agents")
+        os.write(controller, b"q")
+        read_until(controller, LEAVES_ALTERNATE_SCREEN)
+        assert process.wait(PATIENCE_S) == 0
+
+
+def status_of(pid: int) -> int:
+    """Return the status of a child once it stops or ends."""
+    return ThreadPoolExecutor(1).submit(os.waitpid, pid, os.WUNTRACED).result(PATIENCE_S)[1]
