@@ -20,6 +20,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import AttemptCancelled, CommandRefused, Delegated, Event, StepRecorded, TeamLoaded
 from engine.core.fold import fold
+from engine.core.queries.tree import open_tasks
 from engine.core.records import JsonValue
 from engine.core.signals import StateReady
 from engine.core.state import State
@@ -48,7 +49,7 @@ class Fork:
     runs: int
     """Open runs in it, all paused."""
     tasks: int
-    """Tasks of theirs that have not ended."""
+    """Tasks of agents in them that have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def fork(db: Path, target: Path, *, at_seq: int | None = None, changed: ChangedS
         team = None if state.team is None else reader.record(state.team.seq)
         rows, result = _rows(db, state, _resolving(reader, state, new), team)
     create_database(target, rows)
-    return Fork(target, at, len(result.runs), sum(not task.ended for task in result.tasks.values()))
+    return Fork(target, at, len(result.runs), open_tasks(result))
 
 
 def step_at(reader: Reader, seq: int) -> StepRecorded:

@@ -105,7 +105,10 @@ class TaskScreen(PanelsScreen):
                 view.state, task, width=width, now_ms=now_ms, working=view.working, most=MOST_CHILDREN
             )
         sections = [("ATTEMPTS", attempts), ("TASKS", children), ("STEPS", recorded)]
-        kept = [(title, lines) for title, lines in sections if lines] or [("ATTEMPTS", [_none("none began yet")])]
+        kept = [(title, lines) for title, lines in sections if lines]
+        if not kept:
+            pane.fill("ATTEMPTS", [_none("none began yet")])
+            return
         lines = [*kept[0][1]]
         for title, more in kept[1:]:
             lines += [BLANK, hairline(title, width, right=f"{len(more):,}"), *more]

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeAlias
 
-from dashboard.views.amounts import duration
-from dashboard.views.amounts import left as left_ms
+from dashboard.views.amounts import ago, duration
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import TASK
 from dashboard.views.lines import Line, Span, cut, cut_path, padded, spread
@@ -104,11 +103,14 @@ def failed_lines(entries: Iterable[Entry], names: Names, *, width: int, now_ms: 
 
 
 def _failed(at_ms: int, event: AttemptFailed, names: Names, width: int, now_ms: int) -> Line:
-    who, ago = max(8, min(20, width // 4)), left_ms(now_ms - at_ms)
+    who = max(8, min(20, width // 4))
     if width >= 90:
         error = Span(cut(event.error, width - who - 10 - 34), "muted")
         left: tuple[Span, ...] = (Span(padded(cut_path(names.work(event), 28), 30), "error"), error)
     else:
         left = (Span(cut_path(names.work(event), max(6, width - who - 14)), "error"),)
-    right = (Span(padded(names.of(event.agent_id), who), "muted"), Span(padded(ago, 11, right=True), "faint"))
+    right = (
+        Span(padded(names.of(event.agent_id), who), "muted"),
+        Span(padded(ago(now_ms - at_ms), 11, right=True), "faint"),
+    )
     return spread((Span("✕ ", "error"), *left), right, width, key=event.task_id)

@@ -8,6 +8,7 @@ from pathlib import Path
 from dashboard.views.amounts import counted, duration, moment
 from dashboard.views.event_log import Entry
 from dashboard.views.rows import Cell, labelled
+from engine.core.queries.tree import open_tasks
 from engine.core.state import State
 
 REFUSED = "refused: this is the past, where nothing can be changed; L goes back to live, F forks from here"
@@ -67,13 +68,12 @@ def fork_path(db: Path, seq: int) -> Path:
 
 def fork_lines(state: State, *, live_seq: int, now_ms: int) -> list[Cell]:
     """Return what a fork of the moment shown would carry on."""
-    open_tasks = sum(not task.ended for task in state.tasks.values())
     begun = sum(run.running for run in state.runs.values())
     later = live_seq - state.seq
     lines = [
         labelled("from", f"the team as of seq {state.seq:,}, {moment(state.at_ms, now_ms)}"
                  + (f"; {counted(later, 'later event')} stay behind" if later > 0 else "")),
-        labelled("carries on", f"{counted(len(state.runs), 'open run')}, {counted(open_tasks, 'open task')}, "
+        labelled("carries on", f"{counted(len(state.runs), 'open run')}, {counted(open_tasks(state), 'open task')}, "
                  f"{counted(len(state.agents), 'agent')}"),
     ]  # fmt: skip
     for place, run in enumerate(list(state.runs.values())[:_LISTED]):

@@ -10,6 +10,7 @@ from dashboard.views.plots import meter
 from dashboard.views.row_pane import More, worded
 from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
 from dashboard.views.sections import EDGE, Section, beside
+from engine.core.queries.tree import open_tasks
 from engine.core.state import State
 from store.records import SnapshotInfo
 
@@ -132,7 +133,7 @@ def of_stored(
         )
     lines = worded(told, width)
     room = max(1, height - len(lines))
-    left = width * 3 // 5 if width >= BESIDE_FROM and kinds else width
+    left = width * 3 // 5 if width >= BESIDE_FROM and kinds and file is None else width  # kinds are of this journal
     held = Section("HOLDS", holds if holds is not None else [line(Span("reading …", "faint"))])
     panes = [([held], left)]
     if left < width:
@@ -184,10 +185,10 @@ def stored_facts(state: State, found: Stored, *, db: str, width: int) -> list[Li
     kept = f"{size(found.bytes)}" if found.bytes else "…"
     events = found.last_seq - max(1, found.first_seq) + 1 if found.last_seq else 0
     from_seq = f" from seq {found.first_seq:,} on" if found.first_seq > 1 else ""
-    open_tasks = sum(not task.ended for task in state.tasks.values())
     parts = (
-        (len(state.agents), "agent"), (len(state.supervisors), "supervisor"), (len(state.runs), "open run"),
-        (open_tasks, "open task"), (len(state.finished), "finished run"), (len(state.registry), "registered spec"),
+        (len(state.agents), "agent"), (len(state.supervisors), "supervisor"),
+        (len(state.runs), "open run"), (open_tasks(state), "open task"),
+        (len(state.finished), "finished run"), (len(state.registry), "registered spec"),
     )  # fmt: skip
     facts = (
         ("file", f"{cut_path(db, max(10, width - len(kept) - 18))}  {kept}"),

@@ -170,6 +170,14 @@ async def test_every_object_of_a_team_is_json_that_keeps_its_fields() -> None:
             )
 
 
+async def test_a_task_that_no_attempt_began_on_counts_none(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        waits = next(one for one in hand.work.state.tasks.values() if one.kind == "agent" and not one.attempts)
+        hand.app.open("task", waits.id)
+        await hand.press()
+        assert hand.app.screen.query_one("#steps", Panel).text.splitlines()[0].strip("─ ") == "ATTEMPTS"
+
+
 async def test_a_task_shows_its_attempts_what_it_was_asked_and_leads_to_what_it_asked_for(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         clerk = next(one for one in hand.work.state.tasks.values() if one.title == "clerk")

@@ -76,6 +76,19 @@ def test_boxes_with_their_meter_in_the_border_say_how_much_beside_it() -> None:
     assert drawn.count("+10 ─┘") == 2
 
 
+def test_a_stage_counts_the_same_tasks_as_the_page_of_the_run() -> None:
+    work = team_world(SupervisorSpec(name="crew", members=[agent("lead"), agent("hand", "hand")]), mode="parallel")
+    submitted(work)
+    key = attempt(work, "lead")
+    work.ask(key, "hand", ["one", "two"])
+    done(work, "hand")
+    stage = census(work.state, work.state.runs["r1"]).stages[0]
+    shown = next(node for node in graph(work, "r1").nodes if node.id == stage.task.id)
+
+    assert stage.total > 2
+    assert shown.figure == f"{stage.ended}/{stage.total}"
+
+
 def test_a_plan_that_an_agent_wrote_is_drawn_task_by_task_below_it() -> None:
     work = team_world(agent("ada"), agent("bob"), agent("cyd"), agent("dan"), max_parallel=1)
     submitted(work)

@@ -2,7 +2,8 @@
 
 from dashboard.views.holdings import MEMBERS, holdings
 from dashboard.views.lines import Line
-from dashboard.views.stored import NEWEST, Beside, Stored, stored, stored_facts
+from dashboard.views.past import fork_lines
+from dashboard.views.stored import NEWEST, Beside, Stored, of_stored, stored, stored_facts
 from engine.core.commands import SupervisorSpec
 from engine.core.state import State
 from store.records import SnapshotInfo
@@ -65,6 +66,25 @@ def test_tasks_that_have_ended_are_not_counted_as_open() -> None:
     assert next(one for one in told(holdings(world.state, working=True)) if one.startswith("open tasks")).split() == [
         "open", "tasks", "1", "●", "1", "running",
     ]  # fmt: skip
+
+
+def test_the_facts_and_a_fork_count_the_same_tasks_as_open_as_what_the_state_holds() -> None:
+    world = team_world(agent("ada"), agent("bob"), participants=["ada", "bob"], mode="parallel")
+    submitted(world)  # two tasks of agents, and their join and graph beside them
+
+    assert any("open tasks   2" in one for one in told(holdings(world.state)))
+    assert "2 open tasks" in told(stored_facts(world.state, FOUND, db="/team.db", width=120))[2]
+    assert any("2 open tasks" in one.text for one in fork_lines(world.state, live_seq=world.state.seq, now_ms=NOW_MS))
+
+
+def test_kinds_of_events_stand_beside_what_is_of_this_journal_alone() -> None:
+    def below(key: str) -> str:
+        more = of_stored(FOUND, key, [], {"task_done": 3}, shown_seq=0, now_ms=NOW_MS, width=120, height=20)
+        assert more is not None
+        return "\n".join(told([*more.lines]))
+
+    assert "EVENTS BY KIND" in below("800")
+    assert "EVENTS BY KIND" not in below("/data/team.zip")
 
 
 def test_of_many_members_the_first_are_listed_and_the_others_counted() -> None:

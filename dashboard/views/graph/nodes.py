@@ -103,17 +103,17 @@ def of_work(sight: Sight, task: Task, asked: set[str]) -> Node:
 
 
 def _far(state: State, task: Task) -> tuple[int, int]:
-    """Return how many delegated tasks have ended and how many there are; for a graph, summed over its nodes."""
+    """Return how many delegated tasks have ended and how many there are; of a graph, all tasks of agents in it."""
     if task.kind != "group":
         return len(task.children) - task.open, len(task.children)
     ended = total = 0
-    for child_id in task.children:
-        child = state.tasks.get(child_id)
+    left = [*task.children]
+    while left:
+        child = state.tasks.get(left.pop())
         if child is not None:
-            below = (0, 0) if child.kind == "join" else _far(state, child)
-            if not below[1] and child.kind == "agent":
-                below = (int(child.ended), 1)
-            ended, total = ended + below[0], total + below[1]
+            left += child.children
+            if child.kind == "agent":
+                ended, total = ended + child.ended, total + 1
     return ended, total
 
 

@@ -216,6 +216,11 @@ def halted(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
     return ended, [task.id for task in open_ones if task.attempt is not None]
 
 
+def open_tasks(state: State) -> int:
+    """Return how many tasks of agents in open runs have not ended; joins, checks and graphs are no work of an agent."""
+    return sum(run.total - run.ended for run in state.runs.values())
+
+
 def tasks_of(state: State, subject: Run | Task) -> list[Task]:
     """Return all tasks of a run, or a task and its descendants."""
     return [state.tasks[one] for one in subject.tasks] if isinstance(subject, Run) else below(state, subject)
