@@ -1,13 +1,14 @@
 """The child process that reads and checks an archive, with limits on memory and time.
 
 Run as `python -P -m engine.archive.child MEMORY_BYTES CPU_S PATH SHA256 AT_WORK`; it prints a line of JSON for each
-piece of the archive, or one that says why it is refused.
+piece of the archive, or one that says why it is refused. It ends where its standard input does.
 """
 
 import contextlib
 import os
 import resource
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,9 +39,16 @@ def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:
         yield Refusal(str(refused))
 
 
+def end_with_parent() -> None:
+    """End when nobody is there for whom an archive is read: it may take a minute, and a gigabyte."""
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(1)
+
+
 def main() -> None:
     """Print the pieces of an archive."""
     limit_itself(int(sys.argv[1]), int(sys.argv[2]))
+    threading.Thread(target=end_with_parent, daemon=True).start()
     with contextlib.suppress(BrokenPipeError, MemoryError):
         for line in lines(*sys.argv[3:6]):
             sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")

@@ -66,7 +66,7 @@ def opened(
     program = [sys.executable, "-P", "-m", "engine.archive.child", str(allowance.memory_bytes), str(allowance.cpu_s)]
     with subprocess.Popen(
         [*program, str(path.absolute()), sha256 or "", "yes" if at_work else "no"],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,  # its end says that this process is gone, also by `kill -9`
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

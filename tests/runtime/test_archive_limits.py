@@ -3,6 +3,8 @@
 import hashlib
 import json
 import random
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from engine.errors import CommandRefusedError
 from engine.trust import TrustList, grant
 from store import CommandRow, InboxClient
 from tests.databases import write_database
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, running, soon
 from tests.world import agent, team_world
 
@@ -233,6 +236,16 @@ async def test_an_import_that_is_given_up_leaves_no_process_behind(archive: Path
         children = children_of_this_process()
 
     assert await soon(lambda: gone(children))
+
+
+def test_a_child_ends_where_its_reader_is_gone_although_it_could_go_on(archive: Path) -> None:
+    program = [sys.executable, "-P", "-m", "engine.archive.child", "1000000000", "60", str(archive), "", "yes"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdout.read(1)  # then it waits: there is more than a pipe holds
+        child.stdin.close()
+        assert child.wait(PATIENCE_S) == 1
 
 
 def children_of_this_process() -> set[str]:
