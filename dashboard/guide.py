@@ -1,6 +1,7 @@
 """Leads through the demo: gathers what the operator did, chooses the tip of the moment, and opens the report.
 
-Only `quarterdeck demo` has one. It reads what the app shows and changes nothing of the team.
+Only `quarterdeck demo` has one, and a browser that looks at its crew. It reads what the app shows and changes nothing
+of the team.
 """
 
 from itertools import takewhile
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from dashboard.frame.frame import Frame
 from dashboard.views.rows import Cell
-from dashboard.views.tips import Seen, Swap, Tips
+from dashboard.views.tips import Seen, Swap, Tips, followed
 from engine.core.events import AgentSwapped, AttemptDone, Event
-from engine.core.state import RunStatus
+from engine.core.state import RunStatus, State
 
 if TYPE_CHECKING:
     from dashboard.app import QuarterdeckApp
@@ -20,13 +21,20 @@ HANDS_OFF_MS = 15_000
 
 ENOUGH = 3
 """Tasks that must have ended since a swap before it is said what they take."""
+CREW = "dashboard.demo."
+"""What the code of the demo's crew is under."""
+
+
+def is_demo(state: State) -> bool:
+    """Return whether a team is the demo's crew."""
+    return any(str(spec.run).startswith(CREW) for spec in state.specs.values())
 
 
 class Guide:
     """What has been done since the demo was opened, and what to try next."""
 
-    def __init__(self) -> None:
-        self._tips = Tips()
+    def __init__(self, *, in_browser: bool = False, viewer: bool = False) -> None:
+        self._tips = Tips(followed(in_browser=in_browser, viewer=viewer))
         self._done: set[str] = set()
         self._seq: int | None = None
         self._since_ms = self._touched_ms = 0

@@ -70,6 +70,10 @@ class Tip:
     lasts_ms: int = SHOWN_MS
     urgent: bool = False
     """Takes the place of another tip, and stays as long as it applies."""
+    changes: bool = False
+    """Changes the team, which a viewer may not."""
+    in_terminal: bool = False
+    """Is done in a terminal, or leads back to one: not for a browser."""
 
 
 def slow_agent(state: State) -> tuple[Agent, Agent] | None:
@@ -196,24 +200,29 @@ def _invitation(seen: Seen) -> str:
 
 
 TIPS = (
-    Tip("question", _question, frozenset({"escalation_answered"}), urgent=True),
-    Tip("failures", _failures, urgent=True),
+    Tip("question", _question, frozenset({"escalation_answered"}), urgent=True, changes=True),
+    Tip("failures", _failures, urgent=True, changes=True),
     Tip("fork", _fork, frozenset({"fork"}), urgent=True),
-    Tip("undo", _undo, frozenset({"command_undone", "swap_rolled_back"}), urgent=True),
+    Tip("undo", _undo, frozenset({"command_undone", "swap_rolled_back"}), urgent=True, changes=True),
     Tip("report", _report, frozenset({"report"}), urgent=True),
     Tip("invitation", _invitation, lasts_ms=2 * SHOWN_MS),
     Tip("look", _look, frozenset({"agent", "task", "supervisor"}), lasts_ms=SHOWN_MS // 3),
-    Tip("strategy", _strategy, frozenset({"strategy_switched"})),
-    Tip("swap", _swap, frozenset({"agent_swapped"})),
+    Tip("strategy", _strategy, frozenset({"strategy_switched"}), changes=True),
+    Tip("swap", _swap, frozenset({"agent_swapped"}), changes=True),
     Tip("past", _past, frozenset({"past"})),
-    Tip("kill", _kill, frozenset({"engine_started"})),
+    Tip("kill", _kill, frozenset({"engine_started"}), in_terminal=True),
     Tip("graph", _graph, frozenset({"graph"})),
     Tip("waits", _waits, frozenset({"tasks"})),
-    Tip("serve", _serve),
-    Tip("request", _request, frozenset({"run_submitted"})),
+    Tip("serve", _serve, in_terminal=True),
+    Tip("request", _request, frozenset({"run_submitted"}), changes=True),
     Tip("invitation", _invitation, lasts_ms=DAY_MS),
 )
 """Those that are urgent first. The invitation comes after the report, and stays in the end for who was away then."""
+
+
+def followed(*, in_browser: bool, viewer: bool) -> list[Tip]:
+    """Return what can be followed in a browser, and by who may only look."""
+    return [tip for tip in TIPS if not (tip.in_terminal and in_browser) and not (tip.changes and viewer)]
 
 
 @dataclass(slots=True)

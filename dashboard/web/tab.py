@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dashboard.actions import OWN_KEYS
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.files import ImportDialog
+from dashboard.guide import Guide, is_demo
 from dashboard.navigation import place_of
 from dashboard.settings import read_settings, settings_file
 from dashboard.terminal import titled
@@ -34,6 +35,7 @@ class TabApp(QuarterdeckApp):
         self._folder = folder
         self._known: dict[str, str] = {}
         """What the page knows, by kind."""
+        self._has_looked = False
 
     @property
     def tab_driver(self) -> TabDriver | None:
@@ -41,6 +43,10 @@ class TabApp(QuarterdeckApp):
         return self._driver if isinstance(self._driver, TabDriver) else None
 
     def keep_up(self, *, changed: bool) -> bool:
+        if not self._has_looked and self.feed.looked and not self.feed.opening:
+            self._has_looked = True
+            if is_demo(self.feed.state):
+                self._guide = Guide(in_browser=True, viewer=self.readonly)
         to_draw = super().keep_up(changed=changed)
         self._tell("place", str(place_of(self)))
         self._tell("colour", self.current_theme.background or "")

@@ -1,5 +1,6 @@
 """Suggestions in the demo: each once, only while it applies, gone when it is done or dismissed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboard.views.tips import (
@@ -12,7 +13,9 @@ from dashboard.views.tips import (
     TIPS,
     Seen,
     Swap,
+    Tip,
     Tips,
+    followed,
     slow_agent,
 )
 from engine.core.commands import Submit, SupervisorSpec
@@ -55,9 +58,9 @@ def seen(state: State | None = None, *done: str, at_ms: int = 0, **said: object)
     return replace(Seen(state or crew().state, at_ms, 0, done, PID), **said)  # type: ignore[arg-type]
 
 
-def every_tip(state: State, at_ms: int = 0, **said: object) -> list[str]:
+def every_tip(state: State, at_ms: int = 0, left: Sequence[Tip] = TIPS, /, **said: object) -> list[str]:
     """Dismiss one after the other, and return what each suggested."""
-    tips, found = Tips(), []
+    tips, found = Tips([*left]), []
     while text := tips.of(seen(state, at_ms=at_ms, **said)).text:
         found.append(text)
         tips.dismiss(at_ms)
@@ -100,6 +103,19 @@ def test_what_was_done_before_its_turn_is_not_suggested() -> None:
     tips = Tips()
 
     assert tips.of(seen(None, "agent", "strategy_switched")).text.startswith("2:")
+
+
+def test_a_browser_is_told_nothing_of_terminals_and_a_viewer_nothing_that_changes_the_team() -> None:
+    late_ms = max(KILL_FROM_MS, SERVE_FROM_MS, REQUEST_FROM_MS)
+
+    def told(*, viewer: bool) -> list[str]:
+        left = followed(in_browser=True, viewer=viewer)
+        return every_tip(inspected().state, late_ms, left, done=("attempt_failed",), undoable=not viewer)
+
+    assert not any("terminal" in text for text in told(viewer=False))
+    assert any("h on slow" in text for text in told(viewer=False))
+    looks = ["↑ ↓", "[ goes back", "2: the graph", "5: every task"]
+    assert [text[: len(look)] for text, look in zip(told(viewer=True), looks, strict=True)] == looks
 
 
 def test_undo_is_suggested_only_where_something_can_be_taken_back_and_then_at_once() -> None:

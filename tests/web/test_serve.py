@@ -10,8 +10,12 @@ import anyio
 import pytest
 from aiohttp import web
 
+from engine.core.commands import Submit
+from engine.core.spec import AgentSpec
 from tests.patience import PATIENCE_S
+from tests.pilot.scene import write
 from tests.web.visitor import inside, served, visitor
+from tests.world import team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -28,6 +32,14 @@ async def test_whoever_has_the_link_sees_the_team_and_comes_back_to_the_same_pla
         async with ann.tab(place=place) as again:
             await again.comes_to(place)
             await again.sees("5 Tasks")
+
+
+async def test_a_browser_that_looks_at_the_crew_of_the_demo_is_told_what_to_try(tmp_path: Path) -> None:
+    crew = team_world(AgentSpec(name="writer", run="dashboard.demo.leads:writer"))
+    crew.order(Submit(request="audit"))
+    crew.settle()
+    async with inside(await write(tmp_path / "demo.db", crew)) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("try  the report is ready: 7, then enter")
 
 
 async def test_a_moment_of_the_past_is_come_back_to(db: Path) -> None:
