@@ -29,6 +29,7 @@ from dashboard.views.past import REFUSED
 from dashboard.views.rows import Cell
 from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
+from engine.core.state import UNDOABLE
 from store import StoreError, may_command
 
 if TYPE_CHECKING:
@@ -197,13 +198,15 @@ class Deck(TimeTravel):
         self.undoable = [ids for ids in self.undoable if undone.isdisjoint(ids)]
         if undone and self.undoable:
             return BEFORE
-        self.undoable.append(tuple(reply.command_id for _, reply in done))
-        return AGAIN if undone else UNDO
+        newest = done[-UNDOABLE:]
+        self.undoable.append(tuple(reply.command_id for _, reply in newest))
+        some = f", the newest {len(newest):,} can be undone" if len(newest) < len(done) else ""
+        return some + (AGAIN if undone else UNDO)
 
     def order_all(self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing) -> None:
         """Send several commands, and say in one line what became of them; if they cannot be sent, call `failed`."""
         if commands and self.may():
-            self.say(f"… {len(commands)} changes", "muted")
+            self.say(f"… {len(commands):,} changes", "muted")
             told = partial(self._told_all, bulk, commands)
             self.aside(partial(self._send_all, commands), told, (StoreError, CoreError), "not sent: ", failed=failed)
 

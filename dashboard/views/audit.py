@@ -107,7 +107,7 @@ def _undo(event: CommandApplied, entries: Sequence[Entry], state: State) -> Cell
     if event.inverse is None:
         return labelled("undo", "no command can undo it", "muted")
     if known is None:
-        return labelled("undo", f"it is not among the last {UNDOABLE} changes that can be undone", "muted")
+        return labelled("undo", f"it is not among the last {UNDOABLE:,} changes that can be undone", "muted")
     if left_by(state, as_command(known.inverse)) != known.left:
         return labelled("undo", "what it changed has changed since: change it by hand", "warn")
     return labelled("undo", f":undo {short_id(event.command_id)} undoes it", "accent")

@@ -15,7 +15,7 @@ from engine.core.state import State
 SHOWN = 100
 """Things of which each has a line."""
 WIDEST = 30
-_IDS = re.compile(r"'[^']*'|@?\b[a-z]\d+\b")
+_IDS = re.compile(r"'[^']*'|@?\b[a-z]\d+\b|\b[0-9a-f]{32}\b")
 """Two reasons that differ in these alone are one."""
 
 
@@ -161,7 +161,7 @@ def counts(found: Sequence[Part]) -> str:
     refused = sum(one.refused for one in found)
     if not refused:
         return ""
-    return f"{refused} of {len(found)} would be refused, and are left out" if refused < len(found) else ""
+    return f"{refused:,} of {len(found):,} would be refused, and are left out" if refused < len(found) else ""
 
 
 def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, way_back: str = "") -> Cell:
@@ -172,12 +172,12 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, way_back: str = "") -> Cell
     said = []
     if applied:
         at = f"{min(applied):,}" if len(applied) == 1 else f"{min(applied):,}–{max(applied):,}"
-        said.append(f"✓ {len(applied)} {bulk.done} at seq {at}")
+        said.append(f"✓ {len(applied):,} {bulk.done} at seq {at}")
     if refused:
         kinds = {_IDS.sub("", one) for one in refused}
         why = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {counted(len(kinds) - 1, 'other reason')})"
-        said.append(f"{len(refused)} refused: {why}")
+        said.append(f"{len(refused):,} refused: {why}")
     if waiting:
-        said.append(f"{waiting} queued; no engine has taken them yet")
+        said.append(f"{waiting:,} queued; no engine has taken them yet")
     tone = "error" if refused else "draining" if waiting else "busy"
     return Cell(", ".join(said) + way_back, tone)

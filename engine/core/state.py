@@ -23,8 +23,8 @@ SUMMARIES = 200
 """How many finished runs are remembered in one line each."""
 OUTCOMES = 1000
 """How many commands are remembered, so that one that arrives again is not carried out again."""
-UNDOABLE = 100
-"""How many commands can be taken back."""
+UNDOABLE = 1000
+"""How many commands can be taken back: one key may change as many marked rows."""
 NO_CODE = ("", "")
 """Code hashes (current generation, previous generation) of an agent whose code has none."""
 

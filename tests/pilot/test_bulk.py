@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.client import CommandReply
 from dashboard.frame.frame import Frame
-from engine.core.commands import Cancel, Command, Pause, RemoveMember, RetryWork, SetDeadline, SetPriority
+from dashboard.views.bulk import Bulk
+from engine.core.commands import Cancel, Command, Pause, RemoveMember, RetryWork, SetDeadline, SetPriority, Undo
+from engine.core.state import UNDOABLE
 from tests.pilot.hand import Hand, opened
 from tests.pilot.trouble import trouble
 
@@ -141,3 +144,13 @@ async def test_what_cannot_be_done_to_any_marked_row_is_said(tmp_path: Path) -> 
         await mark(hand, next(iter(hand.work.state.escalations)))
         await hand.press("r")
         assert hand.said == "none of the marked rows can be retried"
+
+
+async def test_of_more_changes_than_the_engine_remembers_the_newest_are_undone(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        commands = [Pause(target="@a2")] * (UNDOABLE + 200)
+        replies = [CommandReply(command_id=f"c{seq}", status="applied", seq=seq) for seq in range(1, 1_201)]
+        hand.app._told_all(Bulk("Pause", "paused", ()), commands, replies)
+        assert hand.said == "✓ 1,200 paused at seq 1–1,200, the newest 1,000 can be undone · u undo"
+        await hand.press("u")
+        assert hand.app.orders == [Undo(command_id=f"c{seq}") for seq in range(1_200, 200, -1)]

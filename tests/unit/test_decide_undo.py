@@ -123,6 +123,17 @@ def test_what_has_changed_since_is_not_undone(change: Command, since: Command) -
     assert "has changed since" in refused(world, Undo(command_id=first.command_id))
 
 
+def test_what_was_done_to_five_hundred_marked_agents_is_undone_for_each() -> None:
+    world = team_world(*(agent(f"scout-{number}") for number in range(500)), max_agents=500)
+    for number in range(500):
+        applied(world, Pause(target=f"scout-{number}"))
+
+    for command_id in reversed([*world.state.undoable]):
+        applied(world, Undo(command_id=command_id))
+
+    assert not any(one.paused for one in world.state.agents.values())
+
+
 def test_what_is_gone_is_not_undone() -> None:
     world = team()
     (pause,) = [one for one in world.order(Pause(target="r1")) if isinstance(one, CommandApplied)]

@@ -56,3 +56,9 @@ def test_of_very_many_the_rest_is_counted() -> None:
     part = Part("t5 dive", Cancel(target="t5"), "cancelled task t5", refused=False)
 
     assert lines([part] * (SHOWN + 1_200))[-1].text == "and 1,200 more"
+
+
+def test_a_reason_that_differs_in_the_id_of_a_command_alone_is_one() -> None:
+    ended = [outcome(reason=f"command {one * 32} was already") for one in "ab"]
+
+    assert spoken(CANCEL, ended).text == f"2 refused: command {'a' * 32} was already"
