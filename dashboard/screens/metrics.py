@@ -1,30 +1,35 @@
 """How the team does over time, in plots; each supervisor and agent in a table below."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from textual import events
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from dashboard.feed import entries_of
 from dashboard.frame.table_screen import TableScreen
-from dashboard.views.activity import END_KINDS, Ended, ends_of
+from dashboard.views.activity import END_KINDS, SPEND_KINDS, Ended, Spent, ends_of, spends_of
 from dashboard.views.amounts import clock
 from dashboard.views.header import ViewState
 from dashboard.views.metric_rows import HEADS, ORDERS, figures, metric_rows, teams_of
 from dashboard.views.metrics import TABLE_FROM, WINDOWS_MS, Window, grid, plot_count, plots
 from dashboard.views.rows import Cell, Listing
+from dashboard.views.usage import is_metered
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
+from engine.core.codec import decode_events
 from engine.core.queries.tree import agents_of, below_of
 from engine.core.state import Agent
 from store import Reader
 
-MOST = 20_000
-"""Ends of attempts that are kept: of a longer window only so many count."""
+MOST, PAGE = 20_000, 1_000
+"""Events with ends of attempts, or with what was spent, that are kept: of a longer window only so many count. So many
+are read at once.
+"""
 DRAW_EVERY_MS = 1_000
+_T = TypeVar("_T", Ended, Spent)
 _AXIS = 10
 """About how many cells of a plot its axis takes."""
 
@@ -61,8 +66,9 @@ class MetricsScreen(TableScreen):
         self._only: str | None = None
         self._large: int | None = None
         self._ends: deque[Ended] = deque(maxlen=MOST)
-        self._known = 0
-        """Ends that the feed had counted when they were last taken over."""
+        self._spends: deque[Spent] = deque(maxlen=MOST)
+        self._known = (0, 0)
+        """How many of both the feed had counted when they were last taken over."""
         self._source: object = None
         self._failed_ms: int | None = None
         """When the ends before could not be read, until they are read again."""
@@ -97,22 +103,25 @@ class MetricsScreen(TableScreen):
         activity = view.activity
         again = self._failed_ms is not None and view.due(self._failed_ms + DRAW_EVERY_MS)
         if (activity is not self._source or again) and not view.situation.opening:  # until then it has no moment
-            self._source, self._known, self._failed_ms = activity, activity.ended, None
-            self._ends, self._plotted_of = deque(activity.ends, MOST), None
+            self._source, self._known, self._failed_ms = activity, (activity.ended, activity.spent), None
+            self._ends, self._spends = deque(activity.ends, MOST), deque(activity.spends, MOST)
+            self._plotted_of = None
             self._fit_window(view)
             self._read(view)
-        new = activity.ended - self._known
-        if new > 0:
-            self._known = activity.ended
-            ended = list(activity.ends)[-new:]
+        known, self._known = self._known, (activity.ended, activity.spent)
+        if known != self._known:
+            ended = _newest(activity.ends, activity.ended - known[0])
+            spent = _newest(activity.spends, activity.spent - known[1])
             self._ends.extend(ended)
+            self._spends.extend(spent)
             self._plotted.add(self._of_plots(ended))
+            self._plotted.add_spent(self._of_plots(spent))
 
-    def _of_plots(self, ends: Iterable[Ended]) -> Iterable[Ended]:
+    def _of_plots(self, found: Iterable[_T]) -> Iterable[_T]:
         if self._only is None:
-            return ends
+            return found
         only = {agent.id for agent in self._plotted_agents()}
-        return (one for one in ends if one.agent_id in only)
+        return (one for one in found if one.agent_id in only)
 
     def _plotted_agents(self) -> list[Agent]:
         """Return the agents whose work is plotted."""
@@ -137,6 +146,7 @@ class MetricsScreen(TableScreen):
         if asked != self._plotted_of:
             self._plotted, self._plotted_of = Window(WINDOWS_MS[self._window], samples, now_ms), asked
             self._plotted.add(self._of_plots(self._ends))
+            self._plotted.add_spent(self._of_plots(self._spends))
         return self._plotted
 
     def _fit_window(self, view: ViewState) -> None:
@@ -147,19 +157,29 @@ class MetricsScreen(TableScreen):
             self._window = next(fit, next(iter(WINDOWS_MS)))
 
     def _read(self, view: ViewState) -> None:
-        """Read the ends of before those that the feed knows, in a thread."""
-        source, seq, names = self._source, view.state.seq, view.names
+        """Read what ended and was spent before what the feed knows, in a thread."""
+        source, seq = self._source, view.state.seq
         from_ms = until_ms(view) - max(WINDOWS_MS.values())
+        kinds = SPEND_KINDS if is_metered(view.state) else END_KINDS
 
-        def read(reader: Reader) -> list[Ended]:
-            records = reader.records_before(seq + 1, MOST, kinds=END_KINDS)
-            near = [one for one in records if one.at_ms >= from_ms]
-            return ends_of(one.event for one in entries_of(reader, near, names))
+        def read(reader: Reader) -> tuple[list[Ended], list[Spent]]:
+            ends, spends, before = list[Ended](), list[Spent](), seq + 1
+            for _ in range(MOST // PAGE):
+                records = reader.records_before(before, PAGE, kinds=kinds)
+                near = [one for one in records if one.at_ms >= from_ms]
+                events = decode_events([(one.seq, one.kind, one.body) for one in near])
+                ends[:0], spends[:0] = ends_of(events), spends_of(events)
+                if len(near) < PAGE:
+                    break
+                before = near[0].seq
+            return ends, spends
 
-        def then(found: list[Ended]) -> None:
-            if source is self._source and found:
-                newer = [one for one in self._ends if one.at_ms > found[-1].at_ms]
-                self._ends, self._plotted_of = deque([*found, *newer], MOST), None
+        def then(found: tuple[list[Ended], list[Spent]]) -> None:
+            ends, spends = found
+            if source is self._source and (ends or spends):
+                self._ends = deque([*ends, *_later(self._ends, ends)], MOST)
+                self._spends = deque([*spends, *_later(self._spends, spends)], MOST)
+                self._plotted_of = None
                 self._fit_window(self.deck.view)
                 self._drawn = ()
                 if self.is_there:
@@ -241,6 +261,15 @@ class MetricsScreen(TableScreen):
     def action_open_agent(self) -> None:
         if self.table.selected is not None:
             self.deck.open_key(self.table.selected)
+
+
+def _newest(kept: Sequence[_T], count: int) -> list[_T]:
+    return list(kept)[-count:] if count > 0 else []
+
+
+def _later(known: Iterable[_T], read: Sequence[_T]) -> list[_T]:
+    """Return what happened after the newest of what was read."""
+    return [one for one in known if not read or one.at_ms > read[-1].at_ms]
 
 
 def until_ms(view: ViewState) -> int:

@@ -32,8 +32,16 @@ class Ended(NamedTuple):
     at_work_ms: int
     """For how long it held a slot: what it waited for others is left out."""
     done: bool
-    tokens: int = 0
-    cost_usd: float = 0.0
+
+
+class Spent(NamedTuple):
+    """Tokens and money that an attempt reported, at one of its steps or at its end: each is reported once."""
+
+    at_ms: int
+    agent_id: str
+    tokens: int
+    """Read and written."""
+    cost_usd: float
 
 
 class Marked(NamedTuple):
@@ -176,6 +184,10 @@ _MOST = 2**63
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
 END_KINDS = (on.AttemptDone.type, on.AttemptFailed.type)
 """Kinds of the events that `ends_of` looks at."""
+_SPENDING = tuple(one for one in on.EVENTS if hasattr(one, "usage"))
+"""Events that report what an attempt has spent since it last did."""
+SPEND_KINDS = tuple(one.type for one in _SPENDING)
+"""Kinds of the events that `spends_of` looks at."""
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),
     on.StrategySwitched: "◇",
@@ -209,6 +221,10 @@ class Activity:
         """The attempts that ended last, the newest at the right."""
         self.ended = 0
         """How many have ended in all."""
+        self.spends: deque[Spent] = deque(maxlen=_KEPT)
+        """What was spent last, the newest at the right."""
+        self.spent = 0
+        """How often something was spent in all."""
         self.marks: deque[Marked] = deque(maxlen=_KEPT)
         self.started_ms: dict[str, int] = {}
         """When something was last handed to an agent."""
@@ -340,6 +356,8 @@ class Activity:
         agent_id, at_ms = event.agent_id, event.at_ms
         if agent_id is None:
             return
+        if not isinstance(event, on.AttemptLost):
+            self._spend(event)
         begun = self._open.pop(event.task_id, None)
         for track in (self._of(agent_id if begun is None else begun[0]), self.team):
             if begun is None:
@@ -353,9 +371,12 @@ class Activity:
             self.ends.append(end := _ended(event))
             (self.done if end.done else self.failed).add(at_ms)
 
-    def _spend(self, event: on.StepRecorded) -> None:
-        if event.agent_id is not None and event.usage.tokens_out:
-            self.tokens.add(event.at_ms, event.usage.tokens_out)
+    def _spend(self, event: Any) -> None:
+        spent = _spent(event)
+        if spent is not None:
+            self.spent += 1
+            self.spends.append(spent)
+            self.tokens.add(spent.at_ms, spent.tokens)
 
     def _forget(self, member_id: str) -> None:
         for kept in (self._tracks, self.started_ms, self.swapped_ms, self.switched_ms):
@@ -393,7 +414,7 @@ _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
     on.Delegated: Activity._called,
     on.CallRejoined: Activity._called,
     on.AttemptResumed: Activity._resume,
-    on.StepRecorded: Activity._spend,
+    **dict.fromkeys(_SPENDING, Activity._spend),
     on.AgentRemoved: lambda self, event: self._forget(event.agent_id),
     on.SupervisorRemoved: lambda self, event: self._forget(event.supervisor_id),
     **dict.fromkeys(on.ATTEMPT_ENDS, Activity._end),
@@ -409,7 +430,19 @@ def ends_of(events: Iterable[Event]) -> list[Ended]:
 
 def _ended(event: Any) -> Ended:
     """Return what an event that ends an attempt of an agent says of it."""
+    done = isinstance(event, on.AttemptDone)
+    return Ended(event.at_ms, event.task_id, event.agent_id, event.duration_ms, event.usage.time_ms, done)
+
+
+def spends_of(events: Iterable[Event]) -> list[Spent]:
+    """Return what agents spent, as events say."""
+    found = (_spent(event) for event in events if isinstance(event, _SPENDING))
+    return [one for one in found if one is not None]
+
+
+def _spent(event: Any) -> Spent | None:
     usage = event.usage
-    tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
-    cost, done = float(usage.cost_usd or 0), isinstance(event, on.AttemptDone)
-    return Ended(event.at_ms, event.task_id, event.agent_id, event.duration_ms, usage.time_ms, done, tokens, cost)
+    tokens, cost = (usage.tokens_in or 0) + (usage.tokens_out or 0), usage.cost_usd
+    if event.agent_id is None or not (tokens or cost):
+        return None
+    return Spent(event.at_ms, event.agent_id, tokens, float(cost or 0))

@@ -2,7 +2,7 @@
 
 Of a team that uses no tokens the last plot adds up what was done.
 
-Everything is made of the ends of attempts, which say how long each was at work, what it cost and whether it failed.
+It is made of the ends of attempts, which say how long each was at work and whether it failed, and of what was spent.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
 
-from dashboard.views.activity import Activity, Ended
+from dashboard.views.activity import Activity, Ended, Spent
 from dashboard.views.amounts import count, counted, duration
 from dashboard.views.amounts import left as left_of
 from dashboard.views.lines import BLANK, Line, Span, cells, hairline, spread
@@ -60,7 +60,7 @@ class _Bucket:
 
 
 class Window:
-    """The ends of attempts by sample, kept from look to look: each is counted once, however many the window has."""
+    """Ends of attempts, and what was spent, by sample: each is counted once, however many the window has."""
 
     def __init__(self, window_ms: int, samples: int, now_ms: int) -> None:
         """Begin with a window of so many samples that ends now."""
@@ -77,8 +77,6 @@ class Window:
             if place < first:
                 continue
             bucket = self._bucket(place)
-            bucket.tokens += end.tokens
-            bucket.cost_usd += end.cost_usd
             if not end.done:
                 bucket.failed += 1
             else:
@@ -92,6 +90,15 @@ class Window:
                 until_ms = min(end.at_ms, (from_ms // each_ms + 1) * each_ms)
                 self._bucket(from_ms // each_ms).busy_ms += until_ms - from_ms
                 from_ms = until_ms
+
+    def add_spent(self, spends: Iterable[Spent]) -> None:
+        """Count what was spent, in any order; what is older than the window is left out."""
+        for one in spends:
+            place = one.at_ms // self._each_ms
+            if place >= self._first:
+                bucket = self._bucket(place)
+                bucket.tokens += one.tokens
+                bucket.cost_usd += one.cost_usd
 
     def _bucket(self, place: int) -> _Bucket:
         bucket = self._buckets.get(place)

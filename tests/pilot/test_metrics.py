@@ -1,5 +1,6 @@
 """The metrics: a window, one agent, one plot."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from dashboard.views.amounts import clock
 from dashboard.widgets.lines import Lines
 from engine.core.events import AttemptDone
+from engine.core.values import Usage
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
+from tests.pilot.scene import NOW_MS
 from tests.story import attempt, submitted
 from tests.world import agent, team_world
 
@@ -128,3 +131,24 @@ async def test_of_a_file_without_an_engine_the_window_ends_at_its_newest_event(t
         assert " now " not in drawn(hand)
         assert f"─ {hand.app.view.counts.waiting} ─" in drawn(hand)
         assert ended(hand) > 5
+
+
+async def test_what_steps_have_spent_is_plotted_also_where_the_ends_of_their_attempts_report_nothing(
+    tmp_path: Path,
+) -> None:
+    work = team_world(agent("ada"))
+    work.now_ms = NOW_MS - 5_000
+    submitted(work)
+    work.record(
+        attempt(work, "ada"),
+        "turn:1",
+        usage=Usage(tokens_in=90, tokens_out=10, cost_usd=Decimal("0.25")),
+        duration_ms=1,
+    )
+    work.now_ms += 1_000
+    work.succeed(attempt(work, "ada"))
+    async with opened(tmp_path, work=work, size=(200, 60)) as hand:
+        hand.app.feed.activity.spends.clear()
+        await hand.press("4")
+        await look(hand)
+        await until(hand.pilot, lambda: "$0.25 in the window" in drawn(hand))

@@ -1,6 +1,7 @@
 """The counters behind meters and lanes agree with the spans that they sum."""
 
 import gc
+from decimal import Decimal
 from weakref import ref
 
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
 from dashboard.views.meters import Meters, Samples, meter_spans
+from engine.core.commands import Cancel
 from engine.core.events import (
     AgentRemoved,
     AgentSwapped,
@@ -222,6 +224,32 @@ def test_a_state_is_taken_up_where_its_events_are_not_known() -> None:
         track = cold.track(one.id)
         assert (track.running, track.parked) == (len(one.running), len(one.parked))
         assert whole.track(one.id).running == len(one.running)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["step", "done", "failed", "stopped"]), st.integers(0, 50)), max_size=12))
+def test_all_that_a_team_has_spent_is_counted_when_it_is_reported(reports: list[tuple[str, int]]) -> None:
+    world = team_world(agent("ada"))
+    for place, (what, tokens) in enumerate(reports):
+        if not world.started:
+            submitted(world)
+        key = attempt(world, "ada")
+        spent = Usage(tokens_in=tokens, tokens_out=1, cost_usd=Decimal(tokens))
+        if what == "step":
+            world.record(key, f"step {place}", usage=spent, duration_ms=1)
+        elif what == "done":
+            world.succeed(key, usage=spent)
+        elif what == "failed":
+            world.fail(key, usage=spent, duration_ms=1)
+        else:
+            world.order(Cancel(target=key[0]))
+            world.stop(key, usage=spent, duration_ms=1)
+    activity = Activity.of(world.state, world.journal)
+    (root,) = world.state.roots
+    tokens = (root.usage.tokens_in or 0) + (root.usage.tokens_out or 0)
+
+    assert sum(one.tokens for one in activity.spends) == tokens
+    assert sum(one.cost_usd for one in activity.spends) == (root.usage.cost_usd or 0)
+    assert sum(activity.tokens.sums(world.now_ms, SLOTS, 1)) == tokens
 
 
 def test_more_tokens_than_a_counter_holds_are_counted_as_the_most_that_it_holds() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dashboard.views.activity import Activity, Ended
+from dashboard.views.activity import Activity, Ended, Spent
 from dashboard.views.digest import digest
 from dashboard.views.lines import Line
 from dashboard.views.metric_rows import ORDERS, figures, metric_rows, teams_of
@@ -28,6 +28,14 @@ ENDS = st.lists(
         duration_ms=st.integers(5_000, 9_000),
         at_work_ms=st.integers(0, 5_000),
         done=st.booleans(),
+    ),
+    max_size=60,
+)
+SPENDS = st.lists(
+    st.builds(
+        Spent,
+        at_ms=st.integers(NOW_MS - 59_000, NOW_MS - 1),
+        agent_id=st.sampled_from(["a1", "a2"]),
         tokens=st.integers(0, 1_000),
         cost_usd=st.integers(0, 1_000).map(float),
     ),
@@ -51,8 +59,17 @@ def test_every_end_in_the_window_is_in_one_sample(ends: list[Ended], samples: in
 
     assert sum(found.done) == sum(end.done for end in ends)
     assert sum(found.failed) == sum(not end.done for end in ends)
-    assert sum(found.tokens) == sum(end.tokens for end in ends)
     assert len(found.p50_ms) == len(found.p95_ms) == samples
+
+
+@given(SPENDS, st.integers(2, 200))
+def test_all_that_was_spent_in_the_window_is_in_one_sample(spends: list[Spent], samples: int) -> None:
+    window = Window(120_000, samples, NOW_MS)
+    window.add_spent(spends)
+    found = window.series(NOW_MS)
+
+    assert sum(found.tokens) == sum(one.tokens for one in spends)
+    assert sum(found.cost_usd) == sum(one.cost_usd for one in spends)
 
 
 @given(ENDS)
