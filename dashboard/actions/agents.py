@@ -7,9 +7,11 @@ from dashboard.actions.action import Acting, Action, Spoken, agents, members, on
 from dashboard.actions.marked import in_bulk
 from dashboard.views.bulk import pausing
 from dashboard.views.parsers import Mistyped, settings_of
-from dashboard.views.targets import is_in_trouble
+from dashboard.views.targets import Target, is_in_trouble
 from engine.core.commands import Command, Pause, Resume
 from engine.core.queries.strategies import known_strategies
+from engine.core.queries.targets import word_for
+from engine.core.queries.waiting import Waits
 from engine.core.state import State
 
 
@@ -66,6 +68,15 @@ def _strategy(at: Acting, said: Spoken) -> None:
     )
 
 
+def _held_by(at: Acting, target: Target) -> str:
+    """Return what a task waits for that is paused, and how that goes on; empty where nothing paused holds it."""
+    task = at.state.tasks.get(target.id)
+    wait = at.deck.view.counts.once(Waits, at.state).why(task) if task is not None else None
+    if wait is None or wait.why != "pause" or not wait.ids:
+        return ""
+    return f"{wait.words}; :resume {word_for(at.state, wait.ids[0])} lets {target.said} go on"
+
+
 def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:
     """Pause, or resume; None pauses what works and resumes what is paused."""
     if said.word() is None and (marked := at.marked()):
@@ -77,7 +88,7 @@ def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:
     state = at.state
     member = state.agents.get(target.id) or state.supervisors.get(target.id) or state.runs.get(target.id)
     if member is None:
-        at.warn(f"{target.said} cannot be paused; an agent, a supervisor or an open run can")
+        at.warn(_held_by(at, target) or f"{target.said} cannot be paused; an agent, a supervisor or an open run can")
         return
     if stop is None:
         stop = not (member.paused or is_in_trouble(state, target.id))

@@ -12,9 +12,12 @@ from dashboard.views.bulk import retrying
 from dashboard.views.inbox import question_of
 from dashboard.views.parsers import Line, Mistyped, due_in_s
 from dashboard.views.rows import Cell, labelled
+from dashboard.views.targets import Target
 from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
+from engine.core.errors import Refused
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.budget import deadline_of
+from engine.core.queries.reach import reached
 from engine.core.queries.targets import at as at_id
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
@@ -105,6 +108,7 @@ DEADLINE = Line(
 def _heard_by(state: State, target_id: str, _now_ms: int) -> Sequence[Cell]:
     waiting = state.tasks[target_id].steers if target_id in state.tasks else {}
     told = "each conversation of it, and of all work below, hears it at its next turn; a crash does not lose it"
+    told += "; a function hears it where it calls ctx.steers()"
     return [Cell(told, "muted"), *(labelled("not heard", text) for text in waiting.values())]
 
 
@@ -120,13 +124,22 @@ def _steer(at: Acting, said: Spoken) -> None:
         ask_of_all(at, STEER)
         return
     target = at.asked(said.word())
-    if target is not None:
+    if target is not None and _has_work(at, target):
         at.ask(dialogs.line.LineDialog(STEER, target.id, said.rest_as_line()))
+
+
+def _has_work(at: Acting, target: Target) -> bool:
+    """Tell whether a message or a stop would reach anything; say so where it would not, before it is asked for."""
+    try:
+        return bool(reached(at.state, target.at))
+    except Refused as refused:
+        at.warn(refused.reason)
+        return False
 
 
 def _abort(at: Acting, said: Spoken) -> None:
     target = at.asked(said.word())
-    if target is None:
+    if target is None or not _has_work(at, target):
         return
     told = ("Attempts are stopped in the middle of a step, with all work below.", "Finished steps are kept.")
     question = f"Abort {target.kind} “{target.name}”"

@@ -34,7 +34,7 @@ from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Task
 from engine.folding import events_of, folded_from, pages
 from store import EngineInfo, Reader, find_loss
 
-_AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "TASKS", "TIME EACH", "USD EACH", "COST"})
+_AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "DONE", "TIME EACH", "USD EACH", "COST"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def agents(ctx: click.Context, under: str | None, wanted: Filter, *, by_category
     def shown() -> Table:
         rows = [
             (item["name"], item["supervisor"], f"g{item['generation']}",
-             state_of_agent(agent, working=look.working).text, item["queue"], item["done"],
+             state_of_agent(state, agent, working=look.working).text, item["queue"], item["done"],
              item["failed"], percent(item["success_rate"]), duration(median(agent.at_work_ms)), _tokens(item),
              now_of_agent(state, agent, counts, live, look.now_ms).text)
             for agent, item in zip(found, items, strict=True)
@@ -253,7 +253,7 @@ def runs(ctx: click.Context, *, open_only: bool, wanted: Filter) -> None:
              item["request"], item["error"] or "")
             for item in items
         ]  # fmt: skip
-        columns = ["RUN", "STATE", "STRATEGY", "TASKS", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
+        columns = ["RUN", "STATE", "STRATEGY", "DONE", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
         begin = 'give the team a request: quarterdeck run "…"'
         none = f"no open runs; {begin}" if open_only else f"no runs yet; {begin}"
         return Table(columns, rows, empty="no run passes the filter" if wanted else none, right=_AT_RIGHT)

@@ -53,7 +53,7 @@ class RunScreen(PanelsScreen):
         ("o", "report", "show the report over the whole page; again: the page"),
         ("Y", "copy"),
         ("f", "follow", "stay at the end of the report while it grows, or hold it"),
-        "priority", "retry", "replay",
+        "priority", ("retry", "again"), "replay",
     )  # fmt: skip
     FIRST, GROWING = "at_work", "draft"
     BINDINGS = [Binding("o", "whole", "report over all", show=False)]

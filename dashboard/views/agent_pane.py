@@ -120,7 +120,7 @@ def agent_columns(seen: Seen, agent: Agent, entries: Sequence[Entry], width: int
 
 
 def _title(seen: Seen, agent: Agent, room: int) -> Line:
-    state = state_of_agent(agent, working=seen.counts.working)
+    state = state_of_agent(seen.state, agent, working=seen.counts.working)
     swapped = seen.activity.swapped_ms.get(agent.id)
     left = [Span(agent.name, "strong")]
     if agent.generation > 1:

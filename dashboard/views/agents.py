@@ -12,7 +12,7 @@ from dashboard.views.filters import filter_typed
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.subjects import agents_passing
 from dashboard.views.usage import USED, is_metered, used
-from dashboard.views.work import now_of_agent, state_of_agent
+from dashboard.views.work import now_in_brief, state_of_agent
 from engine.core.state import Agent, AgentStatus, State
 
 NAME_LEAST, NAME_MOST = 12, 20
@@ -76,10 +76,15 @@ def agents(
         return _cells(state, agent, counts, live, now_ms) + (used(agent.usage) if metered else ())
 
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
-    widest = _widest(tuple([agent.name for agent in state.agents.values()]))
-    name = Column("AGENT", max(NAME_LEAST, min(widest, NAME_MOST)), named=True)  # what names do not need is for NOW
+    widest = max(NAME_LEAST, min(widest_name(state), NAME_MOST))  # what names do not need is for NOW
+    name = Column("AGENT", widest, named=True)
     columns = (name, *COLUMNS[1:], *(USED if metered else ()))
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
+
+
+def widest_name(state: State) -> int:
+    """Return the cells of the longest name of an agent."""
+    return _widest(tuple([agent.name for agent in state.agents.values()]))
 
 
 @lru_cache(4)  # of a thousand names at each key
@@ -94,8 +99,8 @@ def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], 
         Cell(agent.name),
         Cell(above.name if above is not None else "", "muted"),
         Cell(f"g{agent.generation}", "muted"),
-        state_of_agent(agent, working=counts.working),
-        now_of_agent(state, agent, counts, live, now_ms),
+        state_of_agent(state, agent, working=counts.working),
+        now_in_brief(state, agent, counts, live, now_ms),
         Cell(", ".join(spec.specialties) if spec is not None else "", "muted"),
         Cell(count(counts.waiting_of[agent.id] or None, none="·"), "" if counts.waiting_of[agent.id] else "muted"),
         Cell(count(agent.done), "" if agent.done else "muted"),

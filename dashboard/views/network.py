@@ -22,7 +22,7 @@ from dashboard.views.rows import EMPTY, Cell, Column, Listing, fitted, nothing
 from dashboard.views.sorting import Sorting
 from dashboard.views.subjects import OfSupervisor, agents_passing
 from dashboard.views.usage import is_metered
-from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
+from dashboard.views.work import now_in_brief, now_of_supervisor, state_of_agent, state_of_supervisor
 from engine.core.queries.tree import SHALLOW, above_of, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 
@@ -270,11 +270,11 @@ def _folded_cells(rows: _Rows, line: _Line) -> tuple[Cell, ...]:
 def _agent_cells(rows: _Rows, agent: Agent, line: _Line) -> tuple[Cell, ...]:
     waiting = rows.counts.waiting_of[agent.id]
     resting = agent.status is AgentStatus.IDLE and not waiting
-    now = _now(rows, agent)
+    now, state = _now(rows, agent), state_of_agent(rows.state, agent, working=rows.counts.working)
     return _cells(
         rows,
         agent.id,
-        (Cell(agent.name, "muted" if resting else "", line.lead), _generation(rows, agent), _state(rows, agent)),
+        (Cell(agent.name, "muted" if resting else "", line.lead), _generation(rows, agent), state),
         now,
         Cell(f"+{waiting:,}" if waiting else "", "waiting"),
         (
@@ -306,25 +306,9 @@ def _cells(
     return (*begin, last, now, queue, *sums, *((middle,) if measures.middle else ()), *spent)
 
 
-def _state(rows: _Rows, agent: Agent) -> Cell:
-    """Its state; of an attempt that waits, for whom: for what it delegated, or for a person."""
-    if rows.counts.working and agent.status is AgentStatus.BUSY and _asks(rows.state, agent):
-        return Cell("⚑ asks", "attention")
-    return state_of_agent(agent, working=rows.counts.working)
-
-
-def _asks(state: State, agent: Agent) -> bool:
-    attempts = (task.attempt for one in agent.parked if (task := state.tasks.get(one)) is not None)
-    return any(attempt is not None and attempt.parked_for in ("ask", "approval") for attempt in attempts)
-
-
 def _now(rows: _Rows, agent: Agent) -> Cell:
     """What it is at, a path cut in front; of delegated work, how much of it is open."""
-    told = now_of_agent(rows.state, agent, rows.counts, rows.live, rows.now_ms)
-    if agent.parked and not agent.running and agent.error is None and not _asks(rows.state, agent):
-        parked = [rows.state.tasks[one] for one in agent.parked if one in rows.state.tasks]
-        if still := sum(call.open for task in parked for call in task.calls.values()):
-            return Cell(f"{still:,} delegated", "muted")
+    told = now_in_brief(rows.state, agent, rows.counts, rows.live, rows.now_ms)
     if not agent.running or agent.error is not None:
         return told
     text, width = told.text, rows.now_width

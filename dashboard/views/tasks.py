@@ -1,7 +1,9 @@
 """Tasks as rows: what is at work first, then what waits and why, then what has ended, also of runs that are over."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
+from dashboard.views.agents import NAME_MOST, widest_name
 from dashboard.views.amounts import clock, duration
 from dashboard.views.digest import Digest
 from dashboard.views.ended import EndedTask
@@ -22,11 +24,11 @@ from engine.core.values import Usage
 _TOOK = 6
 """Cells of a time in the last column: WHY needs the others in a window of 80, beside a scroll bar."""
 COLUMNS = (
-    Column("TASK", 16, grow=2, most=80, path=True),
+    Column("TASK", 16, grow=4, most=80, path=True),
     Column("STATE", 11),
-    Column("AGENT", 10, grow=2, most=24, drop=1, named=True),
+    Column("AGENT", 10, grow=6, drop=1, named=True),
     Column("RUN", 5, drop=4),
-    Column("WHY, OR HOW FAR", 24, grow=5, most=90, calm=True),
+    Column("WHY, OR HOW FAR", 24, grow=7, most=90, calm=True),
     Column("PRI", 3, right=True, drop=6),
     Column("DUE", 6, right=True, drop=5, calm=True),
     Column("TRY", 3, right=True, drop=7),
@@ -37,6 +39,7 @@ COLUMNS = (
 
 PRI, DUE and TRY are there only where they say something of any task.
 """
+_AGENT = next(place for place, column in enumerate(COLUMNS) if column.title == "AGENT")
 _NEVER = 2**62
 _URGENT_FIRST = {
     status: place
@@ -157,7 +160,10 @@ def tasks(
         return (*(cells[place] for place in places), *(used(usage) if metered else ()))
 
     empty = nothing(needle, "task", "no task yet", "n  gives the team a request")
-    columns = (*(COLUMNS[place] for place in places), *(USED if metered else ()))
+    widest = max(len("AGENT▾"), min(widest_name(state), NAME_MOST))  # what names do not need is for the others
+    name = replace(COLUMNS[_AGENT], width=min(COLUMNS[_AGENT].width, widest), most=widest)
+    shown = [name if place == _AGENT else COLUMNS[place] for place in places]
+    columns = (*shown, *(USED if metered else ()))
     total = len(every) + len(over)
     return Listing(columns=columns, keys=[key for _, key in ranked], make=make, empty=empty, total=total)
 

@@ -52,12 +52,29 @@ PLAN_NODES = 6
 """Nodes of a graph that stand in one line."""
 
 
-def state_of_agent(agent: Agent, *, working: bool = True) -> Cell:
-    """Glyph, word and, of several attempts, their number."""
+def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
+    """Glyph, word and, of several attempts, their number; of an agent that waits for a person, that it asks."""
+    if working and agent.status is AgentStatus.BUSY and asks_person(state, agent):
+        return Cell("⚑ asks", "attention")
     mark = of_agent(agent, working=working)
     attempts = len(agent.running)
     more = f" ×{attempts}" if attempts > 1 and mark.word == "busy" else ""
     return Cell(mark.text + more, mark.tone)
+
+
+def asks_person(state: State, agent: Agent) -> bool:
+    """Tell whether an attempt of an agent waits for the answer of a person."""
+    attempts = (task.attempt for one in agent.parked if (task := state.tasks.get(one)) is not None)
+    return any(attempt is not None and attempt.parked_for in ("ask", "approval") for attempt in attempts)
+
+
+def now_in_brief(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
+    """What `now_of_agent` says; of delegated work only how much of it is open, for which a narrow column has room."""
+    if agent.parked and not agent.running and agent.error is None and not asks_person(state, agent):
+        parked = [state.tasks[one] for one in agent.parked if one in state.tasks]
+        if still := sum(call.open for task in parked for call in task.calls.values()):
+            return Cell(f"{still:,} delegated", "muted")
+    return now_of_agent(state, agent, counts, live, now_ms)
 
 
 def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.dialogs.dialog import Dialog
 from dashboard.frame.frame import Frame
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
@@ -21,6 +22,7 @@ from engine.core.commands import (
 from engine.core.options import SupervisorOptions
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
+from tests.story import submitted
 from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
@@ -162,3 +164,26 @@ async def test_help_and_last_line_of_who_only_looks_leave_out_what_would_be_refu
         assert [
             text for text in ("swap an agent", ": strategy", ": answer", "answer the question") if text in told
         ] == []
+
+
+async def test_nothing_is_asked_for_that_reaches_no_work(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        idle = next(one for one in hand.work.state.agents.values() if not (one.running or one.parked))
+        for key, why in (("s1", "is a supervisor; name one of its runs"), (idle.id, f"{idle.name} is working on no")):
+            hand.table.select(key)
+            for keys in (("s",), ("colon", *"abort", "enter")):
+                await hand.press(*keys)
+                assert why in hand.app.says[-1]
+                assert not isinstance(hand.app.screen, Dialog)
+
+
+async def test_the_key_that_pauses_says_on_a_task_how_what_holds_it_goes_on(tmp_path: Path) -> None:
+    work = team_world(agent("ada"), agent("bob"))
+    work.order(Pause(target="ada"))
+    submitted(work)
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("5")
+        held = next(one for one in work.state.tasks.values() if one.title == "ada")
+        hand.table.select(held.id)
+        await hand.press("z")
+        assert hand.app.says[-1] == "ada is paused; :resume ada lets task ada go on"

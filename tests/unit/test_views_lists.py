@@ -19,10 +19,11 @@ from dashboard.views.task_facts import child_lines
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
 from engine.core.codec import kind_of
 from engine.core.commands import SetDeadline, SetPriority, Submit
+from engine.core.signals import PersonAsked
 from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS
 from tests.pilot.trouble import trouble
-from tests.story import done
+from tests.story import attempt, done, submitted
 from tests.world import World, agent, team_world
 
 
@@ -81,6 +82,33 @@ def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for
 
     assert [*rooms] == ["TASK", "STATE", "AGENT", "WHY, OR HOW FAR", "TOOK"]
     assert rooms["WHY, OR HOW FAR"] >= len("for a process slot: 1 of 1")
+
+
+def test_names_of_agents_stand_whole_in_the_list_of_tasks_where_there_is_room() -> None:
+    work = team_world(agent("duplicate-finder", "read"), agent("ada", "write"))
+    columns = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS).columns
+    rooms = {width: {columns[at].title: room for at, room in fitted(columns, width)} for width in (110, 200)}
+
+    assert [room["AGENT"] for room in rooms.values()] == [len("duplicate-finder")] * 2
+    assert rooms[200]["TASK"] > 40
+
+
+def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_person_says_that() -> None:
+    def said(work: World) -> set[tuple[str, str]]:
+        rows = agents(work.state, digest(work.state), {}, now_ms=NOW_MS)
+        return {(row[3].text, row[4].text) for row in map(rows.cells, range(len(rows.keys)))}
+
+    assert ("◔ busy", "14 delegated") in said(trouble())
+
+    asks = team_world(agent("ada"))
+    submitted(asks)
+    key = attempt(asks, "ada")
+    question = PersonAsked(
+        task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=["yes", "no"]
+    )
+    asks.say(question)
+    asks.rest(key, why="ask")
+    assert {state for state, _ in said(asks)} == {"⚑ asks"}
 
 
 def test_in_a_window_of_80_with_a_scroll_bar_the_slowest_agent_can_be_found() -> None:

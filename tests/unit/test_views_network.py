@@ -356,8 +356,8 @@ def test_an_agent_that_waits_for_what_it_delegated_has_one_sign_everywhere() -> 
 
     assert planner.parked
     assert not planner.running
-    assert state_of_agent(planner).text == "◔ busy"
-    assert state_of_agent(planner, working=False).text == "‖ suspended"
+    assert state_of_agent(world.state, planner).text == "◔ busy"
+    assert state_of_agent(world.state, planner, working=False).text == "‖ suspended"
 
 
 def test_a_run_that_failed_is_not_told_as_done() -> None:
