@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import events
 from textual.await_complete import AwaitComplete
+from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -94,6 +95,20 @@ class Deck(TimeTravel):
             self.open("run", key)
         elif key:
             self.open("task", key)
+
+    @property
+    def cursor_position(self) -> Offset:
+        """Where text is typed, as it is laid out now: there an input method shows what is being composed.
+
+        Textual notes it when the text changes, and not when the line that holds it moves.
+        """
+        line = self.focused if self.screen_stack else None
+        found: Offset = getattr(line, "cursor_screen_offset", Offset())
+        return found
+
+    @cursor_position.setter
+    def cursor_position(self, offset: Offset) -> None:
+        pass
 
     def action_leave(self) -> None:
         """Quit."""

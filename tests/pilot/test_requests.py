@@ -23,6 +23,17 @@ async def test_a_request_is_sent_as_it_stands(tmp_path: Path) -> None:
         assert hand.ordered == Submit(request="go", supervisor="@s1")
 
 
+async def test_an_input_method_composes_where_the_text_stands_although_the_dialog_has_moved(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n")
+        line = hand.app.screen.query_one("#request")
+        before = line.region
+        assert before.contains_point(hand.app.cursor_position)
+        await hand.press(*"go")  # what it would do makes the dialog higher
+        assert line.region.y < before.y
+        assert line.region.contains_point(hand.app.cursor_position)
+
+
 async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it_comes_after(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("n", *"go", "tab", "tab", "left", "left", "tab", "right", "tab", "tab", *"5m", "tab")
