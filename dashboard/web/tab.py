@@ -68,7 +68,7 @@ class TabApp(QuarterdeckApp):
         archive = self._folder / target.name
 
         def told(done: "ExportResult") -> None:
-            self.deliver_binary(archive.open("rb"), save_filename=target.name, mime_type="application/zip")
+            self._hand_over(archive, "application/zip")
             self.say(f"✓ exported as of seq {done.seq:,}, {size(done.bytes)}: the browser has it", "busy")
 
         self.say("… exporting", "muted")
@@ -80,8 +80,15 @@ class TabApp(QuarterdeckApp):
         super().fork(Path(tempfile.mkdtemp(dir=self._folder)) / target.name, seq)
 
     def hand_over(self, fork: Path) -> str:
-        self.deliver_binary(fork.open("rb"), save_filename=fork.name, mime_type="application/vnd.sqlite3")
+        self._hand_over(fork, "application/vnd.sqlite3")
         return f"the browser has it: quarterdeck --db {shlex.quote(fork.name)}"
+
+    def _hand_over(self, file: Path, mime_type: str) -> None:
+        """Hand a file to the browser; its room on the disk is free again once it was taken, not only with the tab."""
+        self.deliver_binary(file.open("rb"), save_filename=file.name, mime_type=mime_type)
+        for one in [*file.parent.iterdir()]:
+            if one.name.startswith(file.name):  # beside a database SQLite leaves two more
+                one.unlink()
 
     def ask_upload(self) -> None:
         """Let the browser ask for a file."""

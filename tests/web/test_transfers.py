@@ -187,6 +187,8 @@ async def test_a_fork_comes_to_the_browser_as_a_file_that_goes_on_from_that_mome
             status, name, content = await taking
             assert (status, name) == (200, 'attachment; filename="team.at-30.db"')
             tab.told.clear()
+        ((session, _),) = at.sessions()
+        assert [path async for path in anyio.Path(session.folder).rglob("*") if await path.is_file()] == []
 
         (tmp_path / "fork.db").write_bytes(content)
         made = folded(tmp_path / "fork.db")
