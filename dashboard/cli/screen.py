@@ -75,6 +75,7 @@ def open_dashboard(
             db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug, place=place, switched=shown.append
         )
     except NoPlace as error:
+        shown.clear()  # nothing was, so there is nothing to open again
         fail("no_place", str(error))
     finally:
         for one in dict.fromkeys(shown):

@@ -229,7 +229,7 @@ class TableScreen(Frame):
 
     def facts(self) -> list[Cell]:
         marked = len(self.marked())
-        facts = [Cell(f"▪ {marked} marked", "accent")] if marked else []
+        facts = [Cell(f"▪ {marked:,} marked", "accent")] if marked else []
         facts += [Cell("order held, esc releases it", "muted")] if self.is_held else []
         facts += [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
         return [*facts, Cell(f"sorted: {self.sorting.said}", "muted")] if self.sorting.order else facts

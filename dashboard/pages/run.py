@@ -138,7 +138,8 @@ class RunScreen(PanelsScreen):
             width, of = at_work.wide, (self.entries[-1:], len(self.entries), at_work.wide, names, names.renames)
             first = self._made("ended", of, lambda: ended_lines(ended_in(newest, names), names, width=width))
             later = list[Line]()
-            title, right = "TASKS", f"{len(first):,} ended, the newest first"
+            the = "the last " if len(first) == MOST_ENDED else ""
+            title, right = "TASKS", f"{the}{len(first):,} ended, the newest first"
         else:
             width, working = at_work.wide, view.working
             first = self._made(

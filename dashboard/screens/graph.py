@@ -4,6 +4,7 @@ from textual.binding import Binding
 
 from dashboard.frame.board_screen import BoardScreen
 from dashboard.frame.ended_run import EndedRun
+from dashboard.views.amounts import counted
 from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
 from dashboard.views.graph.drawing import heading
@@ -144,7 +145,7 @@ class GraphScreen(BoardScreen):
         return agent.supervisor_id if agent is not None else key
 
     def facts(self) -> list[Cell]:
-        facts = [Cell(f"{len(self._graph.nodes):,} nodes", "muted")] if self._graph.nodes else []
+        facts = [Cell(counted(len(self._graph.nodes), "node"), "muted")] if self._graph.nodes else []
         if self._chain is not None:
             facts.append(Cell("one chain, . shows all", "accent"))
         elif not self._drawing.fits:

@@ -153,8 +153,10 @@ def file_stamp(at_ms: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share from 0 to 1 as whole percent."""
-    return UNKNOWN if share is None else f"{share:.0%}"
+    """A share from 0 to 1 as whole percent; 100% only where nothing is missing."""
+    if share is None:
+        return UNKNOWN
+    return f"{min(share, 0.99) if share < 1 else share:.0%}"
 
 
 def size(amount_bytes: int) -> str:

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from dashboard.views.activity import Activity
+from dashboard.views.amounts import percent
 from dashboard.views.forecast import Range, may_grow
 from dashboard.views.header import ViewState
 from engine.core.queries.tree import agents_of, supervisors_from
@@ -22,7 +23,7 @@ EVERY_MS, TASKS_A_MS = 500, 20
 
 def at_most(share: float, *, grows: bool) -> str:
     """Return a share in percent; of what may grow it is the most that can have ended."""
-    return f"{'≤' if grows else ''}{share:.0%}"
+    return f"{'≤' if grows else ''}{percent(share)}"
 
 
 class Progress(NamedTuple):

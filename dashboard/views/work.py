@@ -180,8 +180,9 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
     if runs:
         run = next((one for one in runs if one.running), runs[-1])
         nodes = [state.tasks[child] for child in state.tasks[run.root_id].children if child in state.tasks]
-        others = f"{counted(len(runs), 'run')}: " if len(runs) > 1 else ""
-        return Cell(others + (plan_line(nodes) or run.title), "muted")
+        others = f", and {counted(len(runs) - 1, 'other run')}" if len(runs) > 1 else ""
+        said = plan_line(nodes) or run.title
+        return Cell(f"{run.id}: {said}{others}" if others else said, "muted")
     return Cell(f"{waiting:,} waiting" if waiting else "", "muted")
 
 

@@ -11,7 +11,8 @@ from dashboard.app import QuarterdeckApp
 from dashboard.screens.graph import GraphScreen
 from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit, write
-from tests.world import World
+from tests.story import submitted
+from tests.world import World, agent, team_world
 
 
 @asynccontextmanager
@@ -110,3 +111,11 @@ async def test_an_empty_team_says_what_to_do(tmp_path: Path) -> None:
     async with graph_on(tmp_path, World()) as (pilot, screen):
         await press(pilot, "right", "enter", "t", "f", "full_stop")
         assert "quarterdeck demo" in screen.board.text
+
+
+@pytest.mark.anyio
+async def test_one_node_is_counted_as_one(tmp_path: Path) -> None:
+    work = team_world(agent("ada"))
+    submitted(work)
+    async with graph_on(tmp_path, work) as (_, screen):
+        assert next(one.text for one in screen.facts()) == "1 node"

@@ -12,6 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import anyio
+import pytest
+
+from engine.core.spec import AgentSpec
+from engine.supervisor.dynamic import DynamicSupervisor
 from tests.databases import busy_world, write_database
 from tests.patience import PATIENCE_S
 
@@ -93,3 +98,17 @@ def test_ctrl_z_stops_also_what_the_dashboard_was_started_by_until_both_go_on(tm
 def status_of(pid: int) -> int:
     """Return the status of a child once it stops or ends."""
     return ThreadPoolExecutor(1).submit(os.waitpid, pid, os.WUNTRACED).result(PATIENCE_S)[1]
+
+
+@pytest.mark.anyio
+async def test_a_wrong_place_is_said_in_one_line_also_where_the_team_runs(tmp_path: Path) -> None:
+    database = tmp_path / "team.db"
+    async with DynamicSupervisor(name="desk", agent_specs=[AgentSpec(name="ada", run=str)], store=database):
+        told = await anyio.run_process(
+            [sys.executable, "-P", "-m", "dashboard", "--db", str(database), "--open", "nosuch"],
+            stderr=subprocess.STDOUT, check=False, env=os.environ | {"TEXTUAL_DRIVER": "one:Driver"},
+        )  # fmt: skip
+
+    assert told.returncode == 2
+    assert told.stdout.decode().startswith("quarterdeck: there is no screen 'nosuch'; there are network, ")
+    assert told.stdout.count(b"\n") == 1

@@ -31,7 +31,7 @@ from dashboard.views.supervisor_pane import (
     supervisor_side,
 )
 from dashboard.views.tail import _UNSAID, newest, tail, tell
-from dashboard.views.work import state_of_agent
+from dashboard.views.work import now_of_supervisor, state_of_agent
 from engine.core.codec import kind_of
 from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
@@ -481,3 +481,16 @@ def test_panes_of_who_only_looks_name_no_key_that_changes_the_team(size: tuple[i
     assert [key for key in keys if key not in shown(sight, chief)] == []
     assert [key for key in keys if key in shown(sight._replace(acts=False), chief)] == []
     assert ":add" not in shown(seen(empty)._replace(acts=False), empty.state.supervisors["s2"])
+
+
+def test_of_several_runs_it_is_said_which_one_has_come_how_far() -> None:
+    world = team_world(agent("ada"), agent("bob"))
+    for _ in range(3):
+        world.order(Submit(request="go"))
+    (chief,) = world.state.roots
+
+    assert now_of_supervisor(world.state, chief, digest(world.state)).text == "r1: ● ada  ◌ bob, and 2 other runs"
+
+
+def test_work_of_which_some_is_open_is_not_said_to_have_ended_whole() -> None:
+    assert [Progress(ended, 5_840, 0, 1).said for ended in (5_819, 5_840)] == ["≤99%", "≤100%"]

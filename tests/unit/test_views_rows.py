@@ -104,6 +104,7 @@ def test_amounts_read_as_a_person_writes_them() -> None:
         "12 tasks",
     ]
     assert [percent(None), percent(0.756)] == ["–", "76%"]
+    assert [percent(share) for share in (5_819 / 5_840, 1.0, 1.234)] == ["99%", "100%", "123%"]
     assert [stopwatch(767_000), stopwatch(90_000_000)] == ["00:12:47", "1 d 01:00:00"]
     assert [remaining(2_400), remaining(-5), remaining(61_000)] == ["3 s", "0 s", "1 min 01 s"]
     assert [size(820), size(14_200), size(3_800_000)] == ["820 B", "14 kB", "3.8 MB"]
