@@ -99,7 +99,7 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
         "status": _supervisor_status(state, supervisor, agents),
         "agents": len(agents),
         "running": sum(len(agent.running) for agent in agents),
-        "waiting": counts.waiting_of[supervisor.id],
+        "waiting": sum(queue.ready for queue in state.queues.values() if queue.supervisor_id == supervisor.id),
         "depth": depth_of(state, supervisor),
         "hand_overs": supervisor.hand_overs,
         "hand_over_ms": mean_ms_of(supervisor),

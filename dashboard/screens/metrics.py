@@ -20,7 +20,7 @@ from dashboard.views.usage import is_metered
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
 from engine.core.codec import decode_events
-from engine.core.queries.tree import agents_of, below_of
+from engine.core.queries.tree import agents_of
 from engine.core.state import Agent
 from store import Reader
 
@@ -129,16 +129,8 @@ class MetricsScreen(TableScreen):
         known = only is not None and (only in state.agents or only in state.supervisors)
         return agents_of(state, only) if only is not None and known else [*state.agents.values()]
 
-    def _plotted_queues(self) -> list[str] | None:
-        """Return whose queues are plotted; None means all."""
-        below = self.state.supervisors.get(self._only or "")
-        if below is not None:
-            return [one.id for one in below_of(self.state, below)]
-        return None if self._only is None else [self._only]
-
     def _waiting(self, view: ViewState) -> int:
-        members = self._plotted_queues()
-        return view.counts.waiting if members is None else sum(view.counts.waiting_of[one] for one in members)
+        return view.counts.waiting if self._only is None else view.counts.waiting_of[self._only]
 
     def _window_of(self, samples: int, now_ms: int) -> Window:
         """Return the samples of the plots, which are counted anew only for another window, size or agent."""
@@ -210,7 +202,7 @@ class MetricsScreen(TableScreen):
                 width=size.width,
                 height=size.height,
                 large=self._large,
-                members=self._plotted_queues(),
+                member=self._only,
                 agents=len(self._plotted_agents()),
                 waiting=self._waiting(view),
                 end="now" if now_ms == view.now_ms and view.past is None else clock(now_ms),

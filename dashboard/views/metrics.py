@@ -5,8 +5,7 @@ Of a team that uses no tokens the last plot adds up what was done.
 It is made of the ends of attempts, which say how long each was at work and whether it failed, and of what was spent.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
@@ -169,20 +168,20 @@ def grid(width: int, height: int) -> tuple[int, int]:
 
 def plots(
     found: Series, activity: Activity, state: State, *, now_ms: int, width: int, height: int, large: int | None = None,
-    members: Collection[str] | None = None, agents: int | None = None, waiting: int | None = None, end: str = "now",
+    member: str | None = None, agents: int | None = None, waiting: int | None = None, end: str = "now",
 ) -> list[Line]:  # fmt: skip
     """Return the plots in a grid of the size.
 
     Args:
         activity: Lengths of queues as they were looked at.
-        members: The agent, or the supervisors, whose queues alone are plotted; None means all.
+        member: The agent or supervisor whose queue alone is plotted; None means all.
         agents: How many agents' work is plotted; by default all of the team.
         waiting: How many tasks wait at the end; by default as many as at the last look.
         end: What the end of the window is called.
         large: The place of the one plot that is shown alone; None shows as many as fit.
     """
     across, down = grid(width, height)
-    queue = _queue(activity, found, now_ms, members)
+    queue = _queue(activity, found, now_ms, member)
     waiting = max(0, int(queue[-1])) if waiting is None else waiting
     drawn = _plots(found, queue, waiting, state, len(state.agents) if agents is None else agents)
     if large is not None:
@@ -242,25 +241,16 @@ def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tu
     return _Plot(title, value, values, (upper, middle, "0"), top, below, tones)
 
 
-def _queue(activity: Activity, found: Series, now_ms: int, members: Collection[str] | None) -> list[float]:
+def _queue(activity: Activity, found: Series, now_ms: int, member: str | None) -> list[float]:
     """Lengths of the queues by sample; below 0 before the first look: they were not empty."""
     samples, each_ms = len(found.done), found.each_ms
     first = now_ms // each_ms - samples + 1
     lengths = [-1.0] * samples
-    for at_ms, waiting in activity.queued if members is None else _looks(activity, members):
+    for at_ms, waiting in activity.queued if member is None else activity.queues.looks(member):
         place = at_ms // each_ms - first
         if 0 <= place < samples:
             lengths[place:] = [float(waiting)] * (samples - place)
     return lengths
-
-
-def _looks(activity: Activity, members: Collection[str]) -> list[tuple[int, int]]:
-    """Return how long the queues of members were together, by the time of each look."""
-    added: Counter[int] = Counter()
-    for member_id in members:
-        for at_ms, waiting in activity.queues.looks(member_id):
-            added[at_ms] += waiting
-    return sorted(added.items())
 
 
 def _one(one: _Plot, width: int, height: int, found: Series, end: str) -> list[Line]:

@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Mapping
 
+from engine.core.queries.tree import supervisors_from
 from engine.core.state import State
 
 EVERY_MS = 1_000
@@ -10,13 +11,17 @@ SAMPLES = 120
 
 
 def waiting_of(state: State) -> Counter[str]:
-    """Return the number of ready tasks by agent (its own queue) and by supervisor (all its queues)."""
+    """Return the number of ready tasks by agent (its own queue) and by supervisor (all queues of it and below it)."""
     out: Counter[str] = Counter()
+    own: Counter[str] = Counter()
     for queue in state.queues.values():
         if length := queue.ready:
-            out[queue.supervisor_id] += length
+            own[queue.supervisor_id] += length
             if len(queue.agents) == 1:
                 out[queue.agents[0]] += length
+    for supervisor_id, length in own.items():
+        for one in supervisors_from(state, supervisor_id):
+            out[one.id] += length
     return out
 
 

@@ -259,13 +259,13 @@ def figures(seen: Seen, supervisor: Supervisor) -> list[tuple[str, str]]:
     """Return what its work came to so far, each with its label."""
     counts = seen.counts
     done, failed = counts.done_of[supervisor.id], counts.failed_of[supervisor.id]
-    below = [one.id for one in below_of(seen.state, supervisor)]
+    below = [*below_of(seen.state, supervisor)]
     found = [
         ("done", count(done)),
         ("failed", count(failed)),
         ("ok", percent(done / (done + failed) if done + failed else None)),
         ("attempts", count(supervisor.begun)),
-        ("waiting", count(sum(counts.waiting_of[one] for one in below))),
+        ("waiting", count(counts.waiting_of[supervisor.id])),
         ("teams below", count(len(below) - 1)),
     ]
     if supervisor.hand_overs:

@@ -230,11 +230,11 @@ def test_the_queue_of_one_member_is_plotted_alone() -> None:
     activity.sample_queues(work.now_ms, 25, {"a1": 5, "s1": 25})
     found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
     told = [
-        plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2, members=members)[0]
-        for members in (None, ["a1"], ["a1", "a2"])
+        plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=2, member=member)[0]
+        for member in (None, "a1", "a2")
     ]
 
-    assert ["".join(span.text for span in line.spans).split()[-2] for line in told] == ["25", "5", "5"]
+    assert ["".join(span.text for span in line.spans).split()[-2] for line in told] == ["25", "5", "0"]
 
 
 def test_a_supervisor_was_as_busy_as_all_agents_below_it_together() -> None:
