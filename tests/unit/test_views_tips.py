@@ -18,7 +18,7 @@ from dashboard.views.tips import (
     followed,
     slow_agent,
 )
-from engine.core.commands import Submit, SupervisorSpec
+from engine.core.commands import Abort, Submit, SupervisorSpec
 from engine.core.state import Agent, Escalation, State
 from tests.world import World, agent, team_world
 
@@ -204,6 +204,18 @@ def test_a_demo_that_ended_before_it_was_opened_points_to_its_report() -> None:
     assert "the report is ready" in Tips().of(seen(work.state, at_ms=opened_ms, since_ms=opened_ms)).text
     work.order(Submit(request="audit again", supervisor="chief"))
     assert "the report" not in Tips().of(seen(work.state, at_ms=opened_ms, since_ms=opened_ms)).text
+
+
+def test_a_report_is_pointed_to_only_where_its_keys_open_it() -> None:
+    work = crew()
+    work.settle()
+    work.order(Submit(request="audit again", supervisor="chief"))
+    assert "the report" not in Tips().of(seen(work.state, at_ms=work.now_ms)).text
+
+    work.order(Abort(target=next(iter(work.state.runs))))
+    work.settle()
+    assert not work.state.runs
+    assert "the report" not in Tips().of(seen(work.state, at_ms=work.now_ms)).text
 
 
 def test_every_tip_is_read_to_its_end_in_a_window_of_80() -> None:
