@@ -162,6 +162,8 @@ def engine(state: State, situation: Situation) -> Cell:
         verb, tone = ("gone since", "error") if info.ended_ms is None else ("stopped", "muted")
         glyph = "✕" if info.ended_ms is None else "■"
         return Cell(f"{glyph} engine {info.pid} {verb} {clock(gone_since_ms(state, info))}", tone)
+    if info.no_room:  # no heartbeat can be written either
+        return Cell(f"✕ engine {info.pid} has no room to write", "error")
     ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
     if ages and max(ages) > HUNG_AFTER_MS:
         return Cell(f"✕ engine {info.pid} has not answered for {max(ages) // 1000} s", "error")

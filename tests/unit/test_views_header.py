@@ -58,6 +58,13 @@ def test_an_engine_without_room_on_its_disk_is_not_to_be_taken_over() -> None:
     ]
 
 
+def test_an_engine_without_room_on_its_disk_is_not_said_to_hang() -> None:
+    full = replace(SITUATION, engine=replace(ENGINE, heartbeat_ms=5_000, no_room=True))
+    state = team_world().state
+
+    assert condition(state, full, digest(state), brief=True)[0].text == "✕ engine 4211 has no room to write"
+
+
 def test_who_is_in_a_browser_is_not_told_to_press_the_key_that_does_nothing_there() -> None:
     gone = replace(SITUATION, engine=replace(ENGINE, alive=False))
     told = [banner(team_world().state, one, None) for one in (gone, replace(gone, in_browser=True))]
