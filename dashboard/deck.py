@@ -32,6 +32,7 @@ from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.core.state import UNDOABLE
 from store import StoreError, may_command
+from store.errors import FileLost
 
 if TYPE_CHECKING:
     from dashboard.client import Client, CommandReply
@@ -125,10 +126,18 @@ class Deck(TimeTravel):
 
     def may(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
-        refusal = REFUSED if self.in_past else self._read_only() if self.readonly else ""
+        refusal = REFUSED if self.in_past else self._read_only() if self.readonly else self._lost()
         if refusal:
             self.say(refusal, "warn")
         return not refusal
+
+    def _lost(self) -> str:
+        """Say that the file is another by now, whose team nobody here has seen; empty where it is not."""
+        try:
+            self.feed.stay()
+        except FileLost:
+            return f"refused: {self.feed.trouble}"
+        return ""
 
     def _read_only(self) -> str:
         """Say why this dashboard changes nothing."""
@@ -186,6 +195,7 @@ class Deck(TimeTravel):
         from dashboard.client import Client  # only who changes the team needs it
         from engine.sender import sender_of
 
+        self.feed.stay()
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
 
     def _send(self, command: Command) -> "CommandReply":
@@ -263,7 +273,12 @@ class Deck(TimeTravel):
 
         self.say("… exporting", "muted")
         errors = (ArchiveError, StoreError, OSError)
-        self.aside(lambda: export_archive(self.path, target), told, errors, "not exported: ")
+
+        def exporting() -> "ExportResult":
+            self.feed.stay()
+            return export_archive(self.path, target)
+
+        self.aside(exporting, told, errors, "not exported: ")
 
     def ask_upload(self) -> None:
         """Ask the browser for a file."""

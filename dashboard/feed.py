@@ -25,7 +25,7 @@ from engine.core.fold import fold
 from engine.core.state import State
 from engine.folding import ends_of
 from store import Mark, Reader, Record, Tail, mark_at
-from store.errors import ReadRowsLost, StoreError
+from store.errors import FileLost, ReadRowsLost, StoreError
 from store.lock import identity, lost
 from store.records import EngineInfo, StandbyInfo
 
@@ -266,13 +266,24 @@ class Feed:
         self.live = reader.live()
         self.looked = True
 
+    def stay(self) -> None:
+        """Make sure that the path still has the file that is followed: what stands there else is of another team.
+
+        Raises:
+            FileLost: If it has not. `trouble` says so, and nothing is read any more.
+        """
+        if self._identity is not None and (gone := lost(self.path, self._identity)) is not None:
+            self._troubles["file"] = f"the file {gone.found}: this is its last state; open it again: {self.path}"
+            self._stop.set()
+            raise gone
+
     def _moved_away(self) -> bool:
         """Detect that the file was deleted or replaced; then report it and stop."""
-        if self._identity is None or (gone := lost(self.path, self._identity)) is None:
-            return False
-        self._troubles["file"] = f"the file {gone.found}: this is its last state; open it again: {self.path}"
-        self._stop.set()
-        return True
+        try:
+            self.stay()
+        except FileLost:
+            return True
+        return False
 
 
 def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entry]:

@@ -67,11 +67,14 @@ class _Onward:
 class Past:
     """One file at a moment of its past; `start` it, ask for a moment, call `advance` when told that it is there."""
 
-    def __init__(self, path: Path, *, ready: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, path: Path, *, ready: Callable[[], None] = lambda: None, stay: Callable[[], None] = lambda: None
+    ) -> None:
         """Look at nothing yet.
 
         Args:
             ready: Called in another thread when `advance` has something to take in.
+            stay: Raises a `StoreError` if `path` has another file by now; asked when it was opened.
         """
         self.path = path
         self.state = State()
@@ -83,7 +86,7 @@ class Past:
         """What each agent did in the minutes before."""
         self.trouble: str | None = None
         """Why the last moment that was asked for cannot be shown, in one line."""
-        self._ready = ready
+        self._ready, self._stay = ready, stay
         self._requests: list[_Request] = []
         self._news = threading.Condition()
         self._working = False
@@ -168,7 +171,7 @@ class Past:
         reader: Reader | None = None
         while requests := self._next():
             try:
-                reader = reader or Reader(self.path)
+                reader = reader or self._opened()
                 self._target = self._resolved(reader, requests)
                 if self._bring(reader, self._target):
                     self._handed_s = time.monotonic()
@@ -178,6 +181,15 @@ class Past:
             self._rest()
         if reader is not None:
             reader.close()
+
+    def _opened(self) -> Reader:
+        reader = Reader(self.path)
+        try:
+            self._stay()
+        except StoreError:
+            reader.close()
+            raise
+        return reader
 
     def _next(self) -> list[_Request]:
         """Wait for the next requests; none means stop."""

@@ -25,9 +25,14 @@ the next one be asked for, without an end to that on a whole processor."""
 class Playback:
     """The moment that is shown."""
 
-    def __init__(self, path: Path, *, ready: Callable[[], None]) -> None:
-        """Show the newest event of `path`; `ready` is called in another thread once `advance` has something to do."""
-        self._path, self._ready = path, ready
+    def __init__(self, path: Path, *, ready: Callable[[], None], stay: Callable[[], None] = lambda: None) -> None:
+        """Show the newest event of `path`.
+
+        Args:
+            ready: Called in another thread once `advance` has something to do.
+            stay: As in `Past`.
+        """
+        self._path, self._ready, self._stay = path, ready, stay
         self._past: Past | None = None
         self._arrived = False
         self._speed, self._chosen_speed = 0, 1
@@ -168,6 +173,6 @@ class Playback:
         if self._past is None:
             from dashboard.past import Past  # only who goes back in time needs it
 
-            self._past = Past(self._path, ready=self._ready)
+            self._past = Past(self._path, ready=self._ready, stay=self._stay)
             self._past.start()
         return self._past

@@ -45,7 +45,7 @@ class TimeTravel(App[int]):
         self.message: Cell | None = None
         """Message shown in place of the time bar's text; None without a recent one."""
         self._said_ms = 0
-        self.playback = Playback(db, ready=self._past_came)
+        self.playback = Playback(db, ready=self._past_came, stay=feed.stay)
         self.spans: Sequence[Span] = ()
         """What happened when, in the whole file."""
         self._summaries = Summaries()
@@ -74,6 +74,7 @@ class TimeTravel(App[int]):
 
         def reading() -> T:
             with Reader(self.path) as reader:
+                self.feed.stay()
                 return work(reader)
 
         # What the feed has said stands in the banner: pages that read again need not repeat it.
@@ -234,7 +235,12 @@ class TimeTravel(App[int]):
 
         self.say("… forking", "muted")
         errors = (StoreError, CoreError, OSError)
-        self.aside(lambda: fork(self.path, target, at_seq=seq), told, errors, "not forked: ")
+
+        def forking() -> "Fork":
+            self.feed.stay()
+            return fork(self.path, target, at_seq=seq)
+
+        self.aside(forking, told, errors, "not forked: ")
 
     def hand_over(self, fork: Path) -> str:
         """Return how a fork that was made is opened."""

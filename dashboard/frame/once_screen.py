@@ -27,7 +27,12 @@ class OnceScreen(FindingScreen):
     def on_mount(self) -> None:
         past, view = self.deck.view.past, self.deck.view
         now_ms = past.now_ms if past is not None else view.now_ms
-        self.deck.aside(lambda: self.made(now_ms), self._show_made, (StoreError, CoreError))
+
+        def making() -> Sequence[Cell]:
+            self.deck.feed.stay()
+            return self.made(now_ms)
+
+        self.deck.aside(making, self._show_made, (StoreError, CoreError))
 
     def _show_made(self, found: Sequence[Cell]) -> None:
         self._cells = found

@@ -73,7 +73,12 @@ class TabApp(QuarterdeckApp):
 
         self.say("… exporting", "muted")
         errors = (ArchiveError, StoreError, OSError)
-        self.aside(lambda: export_archive(self.path, archive), told, errors, "not exported: ")
+
+        def exporting() -> "ExportResult":
+            self.feed.stay()
+            return export_archive(self.path, archive)
+
+        self.aside(exporting, told, errors, "not exported: ")
 
     def fork(self, target: Path, seq: int) -> None:
         """Make a fork in a folder of its own, where no other has its name, and hand it to the browser."""

@@ -13,6 +13,7 @@ import pytest
 from dashboard.app import QuarterdeckApp
 from dashboard.feed import EARLIER_BYTES, Feed
 from engine.core.codec import encode_state
+from engine.core.commands import Pause
 from engine.core.state import State
 from engine.host.batch import row_of
 from store import Row, open_store
@@ -20,8 +21,8 @@ from tests.bench.histories import mapped, succeed
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, Ordering
-from tests.pilot.scene import NOW_MS, StillFeed, audit, written
-from tests.world import World
+from tests.pilot.scene import NOW_MS, StillFeed, audit, write, written
+from tests.world import World, agent, team_world
 
 
 def advanced(feed: Feed, until: Callable[[], object]) -> None:
@@ -30,6 +31,11 @@ def advanced(feed: Feed, until: Callable[[], object]) -> None:
         assert time.monotonic() < deadline, feed.trouble
         feed.advance()
         time.sleep(0.01)
+
+
+def emptied(folder: Path) -> None:
+    for path in [*folder.iterdir()]:
+        path.unlink()
 
 
 def with_snapshot(path: Path, work: World) -> Feed:
@@ -203,8 +209,7 @@ def test_a_file_that_is_deleted_is_said_and_its_last_state_stays(tmp_path: Path,
     feed = Feed(db)
     feed.start()
     advanced(feed, lambda: feed.state.seq == work.state.seq)
-    for path in tmp_path.iterdir():
-        path.unlink()
+    emptied(tmp_path)
     advanced(feed, lambda: feed.trouble)
     feed.stop()
 
@@ -269,3 +274,26 @@ def test_a_reader_never_writes(tmp_path: Path, work: World) -> None:
     with sqlite3.connect(db) as connection:
         assert (connection.total_changes, connection.execute("SELECT count(*) FROM journal").fetchone()) == before
     connection.close()
+
+
+@pytest.mark.anyio
+async def test_another_team_that_took_the_place_of_the_file_is_neither_shown_nor_changed(
+    app: QuarterdeckApp, tmp_path: Path
+) -> None:
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.feed.looked and app.view.state.agents)
+        emptied(tmp_path)
+        await write(app.path, team_world(agent("ada")))
+        await until(pilot, lambda: app.view.situation.trouble)
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: app.playback.trouble)
+        app.order(Pause(target="@a1"))
+        await pilot.pause()
+
+        assert len(app.view.state.agents) > 1
+        assert app.message is not None
+        assert app.message.text.startswith("refused: the file was ")
+        inbox = tmp_path / "team.db-inbox"
+        with sqlite3.connect(f"file:{inbox}?mode=ro", uri=True) as commands:
+            assert commands.execute("SELECT count(*) FROM commands").fetchone() == (0,)
+        commands.close()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from dashboard.views.amounts import clock, duration, left, median, percent
+from dashboard.views.amounts import clock, duration, left, median
 from dashboard.views.lines import BLANK, Line, Span, cut, joined, padded
 from dashboard.views.plots import area, axis_top, bar
 from dashboard.views.timeline.axis import FOLD, Axis, axis, slots_of, sums
@@ -225,7 +225,7 @@ def _figures(lanes: Lanes, seen: Seen, row: Row, found: Axis) -> str:
     at_once = max(1, agent.max_concurrency if agent is not None else 1)
     share = sum(sums(lane.busy, lanes, found)) / (time * at_once) if lane is not None and time else 0.0
     p50 = duration(median(agent.at_work_ms)) if agent is not None else "gone"
-    return f"{percent(min(1.0, share)):>5} {p50:>10}"
+    return f"{min(1.0, share):>5.0%} {p50:>10}"
 
 
 def _titles(lanes: Lanes, seen: Seen, row: Row, found: Axis, before: int, cursor: int | None) -> Line:
