@@ -9,6 +9,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from dashboard.feed import entries_of
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.activity import END_KINDS, SPEND_KINDS, Ended, Spent, ends_of, spends_of
 from dashboard.views.amounts import clock
@@ -19,7 +20,6 @@ from dashboard.views.rows import Cell, Listing
 from dashboard.views.usage import is_metered
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import Table
-from engine.core.codec import decode_events
 from engine.core.queries.tree import agents_of
 from engine.core.state import Agent
 from store import Reader
@@ -150,7 +150,7 @@ class MetricsScreen(TableScreen):
 
     def _read(self, view: ViewState) -> None:
         """Read what ended and was spent before what the feed knows, in a thread."""
-        source, seq = self._source, view.state.seq
+        source, seq, names = self._source, view.state.seq, view.names
         from_ms = until_ms(view) - max(WINDOWS_MS.values())
         kinds = SPEND_KINDS if is_metered(view.state) else END_KINDS
 
@@ -159,7 +159,7 @@ class MetricsScreen(TableScreen):
             for _ in range(MOST // PAGE):
                 records = reader.records_before(before, PAGE, kinds=kinds)
                 near = [one for one in records if one.at_ms >= from_ms]
-                events = decode_events([(one.seq, one.kind, one.body) for one in near])
+                events = [one.event for one in entries_of(reader, near, names)]
                 ends[:0], spends[:0] = ends_of(events), spends_of(events)
                 if len(near) < PAGE:
                     break
