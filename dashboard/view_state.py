@@ -51,6 +51,8 @@ def _look_back(shown: "Past", past: Moment, now: Situation, before: ViewState | 
     """Leave out what is known only of the present: the live file, and which engine holds the database."""
     rate = rate_of(shown.recent, past.at_ms)
     then = replace(now, engine=None, standbys=(), now_ms=past.at_ms, events_per_s=rate, behind=0, opening=False)
-    counts = _counted(shown.state, before)
+    stopped_ms = shown.state.engine.stopped_ms if shown.state.engine is not None else None
+    counts = _counted(shown.state, before, working=stopped_ms is None)
+    shown.activity.until_ms = stopped_ms
     shown.activity.sample_queues(past.at_ms, counts.waiting, counts.waiting_of)
     return ViewState(shown.state, counts, {}, then, shown.names, shown.activity, shown.recent, past)

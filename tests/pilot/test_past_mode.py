@@ -18,6 +18,7 @@ from dashboard.widgets.picks import Picks
 from dashboard.widgets.time_bar import Scrubber
 from engine.core.commands import SwitchStrategy
 from engine.core.fold import fold
+from engine.core.signals import EngineBegan, EngineEnds
 from engine.core.state import State
 from engine.folding import folded
 from store import Reader
@@ -407,3 +408,20 @@ def test_while_it_plays_the_next_moment_is_asked_for_only_once_some_time_has_pas
     playback.advance(wall_ms + STEP_MS, 1_000)
     answers.get(timeout=PATIENCE_S)
     playback.leave()
+
+
+def states(hand: Hand) -> str:
+    return " ".join(cell.text for place in range(len(hand.table.rows.keys)) for cell in hand.table.rows.cells(place))
+
+
+async def test_between_two_engines_nothing_is_at_work_in_the_past_either(tmp_path: Path) -> None:
+    work = audit()
+    at_work = work.state.seq
+    work.say(EngineEnds(reason="asked to"))
+    stopped = work.state.seq
+    work.say(EngineBegan(pid=2, token=2, version="test"))
+    async with opened(tmp_path, work=work) as hand:
+        await went_back(hand, at_work)
+        assert "● busy" in states(hand)
+        await went_back(hand, stopped)
+        assert "● busy" not in states(hand)
