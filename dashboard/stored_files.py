@@ -29,11 +29,14 @@ def files_beside(db: Path) -> list[Beside]:
     return sorted(found, key=lambda one: -one.at_ms)[:MOST]
 
 
-def holdings_of(path: Path, seq: int | None) -> list[Line]:
-    """Return what a file holds after an event, or after its newest; folds its state, so called in a thread."""
+def holdings_of(path: Path, seq: int | None, *, working: bool) -> list[Line]:
+    """Return what a file holds after an event, or after its newest; folds its state, so called in a thread.
+
+    `working` tells whether an engine is at work on it then; without one nothing in it goes on.
+    """
     try:
         with Reader(path) as reader:
-            return holdings(folded_from(reader, seq))
+            return holdings(folded_from(reader, seq), working=working)
     except (StoreError, CoreError) as error:
         return [Line((Span(str(error), "error"),))]
 

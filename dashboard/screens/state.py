@@ -105,7 +105,10 @@ class StateScreen(TableScreen):
             holds = [Line((Span("enter opens it: an archive is read only after all of it was checked", "muted"),))]
         else:
             path = self.deck.path if key == NEWEST or key.isdigit() else Path(key)
-            holds = self.looked_up(key, lambda: holdings_of(path, int(key) if key.isdigit() else None))
+            engine = self.deck.feed.engine
+            working = key.isdigit() or (key == NEWEST and engine is not None and engine.alive)  # a moment is shown so
+            seq = int(key) if key.isdigit() else None
+            holds = self.looked_up(key, lambda: holdings_of(path, seq, working=working))
         return of_stored(
             self._found, key, holds, self._kinds, shown_seq=view.state.seq if view.past is not None else 0,
             now_ms=view.past.now_ms if view.past is not None else view.now_ms, width=width, height=height,

@@ -10,17 +10,24 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil
 
+from rich.cells import cell_len
+
 from dashboard.views.activity import Activity, Ended, Spent
 from dashboard.views.amounts import count, counted, duration
 from dashboard.views.amounts import left as left_of
 from dashboard.views.lines import BLANK, Line, Span, cells, hairline, spread
 from dashboard.views.plots import axis_top, plot
+from dashboard.views.strip import RATE_S
 from dashboard.views.usage import is_metered
 from engine.core.state import State
 
 WINDOWS_MS: Mapping[str, int] = {"1 m": 60_000, "5 m": 300_000, "1 h": 3_600_000, "24 h": 86_400_000}
 LABELS = 7
 """Cells of the labels of an axis."""
+TITLE = 7
+"""Cells of a title line around its title and what stands at its end."""
+LATEST = "latest "
+"""Before figures of the newest sample, where there is room: the table below has those of the whole window."""
 TABLE_FROM = 24
 """Lines of the body from which on there is a table under the plots."""
 _LOW, _MID, _HIGH = "plot-low", "plot-mid", "plot-high"
@@ -206,13 +213,12 @@ def _plots(found: Series, queue: Sequence[float], waiting: int, state: State, ag
     failed = [one / seconds for one in found.failed]
     tokens = [one / seconds for one in found.tokens]
     costs = sum(found.cost_usd)
-    now = -2 if len(found.done) > 1 else -1
     time_top = axis_top(max(found.p95_ms, default=0) or 1_000)
     return [
-        _flat("THROUGHPUT", f"{done[now]:.1f}/s", done, "done a second", _BUSY),
+        _flat("THROUGHPUT", f"{_lately(done, found.each_ms):.1f}/s", done, "done a second", _BUSY),
         _Plot(
             "TIME A TASK",
-            f"p50 {duration(found.p50_ms[-1] or None)}  p95 {duration(found.p95_ms[-1] or None)}",
+            f"{LATEST}p50 {duration(found.p50_ms[-1] or None)}  p95 {duration(found.p95_ms[-1] or None)}",
             found.p50_ms,
             (duration(time_top), duration(time_top / 2), "0"),
             time_top,
@@ -228,11 +234,23 @@ def _plots(found: Series, queue: Sequence[float], waiting: int, state: State, ag
             f"attempts, of {counted(agents, 'agent')}",
             _BUSY,
         ),
-        _flat("FAILED", f"{failed[now]:.2f}/s", failed, "failed a second", ("error",)),
-        _flat("TOKENS", f"{tokens[now]:,.0f}/s", tokens, f"a second; ${costs:,.2f} in the window", (_LOW, _MID, _HIGH))
+        _flat("FAILED", f"{_lately(failed, found.each_ms):.2f}/s", failed, "failed a second", ("error",)),
+        _flat(
+            "TOKENS",
+            f"{_lately(tokens, found.each_ms):,.0f}/s",
+            tokens,
+            f"a second; ${costs:,.2f} in the window",
+            (_LOW, _MID, _HIGH),
+        )
         if is_metered(state)
         else _flat("DONE", count(sum(found.done)), [*accumulate(found.done)], "added up", (_LOW, _MID, _HIGH)),
     ]
+
+
+def _lately(rates: Sequence[float], each_ms: int) -> float:
+    """Return the mean of the samples of the last seconds, as the health strip does; the newest is not over yet."""
+    over = rates[:-1][-max(1, round(RATE_S * 1000 / each_ms)) :] or rates
+    return sum(over) / len(over)
 
 
 def _flat(title: str, value: str, values: Sequence[float], below: str, tones: tuple[str, ...]) -> _Plot:
@@ -255,7 +273,8 @@ def _queue(activity: Activity, found: Series, now_ms: int, member: str | None) -
 
 def _one(one: _Plot, width: int, height: int, found: Series, end: str) -> list[Line]:
     """Return one plot with its title and what its axes mean."""
-    lines = [hairline(one.title, width, right=one.value, tone="strong")]
+    has_room = cell_len(one.title) + cell_len(one.value) + TITLE <= width
+    lines = [hairline(one.title, width, right=one.value if has_room else one.value.removeprefix(LATEST), tone="strong")]
     room = height - 2
     labels = [f"{label:>{LABELS}}" for label in one.labels]
     if room > 0:

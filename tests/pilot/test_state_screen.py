@@ -44,6 +44,16 @@ async def test_a_snapshot_is_a_moment_to_go_back_to_and_the_newest_row_comes_bac
         assert not hand.app.in_past
 
 
+async def test_what_the_newest_moment_holds_is_at_work_also_while_a_past_one_is_shown(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        for keys in (("9",), ("left_square_bracket",)):
+            await hand.press(*keys)
+            await until(hand.pilot, lambda: "HOLDS" in hand.app.screen.query_one("#below", Lines).text)
+            await until(hand.pilot, lambda: "reading" not in hand.app.screen.query_one("#below", Lines).text)
+            assert "suspended" not in hand.app.screen.query_one("#below", Lines).text
+        assert hand.app.in_past
+
+
 async def test_archives_and_forks_beside_the_file_are_listed_and_opened(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         db = tmp_path / "team.db"

@@ -160,6 +160,28 @@ def test_the_ends_and_middles_of_axes_are_not_rounded() -> None:
         assert [label for label in labels if label not in told] == [], told
 
 
+def test_a_rate_is_that_of_the_health_strip_and_not_of_one_short_sample() -> None:
+    work = audit()
+    activity = Activity()
+    for window_ms, done in ((60_000, [0] * 54 + [2, 9, 0, 0, 4, 7]), (300_000, [60, 15, 99])):
+        found = replace(series([], now_ms=work.now_ms, window_ms=window_ms, samples=len(done)), done=done)
+        found = replace(found, each_ms=window_ms // 60)
+        title = plots(found, activity, work.state, now_ms=work.now_ms, width=80, height=12, large=0)[0]
+
+        assert "".join(span.text for span in title.spans).endswith(" 3.0/s ─")
+
+
+def test_times_beside_a_plot_say_that_they_are_the_latest_where_there_is_room() -> None:
+    work = audit()
+    found = series([], now_ms=work.now_ms, window_ms=60_000, samples=60)
+    titles = [
+        plots(found, Activity(), work.state, now_ms=work.now_ms, width=width, height=12, large=1)[0]
+        for width in (60, 30)
+    ]
+
+    assert ["latest p50" in "".join(span.text for span in title.spans) for title in titles] == [True, False]
+
+
 def test_a_queue_without_a_sample_is_not_drawn_as_empty() -> None:
     work = audit()
     activity = Activity.of(work.state, work.journal)
