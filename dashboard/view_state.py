@@ -9,6 +9,7 @@ from dashboard.playback import Playback
 from dashboard.views.digest import Digest, digest
 from dashboard.views.header import Situation, ViewState, engine_time_ms, gone_since_ms
 from dashboard.views.past import Moment, rate_of
+from dashboard.views.queues import EVERY_MS, waiting_of
 from engine.core.state import State
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def look(
         wall_ms=wall_ms, in_browser=in_browser,
     )  # fmt: skip
     if past is not None and playback.past is not None:
+        _sample(feed, now_ms)
         return _look_back(playback.past, past, situation, before)
     state = State() if situation.opening else feed.state
     working = not feed.looked or (feed.engine is not None and feed.engine.alive)
@@ -39,6 +41,14 @@ def look(
     feed.activity.until_ms = None if working else gone_since_ms(state, feed.engine)
     feed.activity.sample_queues(situation.now_ms, counts.waiting, counts.waiting_of)
     return ViewState(state, counts, feed.live, situation, feed.names, feed.activity, feed.recent)
+
+
+def _sample(feed: Feed, now_ms: int) -> None:
+    """Keep how long queues are now while a past moment is shown: the plots would have a gap afterwards."""
+    queued = feed.activity.queued
+    if not queued or not 0 <= now_ms - queued[-1][0] < EVERY_MS:
+        waiting = sum(queue.ready for queue in feed.state.queues.values())
+        feed.activity.sample_queues(now_ms, waiting, waiting_of(feed.state))
 
 
 def _counted(state: State, before: ViewState | None, *, working: bool = True) -> Digest:

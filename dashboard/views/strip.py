@@ -56,7 +56,7 @@ def _parts(state: State, counts: Digest, activity: Activity, now_ms: int, wide: 
     ended = activity.done.sums(now_ms, seconds, EACH)
     metered = is_metered(state)
     tokens = activity.tokens.sums(now_ms, seconds, EACH) if metered else ended
-    waiting = [length for _, length in list(activity.queued)[-seconds:]]
+    waiting = _lengths(activity, now_ms, seconds)
     errors, share = _errors(activity, now_ms, seconds)
     failing = "error" if share else "muted"
     return [
@@ -84,6 +84,20 @@ def _rate(samples: Sequence[int]) -> float:
     """Return a rate a second over the newest samples that are over."""
     over = samples[-RATE_S - 1 : -1]
     return sum(over) / (len(over) * EACH * SLOT_MS / 1000) if over else 0.0
+
+
+def _lengths(activity: Activity, now_ms: int, seconds: int) -> list[int]:
+    """Return how long the queues were in the last seconds, as at the look before; none before the first look."""
+    each_ms, lengths, left = EACH * SLOT_MS, [0] * seconds, seconds
+    first = now_ms // each_ms - seconds + 1
+    for at_ms, length in reversed(activity.queued):
+        place = max(0, at_ms // each_ms - first)
+        if place < left:
+            lengths[place:left] = [length] * (left - place)
+            left = place
+        if not left:
+            break
+    return lengths[left:]
 
 
 def _errors(activity: Activity, now_ms: int, seconds: int) -> tuple[list[int], float]:

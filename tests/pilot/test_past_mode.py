@@ -225,6 +225,19 @@ async def test_it_plays_on_after_the_clock_of_the_computer_was_set_back(tmp_path
         await until(hand.pilot, plays)
 
 
+async def test_queues_are_looked_at_also_while_a_past_moment_is_shown(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        queued = hand.app.feed.activity.queued
+        await hand.press("left_square_bracket")
+        seen = len(queued)
+        for _ in range(5):
+            hand.clock[0] += 2_000
+            hand.app.flush()
+        assert hand.app.in_past
+        assert len(queued) == seen + 5
+        assert queued[-1] == (hand.clock[0], sum(queue.ready for queue in hand.work.state.queues.values()))
+
+
 async def test_freeze_stands_still_at_the_newest_event_and_lets_go_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("t")

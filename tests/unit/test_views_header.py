@@ -6,8 +6,11 @@ import pytest
 from rich.cells import cell_len
 
 from dashboard.clean import clean
+from dashboard.views.activity import Activity
 from dashboard.views.digest import digest
 from dashboard.views.header import Situation, banner, condition, path_to, paused_runs, restart_lines, where
+from dashboard.views.plots import spark
+from dashboard.views.strip import strip
 from engine.core.commands import Pause, Submit
 from engine.core.spec import Escalate, Retry
 from store.records import EngineInfo
@@ -110,3 +113,14 @@ def test_a_path_is_no_wider_than_its_room_whatever_the_names_are() -> None:
         cells = path_to("команда " * 9, ["運が悪い" * 20, "a" * 90, "🧭" * 30], room)
 
         assert cell_len("  ".join(clean(cell.text) for cell in cells)) <= room
+
+
+def test_the_health_strip_has_a_second_of_the_queue_in_each_sample_however_often_it_was_looked_at() -> None:
+    work, activity, now_ms = asking(), Activity(), 767_000
+    for quarter in range(80, 0, -1):  # four looks a second while events come, then nobody looks for a while
+        if quarter > 24:
+            activity.sample_queues(now_ms - quarter * 250, 40 if quarter > 40 else 20, {})
+
+    line = strip(work.state, digest(work.state), activity, now_ms=now_ms, width=120)
+
+    assert spark([40, *[20] * 11], 6) in [span.text for span in line.spans]

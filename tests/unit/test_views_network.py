@@ -33,7 +33,7 @@ from dashboard.views.supervisor_pane import (
 from dashboard.views.tail import _UNSAID, newest, tail, tell
 from dashboard.views.work import now_of_supervisor, state_of_agent
 from engine.core.codec import kind_of
-from engine.core.commands import Pause, Rollback, Submit, SupervisorSpec, SwapAgent
+from engine.core.commands import Rollback, Submit, SupervisorSpec, SwapAgent
 from engine.core.events import EVENTS, AgentSwapped, AttemptDone, AttemptFailed, AttemptStarted, Event
 from engine.core.spec import Pool
 from engine.core.state import State, Supervisor
@@ -377,18 +377,6 @@ def test_the_meter_of_progress_gives_way_to_its_numbers() -> None:
         (text,) = texts([progress_line(seen(world), chief, progress, width)])
         assert "1,346/1,379  15 failed" in text
         assert cell_len(text) <= width
-
-
-def test_what_waits_for_a_team_is_counted_in_the_rows_of_all_above_it() -> None:
-    world = team_world(SupervisorSpec(name="yard", members=[agent("bob")], max_parallel=1), agent("ada"))
-    world.order(Pause(target="bob"))
-    for request in ("one", "two"):
-        world.order(Submit(request=request, supervisor="yard"))
-    state = world.state
-    found = digest(state)
-
-    assert [found.waiting_of[one.id] for one in state.supervisors.values()] == [found.waiting] * 2
-    assert found.waiting == 2
 
 
 def test_queue_lengths_are_sampled_once_a_second_and_forgotten_in_the_past() -> None:

@@ -79,6 +79,18 @@ def test_a_waiting_task_says_who_is_paused_in_error_or_full() -> None:
     assert reason(mapped("ada", "bob", max_parallel=1), "file 2") == "supervisor below is full: 1 of 1 at work"
 
 
+def test_what_waits_for_a_team_is_counted_in_the_rows_of_all_above_it() -> None:
+    world = team_world(SupervisorSpec(name="yard", members=[agent("bob")], max_parallel=1), agent("ada"))
+    world.order(Pause(target="bob"))
+    for request in ("one", "two"):
+        world.order(Submit(request=request, supervisor="yard"))
+    state = world.state
+    found = digest(state)
+
+    assert [found.waiting_of[one.id] for one in state.supervisors.values()] == [found.waiting] * 2
+    assert found.waiting == 2
+
+
 def test_a_task_in_back_off_says_for_how_long() -> None:
     world = mapped("scout", on_failure=[Retry(retries=3, base_s=6.0)])
     key = next(key for key in world.started if key[0] == task_named(world, "file 0").id)
