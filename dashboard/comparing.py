@@ -7,6 +7,7 @@ import shlex
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
+from dashboard.typed_paths import exists, path_typed
 from dashboard.views.compared import Comparison, Side
 from dashboard.views.parsers import Mistyped, Seq, moment_of
 from store import Reader
@@ -64,11 +65,11 @@ def _opened(db: Path, said: str, now_ms: int) -> AbstractContextManager:  # type
 
     path, when = db, said
     if is_path(said):
-        path, when = Path(said).expanduser(), ""
-        if not path.exists() and "@" in said:
+        path, when = path_typed(said), ""
+        if not exists(path) and "@" in said:
             named, _, when = said.rpartition("@")
-            path = Path(named).expanduser()
-        if not path.exists():
+            path = path_typed(named)
+        if not exists(path):
             raise Mistyped(f"there is no file {str(path)!r}")
     if not when:
         return moment(path)

@@ -1,12 +1,12 @@
 """Actions about the dashboard itself: screens, open questions, the engine, archives, help."""
 
 from functools import partial
-from pathlib import Path
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, one_of
 from dashboard.places import keys, places
 from dashboard.theme import NAMES
+from dashboard.typed_paths import path_typed
 from dashboard.views.digest import needs_person
 from dashboard.views.header import program_line
 from dashboard.views.inbox import place_of
@@ -55,7 +55,7 @@ def _export(at: Acting, said: Spoken) -> None:
     elif path is None:
         at.app.push_screen(dialogs.files.ExportDialog(at.deck.path))
     elif at.deck.at_hand("a path; x sends the archive to the browser"):
-        at.deck.export(Path(path).expanduser())
+        at.deck.export(path_typed(path))
 
 
 def _import(at: Acting, said: Spoken) -> None:

@@ -1,11 +1,11 @@
 """Actions about the team: members, settings, requests; cancelling and removing."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
 from dashboard.actions.marked import in_bulk
+from dashboard.typed_paths import path_typed
 from dashboard.views.amounts import counted, duration
 from dashboard.views.bulk import cancelling
 from dashboard.views.limits import limit_lines
@@ -279,7 +279,7 @@ def _add(on: Acting, said: Spoken) -> None:
     if not on.deck.at_hand("a path; add agents in a shell: quarterdeck add"):
         return
     try:
-        found = read_spec_file(file := Path(name).expanduser())
+        found = read_spec_file(file := path_typed(name))
     except TeamFileError as error:
         on.warn(str(error).split("\n", 1)[0])
         return

@@ -15,6 +15,7 @@ from dashboard.clean import clean
 from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, quoted, say
 from dashboard.databases import Found, databases, ours_in, own_folders
 from dashboard.process import is_alive
+from dashboard.typed_paths import path_typed
 from dashboard.views.amounts import counted
 from engine import folders
 from engine.core.errors import CoreError
@@ -73,7 +74,7 @@ def given_database(ctx: click.Context) -> Path | None:
     given = ctx.ensure_object(Settings).db
     if given is None and os.environ.get(VARIABLE):
         given = Path(os.environ[VARIABLE])
-    return None if given is None else given.expanduser().absolute()
+    return None if given is None else path_typed(given).absolute()
 
 
 def database_of_file(team: Path) -> Path | None:

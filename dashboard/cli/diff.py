@@ -5,13 +5,13 @@ Rule: files are only read, and none of them needs an engine.
 
 import time
 from contextlib import AbstractContextManager, ExitStack
-from pathlib import Path
 
 import click
 
 from dashboard.cli.database import database_of
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.times import seq_of
+from dashboard.typed_paths import exists, path_typed
 from dashboard.views.amounts import counted, duration
 from dashboard.views.amounts import moment as said_moment
 from dashboard.views.differences import MANY, difference_lines
@@ -43,11 +43,11 @@ def diff(ctx: click.Context, a: str, b: str, *, every: bool) -> int:
 
 
 def _opened(ctx: click.Context, said: str) -> AbstractContextManager[Moment]:
-    path, when = Path(said).expanduser(), ""
-    if not path.exists() and "@" in said:
+    path, when = path_typed(said), ""
+    if not exists(path) and "@" in said:
         named, _, when = said.rpartition("@")
-        path = Path(named).expanduser() if named else database_of(ctx, changes=False)
-    if not path.exists():
+        path = path_typed(named) if named else database_of(ctx, changes=False)
+    if not exists(path):
         fail("no_database", f"there is no file {str(path)!r}", "A and B are paths, or @SEQ", WRONG_USAGE)
     return moment(path, (lambda reader: seq_of(reader, when)) if when else None)
 

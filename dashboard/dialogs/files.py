@@ -15,6 +15,7 @@ from textual.widgets import Input
 
 from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.typed_paths import path_typed
 from dashboard.views.amounts import counted, file_stamp
 from dashboard.views.outcomes import plan_lines
 from dashboard.views.rows import Cell
@@ -62,7 +63,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
             self.problem("write the path of the archive to make")
         elif is_on_top(self):
             self.app.pop_screen()
-            self.deck.export(Path(path).expanduser())
+            self.deck.export(path_typed(path))
 
 
 class ImportDialog(Dialog):
@@ -126,14 +127,14 @@ class ImportDialog(Dialog):
             else:
                 self.problem("write the path of an archive; State (9) lists those beside this team's file")
             return None
-        archive = str(Path(path).expanduser().resolve())
+        archive = str(path_typed(path).resolve())
         if not self.deck.allow(self._plan.references, Path(archive), self._plan.sha256):
             return None
         return ImportState(path=archive, sha256=self._plan.sha256)
 
     def _look_into(self, path: str) -> None:
         self._path = path
-        self.deck.plan_import(Path(path).expanduser(), partial(self._show, path))
+        self.deck.plan_import(path_typed(path), partial(self._show, path))
 
     def _show(self, path: str, found: "ImportPlan | str") -> None:
         if not self.is_attached or path != self._path:

@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Dialog, Told
+from dashboard.typed_paths import exists, path_typed
 from dashboard.views.header import ViewState
 from dashboard.views.past import fork_lines, fork_path, fork_shell
 from dashboard.views.rows import labelled
@@ -52,10 +53,10 @@ class ForkDialog(Dialog, ModalScreen[object]):
             self.told("would").show([labelled("saved as", f"{name}, by this browser", "muted")])
             return
         path = self.query_one(Input).value.strip()
-        exists = bool(path) and Path(path).expanduser().exists()
-        self.problem(f"a file exists at {path} already; write another name" if exists else "")
+        is_taken = bool(path) and exists(path_typed(path))
+        self.problem(f"a file exists at {path} already; write another name" if is_taken else "")
         shell = [labelled("in a shell", fork_shell(self._db, path, self._seq), "muted")]
-        self.told("would").show(shell if path and not exists else [])
+        self.told("would").show(shell if path and not is_taken else [])
 
     def confirm(self) -> None:
         """Create the file, or one for the browser."""
@@ -65,6 +66,6 @@ class ForkDialog(Dialog, ModalScreen[object]):
                 self.deck.fork(fork_path(self._db, self._seq), self._seq)
             return
         path = self.query_one(Input).value.strip()
-        if path and is_on_top(self) and not Path(path).expanduser().exists():
+        if path and is_on_top(self) and not exists(path_typed(path)):
             self.app.pop_screen()
-            self.deck.fork(Path(path).expanduser(), self._seq)
+            self.deck.fork(path_typed(path), self._seq)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.widget import Widget
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.typed_paths import path_typed
 from dashboard.views.amounts import counted
 from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
@@ -100,7 +101,7 @@ class SwapDialog(SpecDialog):
     def begin(self) -> None:
         super().begin()
         if self._choice is not None and self._choice not in self.state.registry:
-            self._read_file(Path(self._choice).expanduser())
+            self._read_file(path_typed(self._choice))
         self._offer()
         choices = self.query_one(Choices)
         if choices.option_count:

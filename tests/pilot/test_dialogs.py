@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from dashboard.dialogs.edit import NewAgentDialog
 from dashboard.widgets.bar import Bar
+from tests.pilot.engines import until
 from tests.pilot.hand import opened
 
 pytestmark = pytest.mark.anyio
@@ -46,3 +48,39 @@ async def test_an_import_without_a_path_says_where_archives_are_found(tmp_path: 
     async with opened(tmp_path) as hand:
         await hand.press("i", "enter")
         assert hand.problem.startswith("write the path of an archive; State (9) lists those")
+
+
+LONG_NAME = "x" * 300
+"""Longer than any name of a file may be."""
+STRANGER = "~nobody-of-this-name/x"
+
+
+@pytest.mark.parametrize("path", [LONG_NAME, STRANGER])
+@pytest.mark.parametrize(("key", "said"), [("F", "not forked: "), ("x", "not exported: ")])
+async def test_a_path_at_which_no_file_can_be_made_is_said_and_nothing_is_lost(
+    tmp_path: Path, key: str, said: str, path: str
+) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(key, "ctrl+u")
+        hand.dialog.query_one("#path", Input).value = path
+        await hand.press("enter")
+        await until(hand.pilot, lambda: hand.said.startswith(said) or not hand.app.is_running)
+        assert hand.said.startswith(said)
+
+
+@pytest.mark.parametrize("path", [LONG_NAME, STRANGER])
+async def test_a_path_at_which_no_archive_can_be_is_said(tmp_path: Path, path: str) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("i")
+        hand.dialog.query_one("#path", Input).value = path
+        await hand.press("enter")
+        await until(hand.pilot, lambda: not hand.app.is_running or hand.problem)
+        assert path[:9] in hand.problem
+
+
+async def test_a_path_at_which_no_spec_can_be_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *f"add {STRANGER}.yaml", "enter")
+        assert STRANGER in hand.said
+        await hand.press("colon", *f"swap scout --with {STRANGER}.yaml", "enter")
+        assert hand.app.is_running
