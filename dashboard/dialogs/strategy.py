@@ -98,12 +98,13 @@ class StrategyDialog(Dialog):
 
     def look(self, view: ViewState) -> None:
         mode = self.query_one(Choices).chosen
-        if mode is None or self._supervisor is None:
+        if mode is None:
             return
         self._fit(mode)
         try:
             command = self._command(mode)
         except Mistyped as error:
+            self._shown = (str(error),)
             self.problem(str(error))
             return
         if self._shown == (command, view.state.seq):
@@ -123,16 +124,17 @@ class StrategyDialog(Dialog):
         """Return the command.
 
         Raises:
-            Mistyped: If the settings are invalid.
+            Mistyped: If the settings are invalid, or the supervisor is gone.
         """
+        supervisor = self._supervisor
+        if supervisor is None:
+            raise Mistyped("this supervisor has left the team")
         text = self.query_one("#settings", Input).value if switching.has_settings(mode) else ""
         settings = settings_of(words_of(text)) if text.strip() else None
         scope = self.query_one("#scope", Picker).chosen
         run = switching.run_of(scope)
         kind: Literal["run", "open", "new"] = "run" if run is not None else "new" if scope == "new" else "open"
         join = self.query_one("#join", Picker).chosen if mode in _JOINED else None
-        supervisor = self._supervisor
-        assert supervisor is not None
         return SwitchStrategy(
             supervisor=at(self._supervisor_id),
             mode=mode,

@@ -7,7 +7,7 @@ import pytest
 from dashboard.dialogs.dialog import Choices
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.pane import Pane
-from engine.core.commands import Submit, SwitchStrategy
+from engine.core.commands import RemoveMember, Submit, SupervisorSpec, SwitchStrategy
 from engine.core.strategies import STRATEGIES
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
@@ -78,3 +78,21 @@ async def test_a_chain_that_is_too_long_for_half_of_the_dialog_is_one_line_above
         assert hand.told("before").splitlines()[1].count("──▶") == 3
         assert above.region.x == below.region.x
         assert above.region.bottom <= below.region.y
+
+
+async def test_what_was_wrong_with_settings_is_said_no_longer_once_they_are_right_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"strategy audit iterative_refinement", "enter", "tab", "x")
+        assert hand.problem == "'x' is not a setting; write key=value"
+        await hand.press("backspace")
+        assert hand.problem == ""
+
+
+async def test_a_supervisor_that_left_meanwhile_gets_no_other_strategy(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"), SupervisorSpec(name="crew"))
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("colon", *"strategy crew parallel", "enter")
+        await hand.meanwhile(RemoveMember(target="crew"))
+        assert hand.problem == "this supervisor has left the team"
+        await hand.press("enter")
+        assert not hand.app.orders
