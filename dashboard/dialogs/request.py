@@ -14,7 +14,6 @@ from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
 from dashboard.views.parsers import Mistyped, due_in_s, limits_of
 from dashboard.views.rows import Cell
-from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Field, Picker
 from dashboard.widgets.typing import TextLine
 from engine.core.commands import Submit, SwitchStrategy
@@ -76,7 +75,8 @@ class RequestDialog(Dialog):
 
     def look(self, view: ViewState) -> None:
         self._fit(view)
-        self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
+        self._title = [Cell(self.title_line(), "strong")]
+        self.look_at_engine(view)
         mode = self._picker("mode").chosen or ""
         told = members.how_it_goes(view.state, self._supervisor_id, self._picker("category").chosen, mode)
         self.told("told").show([*told, Cell("its output appears under Runs when it has ended", "muted")])

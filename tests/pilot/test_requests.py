@@ -7,6 +7,7 @@ import pytest
 
 from dashboard.client import CommandReply
 from dashboard.dialogs.request import RequestDialog
+from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
 from engine.core.commands import HandOver, Submit, SwitchStrategy
 from engine.core.limits import Limits
@@ -59,6 +60,17 @@ async def test_a_request_may_go_to_another_supervisor(tmp_path: Path) -> None:
         await hand.press("n", *"go", "tab", "right", "right", "enter")
         assert isinstance(hand.ordered, Submit)
         assert hand.ordered.supervisor == "@s2"
+
+
+async def test_a_request_says_for_whom_it_is_also_while_the_team_goes_on(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n", "tab", "right", "right")
+        title = hand.dialog.query_one("#title", Bar)
+        assert title.text == "A request for books"
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await hand.press()
+        assert title.text == "A request for books"
 
 
 async def test_what_would_be_refused_is_said_as_it_is_typed_and_keeps_the_dialog_open(tmp_path: Path) -> None:
