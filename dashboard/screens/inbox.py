@@ -35,10 +35,8 @@ class InboxScreen(TableScreen):
             BY_NAME["answer"].call(self, Spoken())
         elif key in state.escalations:
             BY_NAME["answer"].call(self, Spoken((key,)))
-        elif key in state.agents:
-            self.deck.open("agent", key)
-        elif key in state.tasks:
-            self.deck.open("task", key)
+        elif key in state.agents or key in state.supervisors or key in state.tasks:  # else it was settled meanwhile
+            self.deck.open_key(key)
 
     def can_be_marked(self, key: str) -> bool:
         return key in self.state.escalations or super().can_be_marked(key)

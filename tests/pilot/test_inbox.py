@@ -34,6 +34,14 @@ async def test_the_key_for_who_is_in_need_goes_to_the_question_first(tmp_path: P
         assert hand.place == "agents"
 
 
+async def test_enter_opens_what_is_in_trouble(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        for kind in ("agent", "supervisor", "task"):
+            await hand.press("8", "down", *["down"] * ["agent", "supervisor", "task"].index(kind), "enter")
+            assert type(hand.app.screen).__name__ == f"{kind.capitalize()}Screen"
+            await hand.press("escape", "escape")
+
+
 async def test_an_answer_is_a_button_and_says_what_it_means(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("8", "enter")
