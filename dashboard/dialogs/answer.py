@@ -212,7 +212,7 @@ class AnswerDialog(Dialog):
             self._output = self.query_one(TextArea).text
             try:
                 output = self._value()
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 self.problem(f"that is no JSON: {error}")
                 return
         if is_on_top(self):

@@ -1,20 +1,16 @@
 """Something as JSON: as the state has it, or an event, or the last events about what the state has forgotten."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 from textual.widget import Widget
 
 from dashboard.frame.finding_screen import FindingScreen
 from dashboard.frame.page_screen import HISTORY
 from dashboard.views.header import ViewState
-from dashboard.views.names import Texts, pretty
-from dashboard.views.pages import History
+from dashboard.views.names import pretty
 from dashboard.views.place import seq_of
 from dashboard.views.raw import as_json, object_of, raw_lines
-from dashboard.views.rows import Cell
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from store import Reader
@@ -40,7 +36,6 @@ class RawScreen(FindingScreen):
         yield Panel(id="body")
 
     def on_mount(self) -> None:
-        super().on_mount()
         if self.display:
             self.focus_body()
         if object_of(self.deck.view.state, self._key) is None:
@@ -49,15 +44,12 @@ class RawScreen(FindingScreen):
     def called(self, view: ViewState) -> str:
         return f"{super().called(view)} as JSON"
 
-    def page(self, view: ViewState, texts: Texts, history: History) -> Sequence[Cell]:
-        return ()
-
     def _from_journal(self, newest: int, reader: Reader) -> str:
         """Return an event, or the last events about something; in a thread, which may outlive this page."""
         if (seq := seq_of(self._key)) is not None:
             return pretty(reader.record(seq).body)
-        found: list[Any] = reader.records_before(newest + 1, HISTORY, value=self._key)
-        return json.dumps([json.loads(record.body) for record in found], indent=2, ensure_ascii=False)
+        found = reader.records_before(newest + 1, HISTORY, value=self._key)
+        return pretty(b"[%b]" % b",".join(record.body for record in found))
 
     def _found(self, text: str) -> None:
         self._text = text

@@ -194,13 +194,13 @@ class Texts:
 
 
 def _at(body: bytes, path: str) -> str:
-    value: Any = json.loads(body)
-    for part in path.split("."):
-        try:
+    try:
+        value: Any = json.loads(body)
+        for part in path.split("."):
             value = value[int(part)] if isinstance(value, list) else value[part]
-        except (IndexError, KeyError, TypeError, ValueError):
-            return "(not where the state says)"
-    return readable(value)
+        return readable(value)
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
+        return "(not where the state says)"
 
 
 def readable(value: Any) -> str:
@@ -212,5 +212,5 @@ def pretty(body: bytes) -> str:
     """Return the body of an event with indents; what is not JSON stands as it is."""
     try:
         return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return body.decode("utf-8", errors="replace")

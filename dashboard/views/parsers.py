@@ -137,7 +137,7 @@ def settings_of(words: Iterable[str]) -> dict[str, JsonValue]:
             raise Mistyped(f"{word!r} is not a setting; write key=value")
         try:
             settings[key] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             settings[key] = value
     return settings
 

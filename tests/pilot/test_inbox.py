@@ -73,6 +73,14 @@ async def test_an_output_may_be_json_and_is_refused_where_it_is_none(tmp_path: P
         assert hand.ordered == Answer(escalation="e1", answer="use", output=[1])
 
 
+async def test_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8", "enter", "right", "right", "right", "enter", "tab", "right")
+        hand.dialog.query_one(TextArea).text = "[" * 100_000
+        await hand.press("enter")
+        assert hand.problem.startswith("that is no JSON")
+
+
 async def test_actions_in_the_inbox_are_for_what_a_question_is_about(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("8", "a")

@@ -27,6 +27,12 @@ def _looks_like_json(value: object) -> bool:
     return isinstance(value, str) and settings_of([f"x={value}"])["x"] != value
 
 
+def test_a_value_that_is_nested_too_deeply_is_a_text() -> None:
+    deep = "[" * 100_000
+
+    assert settings_of([f"key={deep}"]) == {"key": deep}
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7_200), ("1d", 86_400), ("none", None)]
 )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
 from dashboard.views.lines import Line, Span, cut_name, pointed
-from dashboard.views.names import KEPT_CHARACTERS, REMEMBERED, Names, Texts
+from dashboard.views.names import KEPT_CHARACTERS, REMEMBERED, Names, Texts, pretty
 from dashboard.views.rows import GAP, NARROWEST, Column, fitted
 from dashboard.views.switching import Node, drawn
 from engine.core.commands import Submit
@@ -273,3 +273,12 @@ def test_columns_that_grow_take_all_of_the_room_but_not_more_than_they_may() -> 
 
     assert fitted(columns, 40, 2) == [(0, 9), (1, 13), (2, 9), (3, 3)]
     assert fitted(columns, 41, 2) == [(0, 9), (1, 14), (2, 9), (3, 3)]
+
+
+@pytest.mark.parametrize("body", [b'{"reason": ', b"[" * 100_000])
+def test_what_is_no_json_or_nested_too_deeply_is_shown_as_it_stands(body: bytes) -> None:
+    texts, ref = Texts(), TextRef(seq=1, path="reason")
+    texts.add(ref, body)
+
+    assert pretty(body) == body.decode()
+    assert texts.of(ref) == "(not where the state says)"
