@@ -165,6 +165,7 @@ class FoundLog:
         self._needle = needle
         self.wanted = wanted
         self._entries: list[Entry] = []
+        self.keys: list[str] = []
         self.from_seq: int | None = None
         """First seq of the searched range; None before the first search."""
         self.to_seq = 0
@@ -181,10 +182,6 @@ class FoundLog:
             return ("searching the journal …", "esc shows all events")
         return (f"no event matches {self._needle!r}", "esc shows all events")
 
-    @property
-    def keys(self) -> Sequence[str]:
-        return [str(entry.seq) for entry in self._entries]
-
     def older(self, found: Search, last_seq: int) -> None:
         """Take in what was found before all that was searched.
 
@@ -193,17 +190,18 @@ class FoundLog:
             last_seq: Where the journal ended then.
         """
         self.complete = found.complete or len(self._entries) + len(found.entries) > FOUND
-        self._entries = found.entries + self._entries
+        self._hold(found.entries + self._entries)
         self.to_seq = self.to_seq if self.from_seq is not None else last_seq
         self.from_seq = found.seq
 
     def newer(self, found: Search) -> None:
         """Take in what was found after the last search."""
         self.to_seq = found.seq
-        self._entries = (self._entries + found.entries)[-FOUND:]
+        if found.entries:
+            self._hold((self._entries + found.entries)[-FOUND:])
 
-    def entry(self, seq: int) -> Entry | None:
-        return next((entry for entry in self._entries if entry.seq == seq), None)
+    def _hold(self, entries: list[Entry]) -> None:
+        self._entries, self.keys = entries, [str(entry.seq) for entry in entries]  # a table asks for them at each row
 
     def cells(self, index: int) -> Sequence[Cell]:
         return cells_of(self._entries[index], self._names)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
-from dashboard.views.event_log import BLOCK, Entry, WholeLog
+from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
+from dashboard.views.filters import filter_of
 from dashboard.views.lines import Line, Span, cut_name, pointed
 from dashboard.views.names import KEPT_CHARACTERS, REMEMBERED, Names, Texts, pretty
 from dashboard.views.rows import GAP, NARROWEST, Column, fitted
@@ -282,3 +283,14 @@ def test_what_is_no_json_or_nested_too_deeply_is_shown_as_it_stands(body: bytes)
 
     assert pretty(body) == body.decode()
     assert texts.of(ref) == "(not where the state says)"
+
+
+def test_the_keys_of_what_a_filter_found_are_those_of_its_rows_and_not_made_at_each_look() -> None:
+    found = [Entry(seq, seq, "engine_stopped", EngineStopped(at_ms=seq, reason="")) for seq in range(1, 9)]
+    log = FoundLog(Names(), "stopped", filter_of("stopped"))
+    log.older(Search(found[4:6], 5, complete=False), 6)
+    log.newer(Search(found[6:], 8, complete=True))
+    log.older(Search(found[:4], 1, complete=True), 8)
+
+    assert log.keys == [str(one.seq) for one in found]
+    assert log.keys is log.keys
