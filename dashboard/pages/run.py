@@ -143,16 +143,18 @@ class RunScreen(PanelsScreen):
         else:
             width, working = at_work.wide, view.working
             first = self._made(
-                "at work", (id(self._census), width, working, view.live, now_ms // METERS_MS),
+                "at work", (self._census, width, working, view.live, now_ms // METERS_MS),
                 lambda: at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working),
             )  # fmt: skip
             later = self._made(
-                "waiting", (id(self._census), width),
+                "waiting", (self._census, width),
                 lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),
             )  # fmt: skip
             title = "TASKS"
             right = f"{len(self._census.at_work):,} at work · {len(self._census.waiting):,} wait"
         if self.is_stacked:
+            for pane in (at_work, waiting, failed):  # what they had side by side with the report
+                pane.styles.height = pane.styles.display = None
             at_work.fill(title, [*first, *later, *(broken if run is not None else ())], right=right)
             return
         self._share_out(at_work, len(first), waiting, len(later), failed, len(broken))

@@ -30,7 +30,7 @@ class Stage(NamedTuple):
     total: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # tasks change in place: another count may be of the same ones
 class Census:
     """The tasks of a run, gone through once."""
 

@@ -216,3 +216,19 @@ async def test_to_show_the_report_over_all_looks_for_no_style_of_what_is_in_it(
         assert not [node for node in styled if isinstance(node, MarkdownBlock)]
         await hand.press("escape")
         assert page.report.size.width == wide
+
+
+async def test_panes_that_stood_side_by_side_stand_in_one_where_the_window_became_narrow(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(140, 44)) as hand:
+        await hand.press("7", "enter")
+        await hand.press()
+        assert panel(hand, "waiting").display
+        await hand.pilot.resize_terminal(90, 30)
+        await until(hand.pilot, lambda: not panel(hand, "waiting").display)
+        await hand.press()
+        work = hand.app.screen.query_one("#work")
+        assert not panel(hand, "failed").display
+        assert panel(hand, "at_work").size.height == work.size.height
+
+        await hand.pilot.resize_terminal(140, 44)
+        await until(hand.pilot, lambda: panel(hand, "waiting").display)
