@@ -202,7 +202,7 @@ class TimelineScreen(BoardScreen):
     def facts(self) -> list[Cell]:
         facts = []
         if self._span_ms is not None:
-            facts.append(Cell("zoomed, 0 shows all", "accent"))
+            facts.append(Cell("zoomed, home shows all", "accent"))
         if not self._history.is_read:
             facts.append(Cell(f"reading {percent(self._history.progress)}", "draining"))
         elif self._drawn is not None and self._drawn.axis.step >= 10_000:

@@ -47,12 +47,12 @@ async def test_lanes_are_read_from_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_zoom_shows_less_of_the_time_in_smaller_columns_and_0_all_of_it(tmp_path: Path) -> None:
+async def test_zoom_shows_less_of_the_time_in_smaller_columns_and_says_which_key_shows_all(tmp_path: Path) -> None:
     async with timeline_on(tmp_path, audit()) as (pilot, screen):
         whole = screen.board.text
         await press(pilot, *["plus"] * 6)
         assert "a column is 250 ms" in screen.board.text
-        assert "zoomed" in screen.facts()[0].text
+        assert screen.facts()[0].text == "zoomed, home shows all"
         assert "▇▇▇▇" in next(line for line in screen.board.text.splitlines() if line.split()[:1] == ["scout"])
         await press(pilot, "home")
         assert screen.board.text == whole
