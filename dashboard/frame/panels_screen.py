@@ -36,6 +36,8 @@ class PanelsScreen(FindingScreen):
         super().__init__(key)
         self.unfolded: set[str] = set()
         """Steps that are shown whole, by the seq of their event."""
+        self._grown: str | None = None
+        """The task whose text was growing at the last look."""
         self._sizes: list[Size] = []
         """How large its panels were when it was last looked at because of that."""
 
@@ -75,6 +77,21 @@ class PanelsScreen(FindingScreen):
     def copied(self) -> tuple[str, str]:
         pane = self.focused if isinstance(self.focused, Panel) else self.panel(self.GROWING)
         return pane.title.lower(), pane.whole
+
+    def follow_text(self, task_id: str | None) -> str:
+        """Follow the end of a text from when it begins to grow, unless it is held; return what its title says of that.
+
+        Args:
+            task_id: Whose text grows now; None where none does.
+        """
+        pane, before = self.panel(self.GROWING), self._grown
+        self._grown = task_id
+        if task_id is None:
+            if pane.follows:
+                pane.follows, pane.top = False, 0
+            return ""
+        pane.follows = pane.follows or task_id != before
+        return "following · f holds" if pane.follows else "held · f follows"
 
     def action_follow(self) -> None:
         """Hold the growing text where it is, or follow its end again."""

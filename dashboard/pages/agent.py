@@ -114,6 +114,9 @@ class AgentScreen(PanelsScreen):
         self._show_prompt(view, task, steps)
         if agent is not None:
             self._show_aside(view, agent, task, steps)
+            return
+        for name in ("times", "times_right", "aside"):
+            self.panel(name).fill("", ())
 
     def _last_task(self) -> str | None:
         """Return the task of the newest event that is about one; a page keeps to it until another comes."""
@@ -157,16 +160,7 @@ class AgentScreen(PanelsScreen):
         agent = view.state.agents.get(self._key)
         if not lines and agent is not None:
             title, lines = "SPEC", agent_aside.spec_section(view.state.spec_of(agent), pane.wide)
-        right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
-        if not said.grows and pane.follows:
-            pane.follows, pane.top = False, 0
-        elif said.grows and self._task_id != self._grown:
-            pane.follows = True
-        self._grown = self._task_id if said.grows else None
-        pane.fill(title, lines, right=right)
-
-    _grown: str | None = None
-    """The task whose text is growing in the pane."""
+        pane.fill(title, lines, right=self.follow_text(self._task_id if said.grows else None))
 
     def _show_prompt(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("told")

@@ -135,9 +135,8 @@ class TaskScreen(PanelsScreen):
         lines, title = said.lines, said.title
         if task is not None and task.ended and task.output is not None:
             lines = output_lines(self.texts.of(task.output), pane.wide)
-        if not said.grows:
-            title, pane.follows = "OUTPUT", False
-        right = ("following · f holds" if pane.follows else "held · f follows") if said.grows else ""
+        title = title if said.grows else "OUTPUT"
+        right = self.follow_text(self._key if said.grows else None)
         pane.fill(title, lines or [_none("nothing" if task is None or task.ended else "nothing yet")], right=right)
 
     def asks_input_of(self, view: ViewState) -> str | None:

@@ -10,8 +10,9 @@ from textual.geometry import Size
 from dashboard.pages.agent import AgentScreen
 from dashboard.pages.task import TaskScreen
 from dashboard.views.header import ViewState
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
-from engine.core.commands import Pause, SupervisorSpec
+from engine.core.commands import AddAgent, Pause, SupervisorSpec, SwapAgent
 from engine.core.records import changed
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
@@ -175,3 +176,41 @@ async def test_a_page_says_what_happened_with_the_present_name_of_a_member(tmp_p
         await hand.meanwhile(load(SupervisorSpec(name="chief", members=[changed(agent("ada", "parse"), name="grace")])))
 
         assert "grace was paused: it takes no new tasks" in [said.text for _, _, said in page.told(hand.app.view)]
+
+
+async def test_nothing_is_told_beside_of_an_agent_that_was_not_in_the_team_yet(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"))
+    before = work.state.seq
+    work.order(AddAgent(supervisor="chief", spec=agent("late", "read")))
+    work.order(SwapAgent(agent="late", spec=agent("later", "read", timeout_s=5.0)))
+    added = next(one for one in work.state.agents.values() if one.name == "late")
+    async with opened(tmp_path, work=work, size=(200, 60)) as hand:
+        hand.app.open("agent", added.id)
+        await hand.press()
+        page = hand.app.screen
+        assert isinstance(page, AgentScreen)
+        await until(hand.pilot, lambda: pane(page, "aside").title)
+        hand.app.goto_seq(before)
+        await until(hand.pilot, lambda: "has left the team" in page.query_one("#facts", Lines).text)
+        assert not pane(page, "aside").title
+
+
+async def test_the_page_of_a_task_that_waits_follows_what_is_written_once_it_is(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"))
+    submitted(work)
+    task_id = attempt(work, "scout")[0]
+    async with opened(tmp_path, work=work, size=(100, 24)) as hand:
+        hand.app.open("task", task_id)
+        await hand.press()
+        page = hand.app.screen
+        assert isinstance(page, TaskScreen)
+        says = page.query_one("#says", Panel)
+        assert not says.follows
+
+        hand.app.feed.live = {f"output:{task_id}": "\n\n".join(f"line {number}" for number in range(40))}
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await hand.press()
+
+        assert "line 39 ▍" in says.text
+        assert "following · f holds" in says.text
