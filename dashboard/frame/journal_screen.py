@@ -31,7 +31,7 @@ class JournalScreen(TableScreen):
         self._reading = False
 
     def show(self, view: ViewState) -> None:
-        if self._read_seq > view.state.seq:  # went back in time: what was read is of later
+        if self.entries and self.entries[0].seq > view.state.seq:  # went back in time: some of it is of later
             self.entries = [one for one in self.entries if one.seq <= view.state.seq]
         self._read(view)
         super().show(view)
@@ -42,7 +42,7 @@ class JournalScreen(TableScreen):
         if self._reading or seq == self._read_seq or not due:
             return
         # As they are now: while this reads, another moment may be shown that has fewer.
-        known = self.entries if seq > self._read_seq else []
+        known = self.entries if seq > self._read_seq >= 0 else []
         newest = known[0].seq if known else 0
         self._reading, self._read_seq, self._read_ms = True, seq, view.wall_ms
 

@@ -112,7 +112,7 @@ class PageScreen(Frame):
 
     def forget_later(self, view: ViewState) -> None:
         """Drop what was read of later than the moment shown."""
-        if self._read_seq > view.state.seq:
+        if self.entries and self.entries[-1].seq > view.state.seq:
             self.entries = [one for one in self.entries if one.seq <= view.state.seq]
 
     def _first_asked(self, view: ViewState) -> Entry | None:

@@ -349,6 +349,19 @@ async def test_a_read_that_ends_after_another_moment_was_shown_leaves_no_gap_in_
         await until(hand.pilot, lambda: [one.seq for one in screen.entries] == seqs[::-1])
 
 
+async def test_a_list_of_the_journal_shows_nothing_of_later_after_it_could_not_be_read(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        seqs = [seq for seq, event in enumerate(hand.work.journal, 1) if event.type in AuditScreen.KINDS]
+        await hand.press(*":audit", "enter")
+        screen = hand.app.screen
+        assert isinstance(screen, AuditScreen)
+        await until(hand.pilot, lambda: len(screen.entries) == len(seqs))
+
+        screen._not_read()
+        await went_back(hand, seqs[1])
+        await until(hand.pilot, lambda: [one.seq for one in screen.entries] == seqs[1::-1])
+
+
 @pytest.mark.parametrize("from_before", [False, True])
 async def test_the_page_of_a_supervisor_tells_of_its_switches_up_to_the_moment(
     tmp_path: Path, from_before: bool
