@@ -11,13 +11,15 @@ from dashboard.feed import entries_of
 from dashboard.frame.frame import Frame
 from dashboard.process import log_of
 from dashboard.views.event_log import Entry
+from dashboard.views.filters import Told, filter_typed
 from dashboard.views.header import ViewState
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, nothing
 from dashboard.views.troubles import KINDS, troubles
 from dashboard.widgets.pane import Pane
 from store import Reader
 
-TAIL_BYTES = 200_000
+TAIL_BYTES, TAIL_LINES = 200_000, 5_000
+"""Of the end of the log that are shown."""
 READ_EVERY_MS = 1_000
 MORE_FROM = 20
 """Rows of the screen from which on a short log leaves room for what the journal tells."""
@@ -53,7 +55,7 @@ class LogScreen(Frame):
         if not self._reading and view.has_passed(self._read_ms + READ_EVERY_MS):
             self._reading, self._read_ms = True, view.wall_ms
             self.deck.aside(partial(tail, log_of(self.deck.path)), self._then, ())
-        shown = [line for line in self._lines if self.needle.casefold() in line.casefold()]
+        shown = filter_typed(self.needle).of(self._lines, lambda line: Told((line,)))
         pane, at_end = self.pane, self.pane.scroll_offset.y >= self.pane.max_scroll_y
         cells = [Cell(line, _tone(line)) for line in shown] or self._empty()
         pane.show([*cells, *self._below(view, pane.size.height - len(cells) - 2)])
@@ -91,10 +93,9 @@ class LogScreen(Frame):
         self._asking, self._told_seq = False, -1
 
     def _empty(self) -> list[Cell]:
-        if self.needle:
-            return [Cell(f"no line matches {self.needle!r}"), Cell("esc shows all", "muted")]
-        log = log_of(self.deck.path)
-        return [Cell("the log is empty"), Cell(f"a detached engine writes its errors to {log}", "muted")]
+        hint = f"a detached engine writes its errors to {log_of(self.deck.path)}"
+        told, more = nothing(self.needle, "line", "the log is empty", hint)
+        return [Cell(told), Cell(more, "muted")]
 
     def _then(self, lines: Sequence[str]) -> None:
         is_news, self._reading, self._lines = lines != self._lines, False, lines
@@ -111,7 +112,7 @@ def tail(log: Path) -> list[str]:
             lines = file.read(TAIL_BYTES).decode(errors="replace").splitlines()
     except OSError:
         return []
-    return lines[1:] if size > TAIL_BYTES else lines
+    return lines[1 if size > TAIL_BYTES else 0 :][-TAIL_LINES:]
 
 
 def _tone(line: str) -> str:

@@ -70,6 +70,18 @@ async def test_the_log_is_read_from_its_end(tmp_path: Path) -> None:
         assert screen.pane.text.splitlines() == ["one", r"two\x1b[31m", "quarterdeck: Error: three"]
 
 
+async def test_the_log_has_the_filter_of_every_list(tmp_path: Path) -> None:
+    (tmp_path / "team.db.log").write_text("INFO began at seq 1\nERROR scout failed\nINFO began at seq 17\n")
+    async with opened(tmp_path, size=(120, 19)) as hand:
+        await go(hand, "log")
+        screen = hand.app.screen
+        assert isinstance(screen, LogScreen)
+        await hand.press("slash", *"began -17", "enter")
+        assert screen.pane.text.splitlines() == ["INFO began at seq 1"]
+        await hand.press("escape", "slash", *"/seq (/", "enter")
+        assert screen.pane.text.splitlines()[1] == "esc shows all"
+
+
 async def test_the_log_is_read_on_after_the_clock_of_the_computer_was_set_back(tmp_path: Path) -> None:
     log = tmp_path / "team.db.log"
     log.write_text("one\n")
