@@ -84,7 +84,6 @@ class MetricsScreen(TableScreen):
             yield Table(id="body", sorts=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
         self.set_class(event.size.height < TABLE_FROM, "-low")
         self._drawn = ()
 
@@ -118,23 +117,29 @@ class MetricsScreen(TableScreen):
             self._plotted.add_spent(self._of_plots(spent))
 
     def _of_plots(self, found: Iterable[_T]) -> Iterable[_T]:
-        if self._only is None:
+        if self._alone is None:
             return found
         only = {agent.id for agent in self._plotted_agents()}
         return (one for one in found if one.agent_id in only)
 
+    @property
+    def _alone(self) -> str | None:
+        """The agent or the supervisor that alone is plotted; None where none is, or it is not in the team."""
+        state = self.state
+        return self._only if self._only in state.agents or self._only in state.supervisors else None
+
     def _plotted_agents(self) -> list[Agent]:
         """Return the agents whose work is plotted."""
-        state, only = self.state, self._only
-        known = only is not None and (only in state.agents or only in state.supervisors)
-        return agents_of(state, only) if only is not None and known else [*state.agents.values()]
+        state, only = self.state, self._alone
+        return [*state.agents.values()] if only is None else agents_of(state, only)
 
     def _waiting(self, view: ViewState) -> int:
-        return view.counts.waiting if self._only is None else view.counts.waiting_of[self._only]
+        only = self._alone
+        return view.counts.waiting if only is None else view.counts.waiting_of[only]
 
     def _window_of(self, samples: int, now_ms: int) -> Window:
         """Return the samples of the plots, which are counted anew only for another window, size or agent."""
-        asked = (self._window, samples, self._only)
+        asked = (self._window, samples, self._alone)
         if asked != self._plotted_of:
             self._plotted, self._plotted_of = Window(WINDOWS_MS[self._window], samples, now_ms), asked
             self._plotted.add(self._of_plots(self._ends))
@@ -202,7 +207,7 @@ class MetricsScreen(TableScreen):
                 width=size.width,
                 height=size.height,
                 large=self._large,
-                member=self._only,
+                member=self._alone,
                 agents=len(self._plotted_agents()),
                 waiting=self._waiting(view),
                 end="now" if now_ms == view.now_ms and view.past is None else clock(now_ms),
@@ -221,7 +226,7 @@ class MetricsScreen(TableScreen):
         )
 
     def facts(self) -> list[Cell]:
-        key = self._only or ""
+        key = self._alone or ""
         member = self.state.agents.get(key) or self.state.supervisors.get(key)
         only = [Cell(f"only {member.name}", "accent")] if member is not None else []
         return [*only, Cell(f"window {self._window}", "muted"), *super().facts()]

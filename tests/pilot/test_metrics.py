@@ -7,6 +7,7 @@ import pytest
 
 from dashboard.views.amounts import clock
 from dashboard.widgets.lines import Lines
+from engine.core.commands import RemoveMember
 from engine.core.events import AttemptDone
 from engine.core.values import Usage
 from tests.pilot.engines import until
@@ -152,3 +153,27 @@ async def test_what_steps_have_spent_is_plotted_also_where_the_ends_of_their_att
         await hand.press("4")
         await look(hand)
         await until(hand.pilot, lambda: "$0.25 in the window" in drawn(hand))
+
+
+async def test_the_team_is_plotted_again_where_the_one_that_was_alone_has_left(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"), agent("writer", "write"), agent("spare", "rest"), participants=["scout"])
+    submitted(work)
+    work.ask(attempt(work, "scout"), "write", [f"page {number}" for number in range(9)])
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("4")
+        await look(hand)
+        waiting = _queue(hand)
+        assert waiting != "0"
+        hand.table.select(next(one.id for one in work.state.agents.values() if one.name == "spare"))
+        await hand.press("enter")
+        assert _queue(hand) == "0"
+        await hand.meanwhile(RemoveMember(target="spare", mode="abort"))
+        await look(hand)
+        assert "of 2 agents" in drawn(hand)
+        assert _queue(hand) == waiting
+
+
+def _queue(hand: Hand) -> str:
+    """What stands beside the title of the plot of the queue."""
+    line = next(line for line in drawn(hand).splitlines() if "QUEUE" in line)
+    return line.partition("QUEUE")[2].replace("─", " ").split()[0]
