@@ -245,7 +245,7 @@ class Frame(Sized):
         return [one for one in own if one[0] not in refused and one[1] not in refused]
 
     def looked_at(self, *, whole: bool = False) -> str:
-        if isinstance(self.focused, Picks) and self.focused.chosen.startswith("event:"):
+        if isinstance(self.focused, Picks) and self.focused.chosen:
             return self.focused.chosen.removeprefix("event:")
         table = self._table()
         return (table.selected or "") if table is not None else self.selected_key()

@@ -18,6 +18,7 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
+from dashboard.widgets.picks import Picks
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.scene import audit
@@ -194,3 +195,16 @@ async def test_a_task_shows_its_attempts_what_it_was_asked_and_leads_to_what_it_
             await hand.press("down")
         await hand.press("enter")
         assert first.title in hand.app.screen.query_one("#facts", Lines).text
+
+
+async def test_y_shows_what_the_cursor_is_on_in_a_pane_beside_the_tree(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(160, 44)) as hand:
+        hand.table.select(next(one.id for one in hand.work.state.agents.values() if one.name == "scout"))
+        pane = hand.app.screen.query_one("#pane", Picks)
+        pane.focus()
+        await hand.press("down")
+        assert pane.chosen in hand.work.state.tasks
+        task_id = pane.chosen
+        await hand.press("y")
+        assert isinstance(hand.app.screen, RawScreen)
+        assert hand.app.screen.subject_id == task_id
