@@ -15,6 +15,8 @@ class OnceScreen(FindingScreen):
 
     WAITING: ClassVar[str] = "…"
     """Shown until it is there."""
+    ERRORS: ClassVar[tuple[type[Exception], ...]] = (StoreError, CoreError)
+    """What `made` may raise; the page says it."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -27,12 +29,14 @@ class OnceScreen(FindingScreen):
     def on_mount(self) -> None:
         past, view = self.deck.view.past, self.deck.view
         now_ms = past.now_ms if past is not None else view.now_ms
+        self.deck.aside(lambda: self._made(now_ms), self._show_made, ())
 
-        def making() -> Sequence[Cell]:
+    def _made(self, now_ms: int) -> Sequence[Cell]:
+        try:
             self.deck.feed.stay()
             return self.made(now_ms)
-
-        self.deck.aside(making, self._show_made, (StoreError, CoreError))
+        except self.ERRORS as error:
+            return [Cell(str(error), "error")]
 
     def _show_made(self, found: Sequence[Cell]) -> None:
         self._cells = found

@@ -8,9 +8,7 @@ from dashboard.views.compared import compared_lines
 from dashboard.views.header import ViewState
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell
-from engine.core.errors import CoreError
 from engine.errors import ImportRefused
-from store import StoreError
 
 
 class DiffScreen(OnceScreen):
@@ -18,19 +16,15 @@ class DiffScreen(OnceScreen):
 
     KEYS = (("esc", "back"), ("↑↓", "scroll"))
     WAITING = "comparing …"
+    ERRORS = (*OnceScreen.ERRORS, Mistyped, ImportRefused, OSError)
 
     def called(self, view: ViewState) -> str:
         return "what differs"
 
     def made(self, now_ms: int) -> Sequence[Cell]:
-        try:
-            if self.deck.in_browser and any(map(is_path, sides_of(self._key))):
-                return [
-                    Cell("not in a browser: a path; moments of this team can be compared, such as 812 900", "error")
-                ]
-            return compared_lines(compare(self.deck.path, self._key, now_ms=now_ms), now_ms=now_ms)
-        except (Mistyped, StoreError, CoreError, ImportRefused, OSError) as error:
-            return [Cell(str(error), "error")]
+        if self.deck.in_browser and any(map(is_path, sides_of(self._key))):
+            return [Cell("not in a browser: a path; moments of this team can be compared, such as 812 900", "error")]
+        return compared_lines(compare(self.deck.path, self._key, now_ms=now_ms), now_ms=now_ms)
 
 
 PAGE = DiffScreen

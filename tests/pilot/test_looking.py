@@ -208,3 +208,12 @@ async def test_y_shows_what_the_cursor_is_on_in_a_pane_beside_the_tree(tmp_path:
         await hand.press("y")
         assert isinstance(hand.app.screen, RawScreen)
         assert hand.app.screen.subject_id == task_id
+
+
+async def test_the_page_of_an_event_that_is_not_there_says_so(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.open("event", "999999")
+        await hand.press()
+        page = hand.app.screen
+        assert isinstance(page, EventScreen)
+        await until(hand.pilot, lambda: "999,999" in page.pane.text or "999999" in page.pane.text)
