@@ -106,7 +106,7 @@ class SupervisorScreen(PageScreen):
         )  # fmt: skip
         room = self._make_room(len(listing.keys))
         self.table.head(self._sorting.order, UP if self._sorting.turned else DOWN)
-        self.table.show(listing, now_ms)
+        self.table.show(listing, view.wall_ms)
         if room.height:
             calm = self.app.animation_level == "none"
             shown = self._graph.lines(view, self._key, *room, selected=self.table.selected, calm=calm)
