@@ -60,6 +60,10 @@ class Acting(Looking, Screen[None]):
         """The team as it was last looked at."""
         return self.deck.view.state
 
+    def look_again(self) -> None:
+        """Bring up to date what it shows."""
+        self.look(self.deck.view)
+
     def explain(self) -> None:
         """Show what can be pressed and typed here."""
         raise NotImplementedError

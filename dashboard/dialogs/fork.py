@@ -41,9 +41,8 @@ class ForkDialog(Dialog, ModalScreen[object]):
 
     def begin(self) -> None:
         view = self.deck.view
-        past = view.past
-        live_seq, now_ms = (past.live_seq, past.now_ms) if past is not None else (self._seq, view.now_ms)
-        self.told("told").show(fork_lines(view.state, live_seq=live_seq, now_ms=now_ms))
+        live_seq = view.past.live_seq if view.past is not None else self._seq
+        self.told("told").show(fork_lines(view.state, live_seq=live_seq, now_ms=view.present_ms))
         self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
         self.look(view)
 

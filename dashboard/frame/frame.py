@@ -352,8 +352,7 @@ class Frame(Sized):
 
     def on_table_resized(self) -> None:
         """Look again: rows may have been made for the width that their table had before."""
-        if self.is_there:
-            self.look(self.deck.view)
+        self.look_again()
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         """Press the key that was clicked: what it does here may differ from what it does on other screens."""

@@ -56,8 +56,7 @@ class JournalScreen(TableScreen):
             if newest and len(self.entries) >= LONG:  # a long listing is made when it is due
                 return
             self._next_ms = 0
-            if self.is_there:
-                self.look(self.deck.view)
+            self.look_again()
 
         self.deck.read(read, then, failed=self._not_read)
 

@@ -27,8 +27,7 @@ class OnceScreen(FindingScreen):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        past, view = self.deck.view.past, self.deck.view
-        now_ms = past.now_ms if past is not None else view.now_ms
+        now_ms = self.deck.view.present_ms
         self.deck.aside(lambda: self._made(now_ms), self._show_made, ())
 
     def _made(self, now_ms: int) -> Sequence[Cell]:
@@ -40,8 +39,7 @@ class OnceScreen(FindingScreen):
 
     def _show_made(self, found: Sequence[Cell]) -> None:
         self._cells = found
-        if self.is_there:
-            self.look(self.deck.view)
+        self.look_again()
 
     def show(self, view: ViewState) -> None:
         self.pane.show(self._cells)

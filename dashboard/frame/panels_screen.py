@@ -8,6 +8,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.finding_screen import FindingScreen
+from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line
 from dashboard.views.step_table import LIVE
@@ -40,6 +41,11 @@ class PanelsScreen(FindingScreen):
         """The task whose text was growing at the last look."""
         self._sizes: list[Size] = []
         """How large its panels were when it was last looked at because of that."""
+
+    @property
+    def is_stacked(self) -> bool:
+        """Whether the panes are stacked because the screen is narrow."""
+        return self.size.width < PANE_FROM
 
     def steps(self) -> Sequence[Entry]:
         """The steps that it lists."""
@@ -106,7 +112,7 @@ class PanelsScreen(FindingScreen):
         """Unfold the prompt as it was sent, or fold it."""
         self.toggle_class("-prompt")
         self.focus_body()
-        self.call_after_refresh(lambda: self.look(self.deck.view))
+        self.call_after_refresh(self.look_again)
 
     def action_back(self) -> None:
         if self.has_class("-prompt"):

@@ -99,7 +99,7 @@ class Sized(Acting):
         cells = None if at is None else grip.cells(self.query_one(f"#{grip.sizes}"), at)
         self.deck.habits.size(self._name_of(grip), cells, save=save)
         self.give_sizes()
-        self.call_after_refresh(lambda: self.look(self.deck.view))
+        self.call_after_refresh(self.look_again)
 
     def own_sizes(self) -> None:
         """Let every pane of this screen have its own size again."""

@@ -23,6 +23,11 @@ from dashboard.widgets.table import Table
 T = TypeVar("T")
 MARKS = (Binding("space", "mark", "mark", show=False), Binding("asterisk", "mark_all", "mark all", show=False))
 """Keys of screens whose rows can be marked."""
+SORTS = (
+    Binding("less_than_sign", "sort(-1)", "sort by the previous order", show=False),
+    Binding("greater_than_sign", "sort(1)", "sort by the next order", show=False),
+)
+"""Keys of screens whose rows can be sorted."""
 BELOW = Grip("below", "below", "top")
 """The pane below the table, on screens that have one."""
 BELOW_LEAST = 45
@@ -56,10 +61,7 @@ class TableScreen(Frame):
     DEFAULT_CSS = """
     TableScreen #below { height: 45%; display: none; }
     """
-    BINDINGS = [
-        Binding("less_than_sign", "sort(-1)", "sort by the previous order", show=False),
-        Binding("greater_than_sign", "sort(1)", "sort by the next order", show=False),
-    ]
+    BINDINGS = [*SORTS]
 
     def __init__(self) -> None:
         super().__init__()

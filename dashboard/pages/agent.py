@@ -12,6 +12,7 @@ from dashboard.newest import Newest
 from dashboard.views import agent_aside
 from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agent_says import happened, says
+from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
@@ -35,7 +36,7 @@ class AgentScreen(PanelsScreen):
     """An agent."""
 
     GRIPS = (Grip("says", "left", "left", before=True), Grip("aside", "right", "left"), Grip("told", "told", "top"))
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside"), (160, "-full")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside"), (160, "-full")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS = (
         ("esc", "back"), "steer", "swap", "pause or resume", ("p", "prompt"),
@@ -100,8 +101,7 @@ class AgentScreen(PanelsScreen):
 
     def draw(self, view: ViewState) -> None:
         agent = view.state.agents.get(self._key)
-        stacked = self.size.width < 110
-        self.panel("says").edge, self.panel("times").edge = ("", "") if stacked else ("┬", "├")
+        self.panel("says").edge, self.panel("times").edge = ("", "") if self.is_stacked else ("┬", "├")
         self._task_id = _at_work(agent) or self._last_task()
         task = view.state.tasks.get(self._task_id or "")
         steps = self.steps()

@@ -53,8 +53,7 @@ class RawScreen(FindingScreen):
 
     def _found(self, text: str) -> None:
         self._text = text
-        if self.is_there:
-            self.look(self.deck.view)
+        self.look_again()
 
     def show(self, view: ViewState) -> None:
         found = object_of(view.state, self._key)

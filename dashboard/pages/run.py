@@ -10,6 +10,7 @@ from dashboard.frame.ended_run import EndedRun
 from dashboard.frame.panels_screen import PanelsScreen, give_rows
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
+from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
 from dashboard.views.graph.nodes import Sight
@@ -45,7 +46,7 @@ class RunScreen(PanelsScreen):
     """A run."""
 
     GRIPS = (Grip("draft", "work", "left", before=True), Grip("heading", "work", "left", before=True))
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside")]
     KEYS = (
         ("esc", "back"), ("tab", "pane"),
         ("enter", "task", "open the task under the cursor"),
@@ -97,11 +98,6 @@ class RunScreen(PanelsScreen):
     def keys(self) -> list[tuple[str, str]]:
         found = super().keys()
         return found if self._key in self.state.runs else [one for one in found if one[0] not in _OF_OPEN]
-
-    @property
-    def is_stacked(self) -> bool:
-        """Whether the panes are stacked because the screen is narrow."""
-        return self.size.width < 110
 
     @property
     def report(self) -> Report:
@@ -219,12 +215,8 @@ class RunScreen(PanelsScreen):
     def _then(self, view: ViewState) -> Sight | None:
         """Return the team as it was when the run ended; None while it is read."""
         if self._ended is None:
-            self._ended = EndedRun(self.deck, self._draw_again)
+            self._ended = EndedRun(self.deck, self.look_again)
         return self._ended.sight(self._key, view)
-
-    def _draw_again(self) -> None:
-        if self.is_there:
-            self.look(self.deck.view)
 
     def _asked(self, run: Run) -> str:
         """Return the placeholder of a report: the request."""
@@ -249,7 +241,7 @@ class RunScreen(PanelsScreen):
             (self.report if self.report.display else self.panel("draft")).focus()
         else:
             self.focus_body()
-        self.call_after_refresh(lambda: self.look(self.deck.view))
+        self.call_after_refresh(self.look_again)
 
     def action_follow(self) -> None:
         """Stay at the end of the report while it grows, or hold it."""

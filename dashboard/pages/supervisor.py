@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from textual import events
-from textual.binding import Binding
 from textual.containers import Container, Vertical
 from textual.geometry import Size
 from textual.widget import Widget
@@ -12,6 +11,7 @@ from textual.widget import Widget
 from dashboard.frame.page_screen import HISTORY, READ_EVERY_MS, PageScreen
 from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
+from dashboard.frame.table_screen import SORTS
 from dashboard.newest import Newest
 from dashboard.views.activity import Activity
 from dashboard.views.arrangement import PANE_FROM
@@ -44,10 +44,7 @@ class SupervisorScreen(PageScreen):
         ("tab", "beside", "go from the members to what stands beside them"),
     )  # fmt: skip
     GRIPS = (Grip("side", "side", "left"),)
-    BINDINGS = [
-        Binding("less_than_sign", "sort(-1)", "sort by the previous order", show=False),
-        Binding("greater_than_sign", "sort(1)", "sort by the next order", show=False),
-    ]
+    BINDINGS = [*SORTS]
     DEFAULT_CSS = """
     SupervisorScreen {
         #facts { height: 4; }
@@ -144,7 +141,7 @@ class SupervisorScreen(PageScreen):
         side.show([one._replace(spans=one.spans[stacked:]) for one in lines])
 
     def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(lambda: self.look(self.deck.view))
+        self.call_after_refresh(self.look_again)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.deck.open_key(event.key)

@@ -9,6 +9,7 @@ from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
 from dashboard.views.agent_says import happened, says
+from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
@@ -37,7 +38,7 @@ class TaskScreen(PanelsScreen):
         Grip("asked", "left", "left", before=True), Grip("says", "left", "left", before=True),
         Grip("events", "events", "top"),
     )  # fmt: skip
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (PANE_FROM, "-beside")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]
     KEYS = (
         ("esc", "back"), ("tab", "pane"),
@@ -79,7 +80,7 @@ class TaskScreen(PanelsScreen):
     def draw(self, view: ViewState) -> None:
         state, now_ms, width = view.state, view.now_ms, self.size.width
         task = state.tasks.get(self._key)
-        self.panel("asked").edge, self.panel("says").edge = ("", "") if width < 110 else ("┬", "├")
+        self.panel("asked").edge, self.panel("says").edge = ("", "") if self.is_stacked else ("┬", "├")
         if task is not None:
             lines = task_facts(state, task, view.counts, view.live, view.names, width=width, now_ms=now_ms)
         else:

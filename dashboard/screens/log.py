@@ -83,8 +83,7 @@ class LogScreen(Frame):
 
         def then(found: list[Entry]) -> None:
             self._asking, self._told = False, found
-            if self.is_there:
-                self.look(self.deck.view)
+            self.look_again()
 
         self.deck.read(read, then, failed=self._not_read)
 
@@ -99,8 +98,8 @@ class LogScreen(Frame):
 
     def _then(self, lines: Sequence[str]) -> None:
         is_news, self._reading, self._lines = lines != self._lines, False, lines
-        if is_news and self.is_there:
-            self.look(self.deck.view)
+        if is_news:
+            self.look_again()
 
 
 def tail(log: Path) -> list[str]:

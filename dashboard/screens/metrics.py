@@ -179,8 +179,7 @@ class MetricsScreen(TableScreen):
                 self._plotted_of = None
                 self._fit_window(self.deck.view)
                 self._drawn = ()
-                if self.is_there:
-                    self.look(self.deck.view)
+                self.look_again()
 
         def failed() -> None:
             if source is self._source:

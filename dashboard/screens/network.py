@@ -288,7 +288,7 @@ class NetworkScreen(TableScreen):
             self.focus_body()
         self._next_ms = 0
         self.look(self.deck.view)
-        self.call_after_refresh(lambda: self.look(self.deck.view))
+        self.call_after_refresh(self.look_again)
 
 
 SCREEN = NetworkScreen

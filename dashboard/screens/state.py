@@ -74,8 +74,7 @@ class StateScreen(TableScreen):
         def then(found: Stored) -> None:
             self._found, self._looked, self._reading = found, True, False
             self._next_ms = 0
-            if self.is_there:
-                self.look(self.deck.view)
+            self.look_again()
 
         def failed() -> None:
             self._reading = False
@@ -87,7 +86,7 @@ class StateScreen(TableScreen):
         return stored(
             self._found,
             shown_seq=view.state.seq if past is not None else 0,
-            now_ms=past.now_ms if past is not None else view.now_ms,
+            now_ms=view.present_ms,
             needle=self.needle,
             looked=self._looked,
         )
@@ -111,7 +110,7 @@ class StateScreen(TableScreen):
             holds = self.looked_up(key, lambda: holdings_of(path, seq, working=working))
         return of_stored(
             self._found, key, holds, self._kinds, shown_seq=view.state.seq if view.past is not None else 0,
-            now_ms=view.past.now_ms if view.past is not None else view.now_ms, width=width, height=height,
+            now_ms=view.present_ms, width=width, height=height,
         )  # fmt: skip
 
     def open_row(self, key: str) -> None:

@@ -46,14 +46,14 @@ class TeamsScreen(TableScreen):
         return teams(
             self._found,
             here=str(self.deck.path),
-            now_ms=_now_ms(view),
+            now_ms=view.present_ms,
             home=home(),
             needle=self.needle,
             looked=self._looked or self.deck.in_browser,
         )
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
-        at = {"now_ms": _now_ms(view), "width": width, "height": height}
+        at = {"now_ms": view.present_ms, "width": width, "height": height}
         return of_team(self._found, key, here=str(self.deck.path), home=home(), **at)
 
     def on_lines_clicked(self, event: Lines.Clicked) -> None:
@@ -65,8 +65,7 @@ class TeamsScreen(TableScreen):
         self._found = [self._of_feed(one) if one.path == shown else one for one in found]
         self._looking, self._looked = False, True
         self._next_ms = 0
-        if self.is_there:
-            self.look(self.deck.view)
+        self.look_again()
 
     def _of_feed(self, found: TeamFound) -> TeamFound:
         """Tell of the team that is shown what the feed knows: folding it anew takes as long as opening it."""
@@ -92,11 +91,6 @@ class TeamsScreen(TableScreen):
             self.deck.action_go("network")
         else:
             self.deck.switch(Path(key))
-
-
-def _now_ms(view: ViewState) -> int:
-    """Return the time: what other files hold is told as of now, also where this one is shown at a past moment."""
-    return view.now_ms if view.past is None else view.past.now_ms
 
 
 SCREEN = TeamsScreen

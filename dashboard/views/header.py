@@ -321,6 +321,11 @@ class ViewState:
         return self.situation.now_ms
 
     @property
+    def present_ms(self) -> int:
+        """The time of the team now, UTC milliseconds; also in the past."""
+        return self.now_ms if self.past is None else self.past.now_ms
+
+    @property
     def wall_ms(self) -> int:
         """The time of this computer, UTC milliseconds."""
         return self.situation.wall_ms or self.situation.now_ms

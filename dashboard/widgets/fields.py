@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from dashboard.clean import clean
 from dashboard.views.lines import cut
@@ -49,11 +49,6 @@ class Field(Horizontal):
     def compose(self) -> ComposeResult:
         yield Static(self._named, markup=False)
         yield TextLine(self._begins, placeholder=self._placeholder, id=self._input, select_on_focus=False)
-
-    @property
-    def value(self) -> str:
-        """What stands there."""
-        return self.query_one(Input).value.strip()
 
 
 class OneOf(Toned):
