@@ -15,6 +15,7 @@ from dashboard.playback import STEP_MS, Playback
 from dashboard.screens.audit import AuditScreen
 from dashboard.views.past import ALREADY_LIVE, REFUSED
 from dashboard.widgets.picks import Picks
+from dashboard.widgets.table import FRESH_MS
 from dashboard.widgets.time_bar import Scrubber
 from engine.core.commands import SwitchStrategy
 from engine.core.fold import fold
@@ -26,7 +27,7 @@ from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
 from tests.pilot.scene import audit, written
-from tests.story import applied
+from tests.story import applied, done, submitted
 from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
@@ -388,6 +389,26 @@ async def test_the_page_of_a_supervisor_tells_of_its_switches_up_to_the_moment(
         hand.app.flush()
         await hand.press()
         assert is_told() is from_before
+
+
+async def test_what_another_moment_changed_on_the_page_of_a_supervisor_is_bright_for_a_while(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"), agent("writer", "write"))
+    submitted(work)
+    before = work.state.seq
+    done(work, "scout")
+    async with opened(tmp_path, work=work) as hand:
+        hand.app.animation_level = "full"
+        hand.app.open("supervisor", work.state.roots[0].id)
+        await hand.press()
+        await went_back(hand, before)
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await until(hand.pilot, lambda: bool(hand.table._fresh))
+
+        hand.clock[0] += FRESH_MS
+        hand.app.flush()
+        await hand.press()
+        assert not hand.table._fresh
 
 
 def test_the_time_that_it_plays_at_never_goes_back_before_the_next_event(tmp_path: Path) -> None:
