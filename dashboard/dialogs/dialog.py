@@ -308,16 +308,11 @@ class Choices(Paged, OptionList):
         """Offer items: id, name, and a reason to choose it."""
         self.clear_options()
         widest = max((len(name) for _, name, _ in choices), default=0)
-        for an_id, name, about in choices:
-            line = Text.assemble(
-                " ",
-                (f"{clean(name):<{widest}}", "bold"),
-                "  ",
-                clean(about[:WIDEST]),
-                no_wrap=True,
-                overflow="ellipsis",
-            )
-            self.add_option(Option(line, id=an_id))
+        named = ((an_id, f"{clean(name):<{widest}}", clean(about[:WIDEST])) for an_id, name, about in choices)
+        self.add_options(
+            Option(Text.assemble(" ", (name, "bold"), "  ", about, no_wrap=True, overflow="ellipsis"), id=an_id)
+            for an_id, name, about in named
+        )
         if choices:
             ids = [an_id for an_id, _, _ in choices]
             self.highlighted = ids.index(chosen) if chosen in ids else 0
