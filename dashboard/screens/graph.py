@@ -146,7 +146,7 @@ class GraphScreen(BoardScreen):
 
     def facts(self) -> list[Cell]:
         facts = [Cell(counted(len(self._graph.nodes), "node"), "muted")] if self._graph.nodes else []
-        if self._chain is not None:
+        if self._graph.node(self._chain) is not None:  # else its node is gone, and all are shown
             facts.append(Cell("one chain, . shows all", "accent"))
         elif not self._drawing.fits:
             facts.append(Cell("more than is in sight", "draining"))

@@ -9,6 +9,8 @@ from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
 from dashboard.screens.graph import GraphScreen
+from engine.core.commands import RemoveMember
+from tests.pilot.hand import opened
 from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit, write
 from tests.story import submitted
@@ -119,3 +121,16 @@ async def test_one_node_is_counted_as_one(tmp_path: Path) -> None:
     submitted(work)
     async with graph_on(tmp_path, work) as (_, screen):
         assert next(one.text for one in screen.facts()) == "1 node"
+
+
+@pytest.mark.anyio
+async def test_a_chain_is_named_no_longer_once_its_node_is_gone(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"), agent("writer", "write"))
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("2", "i", "right", "full_stop")
+        screen = hand.app.screen
+        assert isinstance(screen, GraphScreen)
+        assert "one chain" in screen.facts()[1].text
+        gone = screen.selected_key()
+        await hand.meanwhile(RemoveMember(target=f"@{gone}", mode="abort"))
+        assert not any("one chain" in cell.text for cell in screen.facts())
