@@ -294,7 +294,7 @@ class TableScreen(Frame):
 
     def _say_marked(self) -> None:
         if marked := len(self.marked()):
-            what = "" if self.deck.readonly else f" · {self.MARKED}"
+            what = f" · {self.MARKED}" if self.deck.view.acts else ""
             self.deck.say(f"{marked:,} marked{what} · esc unmarks", "muted")
         self.look(self.deck.view)
 

@@ -128,6 +128,13 @@ async def test_nothing_can_be_changed_in_the_past_and_it_says_what_to_do(tmp_pat
         assert not hand.app.orders
 
 
+async def test_of_marks_in_the_past_it_says_nothing_that_could_be_done_with_them(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await went_back(hand)
+        await hand.press("j", "space")
+        assert hand.said == "1 marked · esc unmarks"
+
+
 async def test_the_log_ends_at_the_moment_also_what_a_filter_finds(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("6")
