@@ -1,6 +1,6 @@
 """A page of titled panes below a few lines of facts; what pages of agents, tasks and runs share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding
@@ -8,10 +8,12 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.finding_screen import FindingScreen
+from dashboard.views.agent_says import happened
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line
-from dashboard.views.step_table import LIVE
+from dashboard.views.names import Names
+from dashboard.views.step_table import LIVE, step_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 
@@ -37,6 +39,8 @@ class PanelsScreen(FindingScreen):
         super().__init__(key)
         self.unfolded: set[str] = set()
         """Steps that are shown whole, by the seq of their event."""
+        self._made: dict[str, tuple[object, list[Line]]] = {}
+        """Long lists of lines, each with what it was made of: what has not changed is not made again in every frame."""
         self._grown: str | None = None
         """The task whose text was growing at the last look."""
         self._sizes: list[Size] = []
@@ -83,6 +87,23 @@ class PanelsScreen(FindingScreen):
     def copied(self) -> tuple[str, str]:
         pane = self.focused if isinstance(self.focused, Panel) else self.panel(self.GROWING)
         return pane.title.lower(), pane.whole
+
+    def made(self, what: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
+        """Return lines, made anew where they would be made of something else."""
+        made = self._made.get(what)
+        if made is None or made[0] != of:
+            made = self._made[what] = of, make()
+        return made[1]
+
+    def step_lines(self, width: int) -> list[Line]:
+        """Return the steps that it lists."""
+        of = (self.steps(), width, frozenset(self.unfolded))
+        return self.made("steps", of, lambda: step_lines(of[0], width, unfolded=of[2]))
+
+    def happened(self, names: Names, width: int, *, agent_id: str = "") -> list[Line]:
+        """Return its events as sentences."""
+        of = (self.entries, width, names, names.renames)
+        return self.made("events", of, lambda: happened(of[0], names, width, agent_id=agent_id))
 
     def follow_text(self, task_id: str | None) -> str:
         """Follow the end of a text from when it begins to grow, unless it is held; return what its title says of that.

@@ -11,14 +11,14 @@ from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
 from dashboard.views import agent_aside
 from dashboard.views.agent_facts import agent_facts
-from dashboard.views.agent_says import happened, says
+from dashboard.views.agent_says import says
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, hairline
 from dashboard.views.prompt import folded_prompt, prompt_lines, prompt_of
-from dashboard.views.step_table import LIVE, live_lines, step_lines, steps_among
+from dashboard.views.step_table import LIVE, live_lines, steps_among
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.events import AgentSwapped, AttemptStarted
@@ -81,9 +81,6 @@ class AgentScreen(PanelsScreen):
         super().__init__(key)
         self._task_id: str | None = None
         self._own, self._of_task = Newest(HISTORY), Newest(STEPS)
-        self._happened: list[Line] = []
-        self._happened_of: tuple[object, ...] = ()
-        """The events, the width and the names that its lines were made of."""
 
     def body(self) -> Iterable[Widget]:
         yield Lines(id="facts")
@@ -134,14 +131,9 @@ class AgentScreen(PanelsScreen):
     def _show_steps(self, view: ViewState, task: Task | None, steps: Sequence[Entry]) -> None:
         pane = self.panel("steps")
         if not steps and not self._live_steps(view, task, 1, pane.wide):
-            asked = (self.entries, pane.wide, view.names, view.names.renames)
-            if asked != self._happened_of:
-                lines = happened(self.entries, view.names, pane.wide, agent_id=self._key)
-                self._happened_of, self._happened = asked, lines
-            pane.fill("EVENTS", self._happened, right="enter opens")
+            pane.fill("EVENTS", self.happened(view.names, pane.wide, agent_id=self._key), right="enter opens")
             return
-        lines = step_lines(steps, pane.wide, unfolded=self.unfolded)
-        lines += self._live_steps(view, task, len(steps) + 1, pane.wide)
+        lines = self.step_lines(pane.wide) + self._live_steps(view, task, len(steps) + 1, pane.wide)
         attempt = f" of attempt {task.attempts}" if task is not None else ""
         pane.fill("STEPS", lines, right=f"{len(steps)}{attempt}")
 

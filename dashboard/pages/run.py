@@ -1,6 +1,6 @@
 """A run: how far it is, its tasks, and its report as rendered markdown, which grows while it works."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
@@ -82,8 +82,6 @@ class RunScreen(PanelsScreen):
         """Whether the report is shown over all."""
         self._ended: EndedRun | None = None
         self._fails, self._ends = Newest(MOST), Newest(MOST_ENDED)
-        self._kept: dict[str, tuple[object, list[Line]]] = {}
-        """Long lists of lines, each with what it was made of: what has not changed is not made again in every frame."""
         self._written = ""
         """The report as it was written, or what there is of it."""
 
@@ -132,17 +130,17 @@ class RunScreen(PanelsScreen):
         broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
         if run is None:
             width, of = at_work.wide, (self.entries[-1:], len(self.entries), at_work.wide, names, names.renames)
-            first = self._made("ended", of, lambda: ended_lines(ended_in(newest, names), names, width=width))
+            first = self.made("ended", of, lambda: ended_lines(ended_in(newest, names), names, width=width))
             later = list[Line]()
             the = "the last " if len(first) == MOST_ENDED else ""
             title, right = "TASKS", f"{the}{len(first):,} ended, the newest first"
         else:
             width, working = at_work.wide, view.working
-            first = self._made(
+            first = self.made(
                 "at work", (self._census, width, working, view.live, now_ms // METERS_MS),
                 lambda: at_work_lines(state, self._census, view.live, width=width, now_ms=now_ms, working=working),
             )  # fmt: skip
-            later = self._made(
+            later = self.made(
                 "waiting", (self._census, width),
                 lambda: waiting_lines(state, self._census, view.counts, width=width, now_ms=now_ms),
             )  # fmt: skip
@@ -157,13 +155,6 @@ class RunScreen(PanelsScreen):
         at_work.fill(title, first, right=right)
         waiting.fill("WAITING", later, right="by priority, then age")
         failed.fill("FAILED ATTEMPTS", broken, right=f"{len(broken):,}")
-
-    def _made(self, what: str, of: object, make: Callable[[], list[Line]]) -> list[Line]:
-        """Return lines, made anew where they would be made of something else."""
-        kept = self._kept.get(what)
-        if kept is None or kept[0] != of:
-            kept = self._kept[what] = of, make()
-        return kept[1]
 
     def _share_out(self, first: Panel, one: int, second: Panel, two: int, third: Panel, three: int) -> None:
         """Give three panes the rows that they need: the one that needs most gets what is left."""

@@ -8,14 +8,14 @@ from textual.widget import Widget
 from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
-from dashboard.views.agent_says import happened, says
+from dashboard.views.agent_says import says
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.ended import ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.lines import BLANK, Line, Span, hairline
 from dashboard.views.prompt import prompt_lines, prompt_of
-from dashboard.views.step_table import live_lines, step_lines, steps_among
+from dashboard.views.step_table import live_lines, steps_among
 from dashboard.views.task_facts import attempt_lines, child_lines, gone_facts, task_facts
 from dashboard.views.values import output_lines
 from dashboard.widgets.lines import Lines
@@ -91,12 +91,12 @@ class TaskScreen(PanelsScreen):
         self._show_asked(view, task)
         self._show_says(view, task)
         events = self.panel("events")
-        events.fill("EVENTS", happened(self.entries, view.names, events.wide), right="enter opens")
+        events.fill("EVENTS", self.happened(view.names, events.wide), right="enter opens")
 
     def _show_steps(self, view: ViewState, task: Task | None) -> None:
         pane, now_ms = self.panel("steps"), view.now_ms
         steps, width = self.steps(), pane.wide
-        recorded = step_lines(steps, width, unfolded=self.unfolded)
+        recorded = [*self.step_lines(width)]
         if task is not None and not task.ended:
             recorded += live_lines(view.live, self._key, len(steps) + 1, width, now_ms=now_ms)
         attempts = attempt_lines(self.entries, self._key, view.names, width=width)

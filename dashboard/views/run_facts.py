@@ -1,6 +1,7 @@
 """The first lines of the page of a run: what it is, how far it is, its stages, and what a person should know. Pure."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from dashboard.views.amounts import clock, counted, duration, elapsed, is_known, moment, money
 from dashboard.views.forecast import may_grow, time_left
@@ -143,8 +144,12 @@ def _error(run: RunSummary, width: int) -> list[Line]:
 def report_words(state: State, run_id: str, text: str, *, whole: bool) -> str:
     """Return what stands beside the title of a report: whether it still grows, how long it is, and what `o` does."""
     key = "o shows its tasks" if whole else "o whole screen"
-    words = counted(len(text.split()), "word")
     ended = state.summary(run_id)
     if ended is None:
         return f"draft, grows while it runs · {key}" if text else key
-    return f"{words} · {clock(ended.ended_ms)} · {key}" if text else ""
+    return f"{counted(_words_in(text), 'word')} · {clock(ended.ended_ms)} · {key}" if text else ""
+
+
+@lru_cache(4)  # of a megabyte in every frame
+def _words_in(text: str) -> int:
+    return len(text.split())

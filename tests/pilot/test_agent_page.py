@@ -1,15 +1,20 @@
 """The page of an agent: its panes, its keys, and the ways from it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.geometry import Size
 
+from dashboard.frame import panels_screen
 from dashboard.pages.agent import AgentScreen
 from dashboard.pages.task import TaskScreen
+from dashboard.views.agent_says import happened
+from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
+from dashboard.views.lines import Line
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.commands import AddAgent, Pause, SupervisorSpec, SwapAgent
@@ -214,3 +219,32 @@ async def test_the_page_of_a_task_that_waits_follows_what_is_written_once_it_is(
 
         assert "line 39 ▍" in says.text
         assert "following · f holds" in says.text
+
+
+async def test_the_events_of_a_page_are_put_into_words_once_and_not_in_every_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def noted(entries: Sequence[Entry], *said: Any, **more: Any) -> list[Line]:
+        made.append(len(entries))
+        return happened(entries, *said, **more)
+
+    monkeypatch.setattr(panels_screen, "happened", noted)
+    work = team_world(agent("scout", "scan"))
+    submitted(work)
+    task_id = attempt(work, "scout")[0]
+    async with opened(tmp_path, work=work) as hand:
+        hand.app.open("task", task_id)
+        await hand.press()
+        page = hand.app.screen
+        assert isinstance(page, TaskScreen)
+        await until(hand.pilot, lambda: page.entries)
+        await hand.press()
+        made.clear()
+        for _ in range(3):
+            hand.clock[0] += 1_000
+            hand.app.flush()
+            await hand.press()
+
+    assert not made
