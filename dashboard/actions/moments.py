@@ -12,8 +12,7 @@ def _at(at: Acting, said: Spoken) -> None:
         at.warn("at MOMENT: a time such as 13:59:10 or 2026-01-31T12:04, 10m for ten minutes ago, or a seq such as 812")
         return
     try:
-        past = at.deck.view.past
-        found = moment_of(text, past.now_ms if past is not None else at.deck.view.now_ms)
+        found = moment_of(text, at.deck.view.present_ms)
     except Mistyped as error:
         at.warn(str(error))
         return
