@@ -44,11 +44,13 @@ class EnginesScreen(JournalScreen):
         self._known: dict[int, Told] = {}
 
     def listing(self, view: ViewState) -> Listing:
-        return engines(self.entries, view.situation, needle=self.needle, looked=self.looked)
+        past = view.past is not None
+        return engines(self.entries, view.situation, needle=self.needle, looked=self.looked, past=past)
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         last = self._last(view, key, height) if height >= LAST_FROM else None
-        return of_engine(self.entries, view.situation, view.state, key, width, height, last)
+        past = view.past is not None
+        return of_engine(self.entries, view.situation, view.state, key, width, height, last, past=past)
 
     def _last(self, view: ViewState, key: str, most: int) -> Sequence[Told] | None:
         """Return what an engine did last: of the leader the newest events, of one before those up to its successor."""

@@ -12,7 +12,7 @@ from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothi
 from dashboard.views.tail import Told, tail
 from engine.core.events import EngineStarted, EngineStopped
 from engine.core.state import State
-from store.records import EngineInfo, StandbyInfo
+from store.records import StandbyInfo
 
 KINDS = ("engine_started", "engine_stopped")
 _COLUMNS = (
@@ -42,18 +42,23 @@ class _Term:
     """Why it stopped; None where it was killed, or still leads."""
     next_ms: int | None
     """When the next engine began."""
+    leads: bool
+    """Whether it leads at the moment that is shown."""
 
 
-def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "", looked: bool = True) -> Listing:
+def engines(
+    entries: Sequence[Entry], situation: Situation, *, needle: str = "", looked: bool = True, past: bool = False
+) -> Listing:
     """Return the engines: those that stand by, then the leader, then those before, the newest first.
 
     Args:
         entries: Events of `KINDS`, the newest first.
         situation: Who leads and stands by now.
         looked: False until the events have been read.
+        past: Whether a moment of the past is shown: of that the events alone say who led.
     """
     rows = {f"standby:{one.pid}": _standby(one, situation.now_ms) for one in situation.standbys}
-    for place, term in enumerate(_terms(entries)):
+    for place, term in enumerate(_terms(entries, situation, past=past)):
         rows[str(term.seq)] = _leader(term, situation, newest=place == 0)
     shown = [
         key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells), status=cells[2].text)
@@ -64,7 +69,7 @@ def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "",
 
 def of_engine(
     entries: Sequence[Entry], situation: Situation, state: State, key: str, width: int, height: int,
-    last: Sequence[Told] | None = None,
+    last: Sequence[Told] | None = None, *, past: bool = False,
 ) -> More | None:  # fmt: skip
     """Return what is known of an engine, when each engine led, and what this one did last, where there is room.
 
@@ -72,27 +77,29 @@ def of_engine(
         entries: Events of `KINDS`, the newest first.
         situation: Who leads and stands by now.
         last: Its last events, the newest last; None while they are being read.
+        past: Whether a moment of the past is shown.
     """
-    terms, now_ms = _terms(entries), situation.now_ms
+    terms, now_ms = _terms(entries, situation, past=past), situation.now_ms
     term = next((one for one in terms if str(one.seq) == key), None)
-    info = situation.engine
-    if term is None or (term is terms[0] and info is not None and info.alive):
+    if term is None or (term.leads and not past):
         told = leading_lines(state, situation)
     else:
-        until = f", for {stopwatch(term.ended_ms - term.started.at_ms)}" if term.ended_ms is not None else ""
+        until_ms = now_ms if term.leads else term.ended_ms
+        until = f", for {stopwatch(until_ms - term.started.at_ms)}" if until_ms is not None else ""
         told = [
-            labelled("led", f"engine {term.started.pid}, version {term.started.version}"),
+            labelled("leads" if term.leads else "led", f"engine {term.started.pid}, version {term.started.version}"),
             labelled("since", f"{moment(term.started.at_ms, now_ms)}{until}"),
             labelled("token", f"{term.started.token}, raised by each new engine"),
-            labelled("ended", _end(term), "" if term.reason is not None else "error"),
         ]
+        if not term.leads:
+            told.append(labelled("ended", _end(term), "" if term.reason is not None else "error"))
         if term.started.lost:
             told.append(labelled("lost", counted(term.started.lost, "acknowledged event"), "error"))
     lines = worded(told, width)
     room = max(0, height - len(lines) - 1)
     shown = terms[: room // 2 if room >= LAST_FROM else room]
     title = hairline("WHO LED WHEN", width, right=f"the last {len(shown)} of {len(terms)}")
-    lines += [title, *_led_lines(shown, width, now_ms, info)]
+    lines += [title, *_led_lines(shown, width, now_ms)]
     if room >= LAST_FROM:
         lines += _last_lines(last, width, height - len(lines))
     return More("ENGINE", lines) if terms else None
@@ -111,7 +118,7 @@ def _last_lines(last: Sequence[Told] | None, width: int, height: int) -> list[Li
     return [*lines, *under(tail(last[-(height - 1) :], width - 2, 0))]
 
 
-def _led_lines(terms: Sequence[_Term], width: int, now_ms: int, info: EngineInfo | None) -> list[Line]:
+def _led_lines(terms: Sequence[_Term], width: int, now_ms: int) -> list[Line]:
     """Return a line for each term on one axis of time, with the gap before it."""
     if not terms:
         return []
@@ -120,7 +127,7 @@ def _led_lines(terms: Sequence[_Term], width: int, now_ms: int, info: EngineInfo
     each_ms = max(1, now_ms - begin_ms) / room
     lines = []
     for place, term in enumerate(terms):
-        leads = place == 0 and info is not None and info.alive and info.token == term.started.token
+        leads = term.leads
         ended_ms = now_ms if leads else term.ended_ms or term.next_ms or now_ms
         first = min(room - 1, int((term.started.at_ms - begin_ms) / each_ms))
         lasts = round((ended_ms - term.started.at_ms) / each_ms)
@@ -140,9 +147,10 @@ def _led_lines(terms: Sequence[_Term], width: int, now_ms: int, info: EngineInfo
     return lines
 
 
-def _terms(entries: Sequence[Entry]) -> list[_Term]:
+def _terms(entries: Sequence[Entry], situation: Situation, *, past: bool) -> list[_Term]:
     """Return the terms of engines, the newest first."""
     found: list[_Term] = []
+    info = situation.engine
     stop: tuple[int, str] | None = None
     next_ms: int | None = None
     for entry in entries:
@@ -150,7 +158,9 @@ def _terms(entries: Sequence[Entry]) -> list[_Term]:
             stop = (entry.at_ms, entry.event.reason)
         elif isinstance(entry.event, EngineStarted):
             ended_ms, reason = stop or (None, None)
-            found.append(_Term(entry.seq, entry.event, ended_ms, reason, next_ms))
+            is_alive = info is not None and info.alive and info.token == entry.event.token
+            leads = not found and (stop is None if past else is_alive)
+            found.append(_Term(entry.seq, entry.event, ended_ms, reason, next_ms, leads))
             stop, next_ms = None, entry.at_ms
     return found
 
@@ -159,8 +169,8 @@ def _leader(term: _Term, situation: Situation, *, newest: bool) -> tuple[Cell, .
     now_ms, started, info = situation.now_ms, term.started, situation.engine
     its = info if newest and info is not None and info.token == started.token else None
     ages = [age for age in (its.heartbeat_ms, its.loop_ms) if age is not None] if its is not None else []
-    alive = its is not None and its.alive
-    ended_ms = term.ended_ms if its is None else now_ms if its.alive else its.ended_ms or its.heard_ms
+    alive = term.leads
+    ended_ms = now_ms if alive else term.ended_ms if its is None else its.ended_ms or its.heard_ms
     hung = its is not None and its.hung
     if alive:
         state = Cell("✕ hangs", "error") if hung else Cell("● leads", "busy")

@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.views.audit import Beside, of_change
-from dashboard.views.engines import ends_before, of_engine
+from dashboard.views.engines import ends_before, engines, of_engine
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation
 from dashboard.views.lines import Line, cells
@@ -68,6 +68,18 @@ def test_an_engine_that_led_before_says_for_how_long_and_how_it_ended() -> None:
     assert any("for 08:59:58" in line for line in first)
     assert any("ann asked for it; the next began after 2.0 s" in line for line in first)
     assert any("killed, or its machine failed" in line for line in gone)
+
+
+def test_in_the_past_the_engine_that_led_then_leads_as_no_engine_of_now_is_known() -> None:
+    entries, then = led((9, True), (3, False)), Situation("team.db", None, NOW_MS, 0.0)
+    newest = str(entries[0].seq)
+    now, past = (engines(entries, then, past=past).make(newest) for past in (False, True))
+    pane = texts(of_engine(entries, then, State(), newest, 120, 20, past=True))
+
+    assert [any("✕" in cell.text for cell in row) for row in (now, past)] == [True, False]
+    assert any("● leads" in cell.text for cell in past)
+    assert not any("killed" in line for line in pane)
+    assert any("for 03:00:00" in line for line in pane), "until the moment that is shown"
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
