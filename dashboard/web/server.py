@@ -17,6 +17,7 @@ import anyio.to_thread
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from dashboard.clean import clean
+from dashboard.views.amounts import counted
 from dashboard.views.place import NoPlace, Place
 from dashboard.web.assets import PAGE, assets
 from dashboard.web.gate import Forbidden, Gate
@@ -196,7 +197,9 @@ class WebServer:
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, timeout=CLOSE_S, max_msg_size=LARGEST_FRAME_BYTES)
         await socket.prepare(request)
         if not await self._has_room():
-            await socket.close(code=FULL, message=f"all {self._terms.sessions} tabs of this server are open".encode())
+            most = counted(self._terms.sessions, "tab")
+            why = f"{most} may be open on this server, and no more: close one, or start it with --sessions"
+            await socket.close(code=FULL, message=why.encode())
             return socket
         try:
             session = Session(
