@@ -1,7 +1,8 @@
 """Remembers what a user has set by hand: sizes of panes, and that the tour was offered.
 
 One JSON file that the dashboard itself writes, apart from the settings, which are the user's to write. What cannot be
-read counts as nothing, and what cannot be written holds until the dashboard is left.
+read counts as nothing, and what cannot be written holds until the dashboard is left. Those of a browser are kept there:
+the file is in the folder of its tab (`dashboard/web/session.py`).
 """
 
 import contextlib
@@ -35,7 +36,7 @@ class Habits:
     def _read(self, file: Path) -> None:
         try:
             said = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return
         if not isinstance(said, dict):
             return
@@ -59,12 +60,16 @@ class Habits:
         if save:
             self._write()
 
+    @property
+    def text(self) -> str:
+        """All of it, as its file holds it."""
+        return json.dumps({"toured": self.toured, "panes": self.panes}, indent=1, sort_keys=True)
+
     def _write(self) -> None:
         if self._file is None:
             return
-        text = json.dumps({"toured": self.toured, "panes": self.panes}, indent=1, sort_keys=True)
         beside = self._file.with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):  # a full disk or a read-only home is not a reason to stop looking at a team
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(text + "\n", encoding="utf-8")
+            beside.write_text(self.text + "\n", encoding="utf-8")
             beside.replace(self._file)

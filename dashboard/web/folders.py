@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 
 PREFIX = "quarterdeck-tab-"
+HABITS = "habits.json"
+"""What its browser keeps, in the folder of a tab; not there where it keeps nothing."""
 
 
 def new_folder() -> tuple[Path, int]:

@@ -24,7 +24,7 @@ from dashboard.web.gate import Forbidden, Gate
 from dashboard.web.logins import Login, Logins
 from dashboard.web.prometheus import Metrics
 from dashboard.web.protocol import Drawn, Focused, Message, Misunderstood, Ping, Resized, Typed, clamped, message_of
-from dashboard.web.session import HANG_S, STALL_S, Hung, Launch, Session
+from dashboard.web.session import HANG_S, LONGEST_SAID, STALL_S, Hung, Launch, Session
 from dashboard.web.transfers import Downloads, NotStored, TooLarge, receive, safe_name
 from engine.core.errors import CoreError
 from store import StoreError
@@ -203,7 +203,7 @@ class WebServer:
             return socket
         try:
             session = Session(
-                Launch(self._terms.db, self._terms.role, _place(request.query.get("open", ""))),
+                Launch(self._terms.db, self._terms.role, _place(request.query.get("open", "")), _kept(request)),
                 write_bytes=socket.send_bytes, write_str=socket.send_str, download_manager=self.download_manager,
                 hang_s=self._terms.hang_s, stall_s=self._terms.stall_s,
             )  # fmt: skip
@@ -373,6 +373,11 @@ def _place(text: str) -> str:
         return str(Place.of(text)) if text else ""
     except NoPlace:
         return ""
+
+
+def _kept(request: web.Request) -> str:
+    """Return what the page kept of an earlier tab."""
+    return request.query.get("habits", "")[:LONGEST_SAID]
 
 
 def _whole(request: web.Request, name: str, otherwise: int) -> int:

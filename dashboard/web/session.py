@@ -23,8 +23,7 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
 from dashboard.clean import clean
-from dashboard.views.place import LONGEST
-from dashboard.web.folders import new_folder
+from dashboard.web.folders import HABITS, new_folder
 
 HANG_S = 30.0
 """A process that does not answer for so long, in seconds, has hung."""
@@ -42,6 +41,8 @@ WINDOW_BYTES = 1 << 16
 shown minutes late, and a ping would arrive too late to be answered in time."""
 PIECE_BYTES = 1 << 14
 """What is sent at once."""
+LONGEST_SAID = 2_000
+"""What the page is told, and keeps, in characters."""
 _STDERR_BYTES = 8_000
 KEPT = (
     "HOME",
@@ -68,6 +69,8 @@ class Launch:
     """viewer or operator."""
     place: str = ""
     """Where it opens; empty for the first screen."""
+    habits: str = ""
+    """What the browser keeps of the dashboard; empty where it keeps nothing."""
 
 
 class Hung(Exception):
@@ -134,6 +137,8 @@ class Session(AppService):
 
     async def start(self, width: int, height: int) -> None:
         launch = self._launch
+        if launch.habits:
+            (self.folder / HABITS).write_text(launch.habits, encoding="utf-8", errors="replace")
         self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "dashboard.web.tab_process"),
             *(str(launch.db), launch.role, str(self.folder), launch.place),
@@ -254,8 +259,8 @@ class Session(AppService):
             self._answered.set()
         elif kind == "exit":
             self.ended_by_itself = True
-        elif kind in ("place", "title", "colour"):
-            await self.remote_write_str(json.dumps([kind, str(meta[kind])[:LONGEST]]))
+        elif kind in ("place", "title", "colour", "habits"):
+            await self.remote_write_str(json.dumps([kind, str(meta[kind])[:LONGEST_SAID]]))
         elif kind == "ask_upload":
             await self.remote_write_str(json.dumps(["ask_upload", ""]))
         elif kind == "deliver_file_start":

@@ -13,12 +13,14 @@ from dashboard.actions import OWN_KEYS
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.files import ImportDialog
 from dashboard.guide import Guide, is_demo
+from dashboard.habits import Habits
 from dashboard.navigation import place_of
 from dashboard.settings import read_settings, settings_file
 from dashboard.terminal import titled
 from dashboard.views.amounts import size
 from dashboard.views.place import Place
 from dashboard.web.driver import TabDriver
+from dashboard.web.folders import HABITS
 from store import StoreError
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ class TabApp(QuarterdeckApp):
     in_browser = True
 
     def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
-        super().__init__(db, readonly=viewer, place=place, settings=read_settings(settings_file(), OWN_KEYS))
+        kept, settings = folder / HABITS, read_settings(settings_file(), OWN_KEYS)
+        habits = Habits(kept) if kept.exists() else None  # a browser that keeps nothing is offered nothing
+        super().__init__(db, readonly=viewer, place=place, settings=settings, habits=habits)
         self._folder = folder
         self._known: dict[str, str] = {}
         """What the page knows, by kind."""
@@ -50,6 +54,7 @@ class TabApp(QuarterdeckApp):
         to_draw = super().keep_up(changed=changed)
         self._tell("place", str(place_of(self)))
         self._tell("colour", self.current_theme.background or "")
+        self._tell("habits", self.habits.text)
         if not (self.in_past or self.view.situation.opening):
             # The browser's tab says how much needs a person, as the title of a terminal does.
             self._tell("title", titled(self._team_name(), len(self.view.counts.needs_person)))

@@ -31,7 +31,7 @@ ARGUMENTS = (
     # Else each window loads two pages of its own for a field that no test types into: half of what opening it costs.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
 )  # fmt: skip
-KEYS = {"ArrowDown": 40, "ArrowUp": 38, "Enter": 13, "Escape": 27, "Tab": 9}
+KEYS = {"ArrowDown": 40, "ArrowLeft": 37, "ArrowUp": 38, "Enter": 13, "Escape": 27, "Tab": 9}
 
 
 def installed() -> str | None:

@@ -243,10 +243,15 @@ async def test_whatever_size_is_asked_for_one_that_can_be_drawn_is_taken(db: Pat
             await tab.sees(seen)
 
 
-NONSENSE = ("width=x&height=&open=%00", "width=-5&height=99999999999&open=" + "a" * 5_000)
+NONSENSE = (
+    "width=x&height=&open=%00",
+    "width=-5&height=99999999999&open=" + "a" * 5_000,
+    "habits=%5B%7B%22%FF%00",
+    "habits=" + "%5B" * 2_000,
+)
 
 
-@pytest.mark.parametrize("query", NONSENSE, ids=range(2))
+@pytest.mark.parametrize("query", NONSENSE, ids=range(4))
 async def test_an_address_full_of_nonsense_opens_the_first_screen(db: Path, query: str) -> None:
     async with (
         inside(db) as at,

@@ -6,6 +6,7 @@ const STAYS_CLOSED = { 4001: "full", 4003: "gone", 4004: "ended", 4005: "unknown
 const NativeSocket = window.WebSocket;
 const LARGEST_FRAME = 1 << 20; // bytes; the server closes a tab that sends more
 const LARGEST_UPLOAD = 256 << 20; // bytes; the server takes no more
+const LONGEST_KEPT = 2000; // characters; the server takes no more, nor a much longer address
 const ASKED_MS = 5000; // between two questions whether the server is there
 const UNANSWERED = 5; // as many questions, and nothing heard: the connection is lost
 const C = 67, V = 86; // letters as keyCode
@@ -41,6 +42,17 @@ function decoded(text) {
 // Only what would be read as another place is written as a code; "#tasks/t7?failed" stays readable.
 const hashOf = (place) => "#" + place.replace(/[^\w.~!$&'()*+,;=:@\/?-]/gu, encodeURIComponent);
 
+// What was set by hand, such as the size of a pane, is kept here, for all tabs; a browser may forbid it.
+function kept(said) {
+  try {
+    if (said) localStorage.setItem("habits", said);
+    const found = localStorage.getItem("habits") || "{}";
+    return found.length < LONGEST_KEPT ? found : "{}";
+  } catch (error) {
+    return "";
+  }
+}
+
 // Another screen is a step that "back" of the browser takes; another row or filter is not.
 const screenOf = (place) => place.split(/[\/?@]/, 1)[0];
 
@@ -69,7 +81,8 @@ async function signIn(token, signal) {
 
 class PlacedSocket extends NativeSocket {
   constructor(url) {
-    super(url + (place ? "&open=" + encodeURIComponent(place) : ""));
+    const said = { open: place, habits: kept() };
+    super(url + Object.keys(said).map((key) => said[key] && `&${key}=${encodeURIComponent(said[key])}`).join(""));
     this.asked = 0;
     this.asking = setInterval(() => this.ask(), ASKED_MS);
     this.addEventListener("message", (event) => {
@@ -103,6 +116,7 @@ class PlacedSocket extends NativeSocket {
 function hear(kind, said) {
   if (kind === "tab") tab = said;
   if (kind === "title") document.title = said + " · Quarterdeck";
+  if (kind === "habits") kept(said);
   if (kind === "colour") document.body.style.background = said; // what no whole cells fill
   if (kind === "place") {
     if (!drawn) toScreen(); // the terminal is black until then
