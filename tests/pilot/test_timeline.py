@@ -43,7 +43,7 @@ async def test_lanes_are_read_from_the_file(tmp_path: Path) -> None:
     async with timeline_on(tmp_path, audit()) as (_, screen):
         lines = screen.board.text.splitlines()
         assert "▇▇▇▇" in next(line for line in lines if line.split()[:1] == ["scout"])
-        assert "99%" in next(line for line in lines if line.split()[:1] == ["scout"])
+        assert "100%" in next(line for line in lines if line.split()[:1] == ["scout"])
 
 
 @pytest.mark.anyio
