@@ -49,7 +49,9 @@ class Touring(Deck):
     def follow_tour(self) -> None:
         """Offer the tour to who has never been here, and go on with it where its step has been done."""
         now_ms = self._clock()
-        if self._offered_ms is None and not self.habits.toured and self.feed.looked and not self.feed.opening:
+        now = self.view.situation
+        is_seen = now.looked and not now.opening and self.view.banner is None  # which stands before it
+        if self._offered_ms is None and not self.habits.toured and is_seen:
             self.offer, self._offered_ms = OFFER, now_ms
             self.habits.was_offered()
         elif self.offer is not None and abs(now_ms - (self._offered_ms or now_ms)) > OFFERED_MS:

@@ -42,6 +42,15 @@ async def test_a_browser_that_looks_at_the_crew_of_the_demo_is_told_what_to_try(
         await tab.sees("try  the report is ready: 7, then enter")
 
 
+async def test_the_tour_is_not_offered_behind_a_line_that_says_what_is_wrong(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab(place="network&habits=%7B%7D") as tab:
+        await tab.sees("stopped")
+        await tab.type("5")
+        await tab.comes_to("tasks")
+        kept = [said for kind, said in tab.told if kind == "habits"]
+        assert ['"toured": false' in said for said in kept] == [True]
+
+
 async def test_a_moment_of_the_past_is_come_back_to(db: Path) -> None:
     async with inside(db) as at, visitor(at) as ann, ann.tab(place="tasks@30") as tab:
         await tab.comes_to("tasks@30")
