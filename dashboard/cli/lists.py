@@ -18,7 +18,7 @@ from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, tas
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
 from dashboard.process import doubt_of
-from dashboard.views.amounts import clock, counted, duration, median, money, percent
+from dashboard.views.amounts import counted, duration, median, moment, money, percent
 from dashboard.views.digest import Digest, digest
 from dashboard.views.filters import Filter
 from dashboard.views.glyphs import RUN, of_task
@@ -103,17 +103,17 @@ def ps(ctx: click.Context, wanted: Filter) -> None:
         beside = f"; {waiting_said(standbys)}" if standbys else ""
         lost = f"; {counted(loss.rows, 'acknowledged event')} missing, see quarterdeck doctor" if loss else ""
         deep = warning_of(state, len(levels(state)))
-        top = [str(look.db), f"{_engine_line(engine)}, seq {state.seq:,}{beside}{lost}", ""]
+        top = [str(look.db), f"{_engine_line(engine, look.now_ms)}, seq {state.seq:,}{beside}{lost}", ""]
         return [*top, *table.lines(), *([deep] if deep is not None else [])]
 
     emit(ctx, look.body("ps", items, engine=engine_item, standbys=waiting), shown)
 
 
-def _engine_line(engine: EngineInfo | None) -> str:
+def _engine_line(engine: EngineInfo | None, now_ms: int) -> str:
     if engine is None:
         return "no engine has worked on this file yet"
     if engine.alive:
-        return f"engine {engine.pid} at work since {clock(engine.since_ms)}{doubt_of(engine)}"
+        return f"engine {engine.pid} at work since {moment(engine.since_ms, now_ms)}{doubt_of(engine)}"
     return f"no engine: the last one, {engine.pid}, {'stopped' if engine.ended_ms is not None else 'was lost'}"
 
 
@@ -248,7 +248,7 @@ def runs(ctx: click.Context, *, open_only: bool, wanted: Filter) -> None:
     def shown() -> Table:
         rows = [
             (item["id"], RUN[RunStatus(item["status"])].text, item["strategy"] or "",
-             f"{item['tasks_done']:,}/{item['tasks_total']:,}", clock(item["started_ms"]),
+             f"{item['tasks_done']:,}/{item['tasks_total']:,}", moment(item["started_ms"], look.now_ms),
              duration((item["ended_ms"] or look.now_ms) - item["started_ms"]), _tokens(item),
              item["request"], item["error"] or "")
             for item in items

@@ -14,7 +14,7 @@ from dashboard.cli.output import DONE, Table, emit, is_interactive, say
 from dashboard.cli.sending import Sending, change, order, plain, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.cli.times import now_in, seconds
-from dashboard.views.amounts import clock
+from dashboard.views.amounts import moment
 from dashboard.views.digest import needs_person
 from dashboard.views.filters import Filter
 from dashboard.views.inbox import need, otherwise
@@ -118,7 +118,7 @@ def inbox(ctx: click.Context, wanted: Filter) -> None:
     def shown() -> Table:
         rows = [
             (one.id, one.kind, state.tasks[one.subject].title if one.subject in state.tasks
-             else name_of(state, one.subject), clock(one.asked_ms), ", ".join(one.options),
+             else name_of(state, one.subject), moment(one.asked_ms, now_ms), ", ".join(one.options),
              "" if one.due_ms is None and one.left_ms is None else otherwise(one, now_ms), one.question)
             for one in waiting
         ]  # fmt: skip
@@ -164,7 +164,7 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
         return order(ctx, Sending.of(ctx), commands.RevokeGrant(grant=revoke))
     db = database_of(ctx, changes=False)
     with Reader(db) as reader:
-        state = folded_from(reader)
+        state, now_ms = folded_from(reader), now_in(reader)
     given = list(state.grants.values())
     fields = ("id", "agent_id", "generation", "tool", "allows", "given_ms")
     items = [{**{name: getattr(one, name) for name in fields}, "agent": name_of(state, one.agent_id)} for one in given]
@@ -172,7 +172,7 @@ def grants(ctx: click.Context, revoke: str | None) -> int:
     def shown() -> Table:
         rows = [
             (one.id, f"{name_of(state, one.agent_id)} g{one.generation}", one.tool,
-             "allowed" if one.allows else "rejected", clock(one.given_ms))
+             "allowed" if one.allows else "rejected", moment(one.given_ms, now_ms))
             for one in given
         ]  # fmt: skip
         return Table(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")

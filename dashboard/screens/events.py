@@ -1,6 +1,6 @@
 """The journal: every event as a sentence, a million of them as quickly as ten."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from textual.binding import Binding
 from textual.timer import Timer
@@ -14,7 +14,7 @@ from dashboard.views.filters import filter_typed
 from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 from dashboard.widgets.table import Log, Table
-from store import Reader
+from store import Reader, Record
 
 SEARCH_EVERY_MS = 500
 """A filter looks for new events at most this often."""
@@ -54,7 +54,9 @@ class EventsScreen(Frame):
         whole = self._whole_log()
         self._to_moment(view)
         whole.grow(self._newest(view), view.recent)
-        self.log_table.show(self._found or whole, view.wall_ms)
+        shown = self._found or whole
+        shown.now_ms = view.now_ms
+        self.log_table.show(shown, view.wall_ms)
         if self._reading:
             return
         if self._found is None:
@@ -75,11 +77,13 @@ class EventsScreen(Frame):
     def _whole_log(self) -> WholeLog:
         if self._whole is None:
             self._whole = WholeLog(self.deck.feed.names)
-            self.deck.read(lambda reader: reader.first_seq(), self._begins)
+            self.deck.read(lambda reader: reader.records(0, 1), self._begins)
         return self._whole
 
-    def _begins(self, first_seq: int) -> None:
-        self._whole_log().first_seq = max(1, first_seq)
+    def _begins(self, first: Sequence[Record]) -> None:
+        for record in first:
+            whole = self._whole_log()
+            whole.first_seq, whole.oldest_ms = record.seq, record.at_ms
 
     def _read_blocks(self, whole: WholeLog) -> None:
         # Only what is visible now: blocks that flew by are asked for again when they are looked at.

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
-from dashboard.views.amounts import clock
+from dashboard.views.amounts import moment
 from dashboard.views.filters import Filter
 from dashboard.views.glyphs import of_event
 from dashboard.views.lines import Span
@@ -32,6 +32,8 @@ COLUMNS = (
     Column("WHAT HAPPENED", 50, grow=1, calm=True),
     Column("KIND", 18, drop=1, calm=True),
 )
+DATED = (COLUMNS[0], Column("AT", 16, calm=True), *COLUMNS[2:])
+"""Where some of it happened on another day."""
 
 
 class Entry(NamedTuple):
@@ -53,14 +55,14 @@ def tone_of(entry: Entry, told: Sentence) -> str:
     return _ROUTINE.get(entry.kind, "" if told.tone == "done" else told.tone)
 
 
-def cells_of(entry: Entry, names: Names) -> tuple[Cell, ...]:
+def cells_of(entry: Entry, names: Names, now_ms: int) -> tuple[Cell, ...]:
     """Return the row of an event."""
     told = sentence(entry.event, names)
     glyph, glyph_tone = of_event(entry.kind, entry.event)
     tone = tone_of(entry, told)
     return (
         Cell(f"{entry.seq:,}", "faint"),
-        Cell(clock(entry.at_ms), "muted"),
+        Cell(moment(entry.at_ms, now_ms), "muted"),
         Cell(told.text, tone, spans=(Span(f"{glyph} ", glyph_tone), Span(told.text, tone))),
         Cell(entry.kind, "faint"),
     )
@@ -86,10 +88,22 @@ class SeqKeys(Sequence[str]):
         return len(self._seqs)
 
 
-class WholeLog:
+class _Log:
+    """Rows whose times have a date where they are of another day than now."""
+
+    now_ms = 0
+    oldest_ms: int | None = None
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns; a date takes room only where there is one."""
+        oldest_ms = self.now_ms if self.oldest_ms is None else self.oldest_ms
+        return DATED if len(moment(oldest_ms, self.now_ms)) > COLUMNS[1].width else COLUMNS
+
+
+class WholeLog(_Log):
     """All events of the file, by seq."""
 
-    columns = COLUMNS
     empty = ("nothing has happened yet", "an engine writes what it does here")
 
     def __init__(self, names: Names) -> None:
@@ -137,7 +151,7 @@ class WholeLog:
         entry = self.entry(seq)
         if entry is None:
             return (Cell(f"{seq:,}", "faint"), Cell(""), Cell("…", "faint"))
-        return cells_of(entry, self._names)
+        return cells_of(entry, self._names, self.now_ms)
 
     def index(self, key: str | None) -> int | None:
         seq = seq_of(key or "")
@@ -155,10 +169,8 @@ class Search(NamedTuple):
     """Whether that is the end of the journal in the direction of the search."""
 
 
-class FoundLog:
+class FoundLog(_Log):
     """The events that a filter found, the newest last."""
-
-    columns = COLUMNS
 
     def __init__(self, names: Names, needle: str, wanted: Filter) -> None:
         self._names = names
@@ -202,9 +214,10 @@ class FoundLog:
 
     def _hold(self, entries: list[Entry]) -> None:
         self._entries, self.keys = entries, [str(entry.seq) for entry in entries]  # a table asks for them at each row
+        self.oldest_ms = entries[0].at_ms if entries else None
 
     def cells(self, index: int) -> Sequence[Cell]:
-        return cells_of(self._entries[index], self._names)
+        return cells_of(self._entries[index], self._names, self.now_ms)
 
     def index(self, key: str | None) -> int | None:
         seq = seq_of(key or "")

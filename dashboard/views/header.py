@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dashboard.views.activity import Activity
-from dashboard.views.amounts import clock, counted, moment, stopwatch
+from dashboard.views.amounts import counted, moment, stopwatch
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Span, cells, cut, cut_name
@@ -161,7 +161,7 @@ def engine(state: State, situation: Situation) -> Cell:
     if not info.alive:
         verb, tone = ("gone since", "error") if info.ended_ms is None else ("stopped", "muted")
         glyph = "✕" if info.ended_ms is None else "■"
-        return Cell(f"{glyph} engine {info.pid} {verb} {clock(gone_since_ms(state, info))}", tone)
+        return Cell(f"{glyph} engine {info.pid} {verb} {moment(gone_since_ms(state, info), situation.now_ms)}", tone)
     if info.no_room:  # no heartbeat can be written either
         return Cell(f"✕ engine {info.pid} has no room to write", "error")
     ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
@@ -247,7 +247,7 @@ def _why(state: State, situation: Situation) -> str:
     if info.hung:
         return f"engine {info.pid} holds the file and does not answer; it is ended, and another takes its place"
     how = "stopped at" if info.ended_ms is not None else "gone since"
-    return f"engine {info.pid} {how} {clock(gone_since_ms(state, info))}"
+    return f"engine {info.pid} {how} {moment(gone_since_ms(state, info), situation.now_ms)}"
 
 
 def _goes_on(state: State) -> str:

@@ -217,3 +217,22 @@ async def test_the_page_of_an_event_that_is_not_there_says_so(tmp_path: Path) ->
         page = hand.app.screen
         assert isinstance(page, EventScreen)
         await until(hand.pilot, lambda: "999,999" in page.pane.text or "999999" in page.pane.text)
+
+
+async def test_events_of_another_day_have_their_date_also_where_a_filter_found_them(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("6")
+
+        def shown() -> tuple[int, set[int]]:
+            rows = hand.table.rows
+            newest = range(len(rows.keys))[-5:]
+            return rows.columns[1].width, {len(rows.cells(place)[1].text) for place in newest}
+
+        await hand.press("slash", *"attempt_done", "enter")
+        await until(hand.pilot, lambda: shown() == (8, {8}))
+        hand.clock[0] += 2 * 86_400_000
+        hand.app.flush()
+        await hand.press()
+        assert shown() == (16, {16})
+        await hand.press("escape")
+        assert shown() == (16, {16})
