@@ -4,6 +4,7 @@ Called in a thread. Every file is closed before its team is told.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from dashboard.databases import Found, databases_at_hand
 from dashboard.feed import entries_of
@@ -45,10 +46,10 @@ def team_of(found: Found, known: TeamFound | None, *, is_shown: bool) -> TeamFou
     The state is folded only if it changed since it was `known`, and not that of the file that is shown.
     """
     name, newest_ms, error = found.path.stem, None, found.error
-    holds, last, names, seq = list[Line](), list[Told](), Names(), -1
+    holds, last, names, seq, size_bytes = list[Line](), list[Told](), Names(), -1, 0
     try:
         with Reader(found.path) as reader:
-            newest_ms = reader.newest_ms() or None
+            newest_ms, size_bytes = reader.newest_ms() or None, reader.size_bytes()
             now = (reader.last_seq(), newest_ms, found.alive)
             if known is not None and now == (known.seq, known.newest_ms, known.alive):
                 name, holds, last, seq = known.name, [*known.holds], [*known.last], known.seq
@@ -62,8 +63,6 @@ def team_of(found: Found, known: TeamFound | None, *, is_shown: bool) -> TeamFou
                 seq = state.seq
     except (StoreError, CoreError) as why:
         error = error or str(why)
-    try:
-        size_bytes = found.path.stat().st_size
-    except OSError:
-        size_bytes = 0
+        with suppress(OSError):
+            size_bytes = found.path.stat().st_size
     return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error, holds, last, seq)

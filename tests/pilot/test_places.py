@@ -8,7 +8,8 @@ from dashboard.databases import Found
 from dashboard.screens.log import LogScreen, tail
 from dashboard.teams_at_hand import team_of
 from dashboard.widgets.table import HEADINGS
-from store import open_store
+from store import Reader, open_store
+from store.files import file_size
 from tests.bench.histories import rows_of
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
@@ -158,3 +159,13 @@ async def test_a_team_that_rests_is_not_folded_again(tmp_path: Path) -> None:
     assert all(one is before for one, before in zip(again.holds, first.holds, strict=True))
     assert later.last[-1].seq == len(rows)
     assert later.holds[0] is not first.holds[0]
+
+
+async def test_a_team_is_as_large_in_the_list_of_teams_as_on_its_state_screen(tmp_path: Path) -> None:
+    db = tmp_path / "team.db"
+    async with open_store(db) as store:
+        await store.journal.append(1, rows_of(team_world(agent("ada")).journal))
+        with Reader(db) as reader:
+            kept = reader.size_bytes()
+
+        assert team_of(Found(db), None, is_shown=False).size_bytes == kept > file_size(db)
