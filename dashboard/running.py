@@ -5,6 +5,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
@@ -12,8 +13,31 @@ from dashboard.actions import OWN_KEYS
 from dashboard.app import QuarterdeckApp
 from dashboard.habits import Habits, habits_file
 from dashboard.navigation import read_place
-from dashboard.settings import read_settings, settings_file
+from dashboard.settings import Settings, read_settings, settings_file
+from dashboard.views.place import Place
 from store import Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How dashboards are opened one after the other, each on the database that was chosen in the one before."""
+
+    db: Path
+    """The first one, to which somebody may come back."""
+    settings: Settings
+    habits: Habits
+    readonly: bool = False
+    ask_engine: bool = False
+    """Also of another database: who made a fork of a demo and leaves from there is asked about its engine."""
+    tips: bool = False
+    debug: bool = False
+
+    def app(self, db: Path, place: Place | None = None) -> QuarterdeckApp:
+        """Return the dashboard on one of them; tips are for the first."""
+        return QuarterdeckApp(
+            db, readonly=self.readonly, ask_engine=self.ask_engine, tips=self.tips and db == self.db,
+            debug=self.debug, place=place, settings=self.settings, habits=self.habits,
+        )  # fmt: skip
 
 
 def run_dashboard(
@@ -31,7 +55,7 @@ def run_dashboard(
     Args:
         db: The team's database; an engine may work on it or not.
         readonly: Look only; every action is refused, as it is without the right to write the inbox.
-        ask_engine: When it is left, ask whether the engine goes on.
+        ask_engine: When it is left, ask whether the engine of the team that is shown goes on.
         tips: Suggest what to try.
         debug: Show where an error came from.
         place: Where it opens, as `--open` writes it.
@@ -52,14 +76,15 @@ def run_dashboard(
         Thread(target=_end_with_terminal, daemon=True, name="terminal").start()
     at = None if place is None else read_place(place)
     settings = read_settings(settings_file(), OWN_KEYS)
-    app = QuarterdeckApp(
-        db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at, settings=settings,
+    opening = Opening(
+        db=db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, settings=settings,
         habits=Habits(habits_file()),
     )  # fmt: skip
+    app = opening.app(db, at)
     status = app.run()
     while app.next_path is not None:
         switched(app.next_path)
-        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug, settings=settings, habits=app.habits)
+        app = opening.app(app.next_path)
         status = app.run()
     return status if status is not None else app.return_code or 0
 

@@ -1,5 +1,6 @@
 """Pages and dialogs that are left before what they asked for has been read."""
 
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,11 @@ from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
 from dashboard.frame.page_screen import PageScreen
+from dashboard.habits import Habits
 from dashboard.pages.task import TaskScreen
 from dashboard.palette import Palette
+from dashboard.running import Opening
+from dashboard.settings import Settings
 from dashboard.views.header import ViewState
 from store import Reader, Record
 from tests.patience import PATIENCE_S
@@ -93,6 +97,17 @@ async def test_leaving_before_the_first_screen_is_there_asks_nothing_that_nobody
         await until(pilot, lambda: not app.is_running)
 
     assert app.return_value == 0
+
+
+async def test_leaving_asks_about_the_engine_also_after_another_database_was_shown(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    opening = Opening(db=tmp_path / "other.db", ask_engine=True, tips=True, settings=Settings(), habits=Habits())
+    app = opening.app(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.feed.engine is not None and app.feed.engine.alive)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, LeaveDialog))
 
 
 async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(
