@@ -1,7 +1,7 @@
 """The supervisors and agents of a team by their figures, for the table under the plots."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from dashboard.views.activity import Activity, Ended
@@ -13,7 +13,7 @@ from dashboard.views.plots import meter, spark
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.subjects import OfSupervisor, agents_passing
 from dashboard.views.task_times import SWAPPED
-from dashboard.views.usage import USED, is_metered, used
+from dashboard.views.usage import COST, TOKENS, is_metered, used
 from engine.core.queries.tree import above_of, agents_of
 from engine.core.state import State
 
@@ -30,6 +30,11 @@ COLUMNS = (
     Column("BUSY, 2 MIN", _BUSY, drop=2, calm=True),
     Column("SHARE", _SHARE + 5, drop=3, calm=True),
 )
+_IN_ALL = (
+    replace(TOKENS, means="what models read and wrote in all, also before the window"),
+    replace(COST, means="what models took in all, also before the window, in US dollars; – where no price is known"),
+)
+"""Money is told whole: of a long window only the newest attempts are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,7 @@ def metric_rows(
         return (Cell("removed", "muted"),)
 
     return Listing(
-        columns=(*COLUMNS, *USED) if metered else COLUMNS,
+        columns=(*COLUMNS, *_IN_ALL) if metered else COLUMNS,
         keys=[*(team.id for team in teams), *(agent.id for agent in agents)],
         make=make,
         empty=nothing(needle, "agent", "no agents yet", ": add FILE  adds one"),

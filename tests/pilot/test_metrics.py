@@ -153,6 +153,8 @@ async def test_what_steps_have_spent_is_plotted_also_where_the_ends_of_their_att
         await hand.press("4")
         await look(hand)
         await until(hand.pilot, lambda: "$0.25 in the window" in drawn(hand))
+        meant = {column.title: column.means for column in hand.table.rows.columns}
+        assert all("in all, also before the window" in meant[title] for title in ("TOKENS", "COST"))
 
 
 async def test_the_team_is_plotted_again_where_the_one_that_was_alone_has_left(tmp_path: Path) -> None:
