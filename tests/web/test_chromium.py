@@ -272,6 +272,8 @@ async def test_a_link_on_a_page_of_somebody_else_opens_the_dashboard(db: Path, b
         await page.comes_to("document.body.innerText.startsWith('ok')")
         await page.value(f"location.href = '{at.base}/#token={at.token}'")
         await page.comes_to(OPEN)
+        await page.goes_to(f"{at.base}/?delay=1&ping=http://127.0.0.1:9#tasks")  # words of textual.js
+        await page.comes_to(f"{OPEN} && location.href == '{at.base}/#tasks'")
 
 
 @pytest.mark.parametrize("at_key", ["KeyV", "Period"], ids=["qwerty", "dvorak"])

@@ -194,6 +194,8 @@ async function comeBack(wait_ms) {
 }
 
 async function begin() {
+  // textual.js takes orders from there, after which it never starts: a link elsewhere could give them.
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash);
   const said = fragment();
   place = said.place;
   let answer;
