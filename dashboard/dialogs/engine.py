@@ -102,10 +102,9 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         return "Quit. What about the engine?"
 
     def begin(self) -> None:
-        view = self.deck.view
-        info = view.situation.engine
-        pid = info.pid if info is not None else "?"
-        runs = len(view.state.runs)
+        feed = self.deck.feed  # and not what is looked at, which may be a moment of the past
+        pid = feed.engine.pid if feed.engine is not None else "?"
+        runs = len(feed.state.runs)
         told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
         back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
         lines = [Cell(told), Cell(back, "accent", "come back with  ")]
@@ -116,7 +115,7 @@ class LeaveDialog(ChoiceDialog, ModalScreen[object]):
         self.offer(
             (
                 ("go on", "leave it running", "it works without a screen"),
-                ("stop", "stop it", "cleanly; open runs are kept and continue with the next engine"),
+                ("stop", "stop it", "cleanly; open runs go on with the next engine"),
             )
         )
 

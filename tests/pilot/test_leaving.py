@@ -21,6 +21,7 @@ from dashboard.palette import Palette
 from dashboard.running import Opening
 from dashboard.settings import Settings
 from dashboard.views.header import ViewState
+from dashboard.widgets.pane import Pane
 from store import Reader, Record
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
@@ -108,6 +109,19 @@ async def test_leaving_asks_about_the_engine_also_after_another_database_was_sho
         await until(pilot, lambda: app.feed.engine is not None and app.feed.engine.alive)
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, LeaveDialog))
+
+
+@pytest.mark.usefixtures("app")  # which writes the file
+async def test_leaving_from_the_past_asks_about_the_engine_and_the_runs_of_now(tmp_path: Path) -> None:
+    app = asking(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        engine, runs = app.feed.engine, len(app.feed.state.runs)
+        assert engine is not None
+        app.goto_seq(1)
+        await until(pilot, lambda: app.view.past is not None and app.view.state.seq == 1)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, LeaveDialog) and app.screen.has_begun)
+        assert f"engine {engine.pid} works on {runs} open runs" in app.screen.query_one("#told", Pane).text
 
 
 async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(
