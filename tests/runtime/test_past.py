@@ -11,8 +11,9 @@ import anyio
 import pytest
 
 from dashboard.checkpoints import Checkpoints
-from dashboard.past import BACK, ONWARD, Past
+from dashboard.past import BACK, ONWARD, RECENT, Past
 from dashboard.summaries import Summaries
+from dashboard.views.activity import Activity
 from dashboard.views.time_bar import MARKS, time_bar
 from engine.core.codec import encode_state
 from engine.core.commands import SwapAgent
@@ -24,7 +25,8 @@ from store import Reader, open_store
 from store.compression import packed
 from tests.bench.histories import mapped, rows_of, succeed
 from tests.patience import PATIENCE_S
-from tests.world import World, agent
+from tests.story import attempt, submitted
+from tests.world import World, agent, team_world
 
 
 @pytest.fixture(scope="module")
@@ -280,3 +282,23 @@ def test_the_first_summaries_of_a_long_history_are_no_finer_than_a_bar_shows(
         blocks = len(reader.blocks())
 
     assert len(found.spans()) <= 50 + 2 * blocks
+
+
+def test_a_moment_after_much_work_counts_what_failed_before_its_last_events(tmp_path: Path) -> None:
+    work = team_world(agent("ada"))
+    for place in range(400):
+        submitted(work)
+        key = attempt(work, "ada")
+        work.fail(key) if place < 50 else work.succeed(key)
+    assert len(work.journal) > RECENT + 500
+    live = Activity.of(work.state, work.journal)
+    asked = Asked(written(tmp_path / "team.db", work.journal, []))
+    try:
+        asked.brought(partial(asked.past.to_seq, len(work.journal)))
+        then = asked.past.activity
+
+        assert then.ends == live.ends
+        assert then.failed.sums(work.now_ms, 60, 4) == live.failed.sums(work.now_ms, 60, 4)
+        assert then.done.sums(work.now_ms, 60, 4) == live.done.sums(work.now_ms, 60, 4)
+    finally:
+        asked.past.stop()
