@@ -18,6 +18,10 @@ _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0
 # Skin tones and letters of flags: terminals disagree on how wide they are beside others.
 _BY_NEIGHBOUR = frozenset(map(chr, (*range(0x1F1E6, 0x1F200), *range(0x1F3FB, 0x1F400))))
 _HIDING = _INVISIBLE | _SELECTORS | _BY_NEIGHBOUR
+# An emoji and its selector, which models write after most symbols: without it a symbol is as wide as the tables say.
+_EMOJI_SELECTOR = re.compile(
+    "(?<=[©®‼⁉™ℹ←-⇿⌀-⏿Ⓜ■-➿⤴⤵⬀-⯿〰〽㊗㊙\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff])[\ufe0e\ufe0f]"
+)
 # Signs of the screens themselves: all of them are drawn as they are, so that they need not be looked at one by one.
 _DRAWN = re.compile("[ -~·×…–—−←-⇿─-◿⠁-⣿✓✕◆◇⚑⚙▸]*").fullmatch
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -27,10 +31,12 @@ def clean(text: str) -> str:
     """Return `text` as one line that a terminal prints literally.
 
     Control characters, escape sequences, direction overrides and isolates, characters without width, lone
-    surrogates, tabs and line ends become visible escapes; other spaces become a plain one.
+    surrogates, tabs and line ends become visible escapes; other spaces become a plain one. One selector of a glyph
+    after a symbol is left out, because it is part of how emoji are written.
     """
     if (text.isascii() and text.isprintable()) or _DRAWN(text):
         return text
+    text = _EMOJI_SELECTOR.sub("", text)
     return "".join(character if safe else _escaped(character) for character, safe in literal(text))
 
 

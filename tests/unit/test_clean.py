@@ -55,6 +55,11 @@ def test_a_fitted_text_is_exactly_as_wide_as_its_column(text: str, width: int, r
     assert cell_len(fit(text, width, right=right)) == width
 
 
+def test_symbols_lose_the_selector_that_models_write_after_them_and_nothing_else_does() -> None:
+    assert clean("⚠\ufe0f 2 of 3, ✔\ufe0f done, ❤\ufe0e, 🗑\ufe0f") == "⚠ 2 of 3, ✔ done, ❤, 🗑"
+    assert clean("⚠\ufe0f\ufe0f a\ufe0f \ufe0f") == "⚠\\ufe0f a\\ufe0f \\ufe0f"
+
+
 def test_what_was_taken_out_can_be_seen() -> None:
     assert clean("a\x1b[2Jb\u202ec\td\ne\ud800") == "a\\x1b[2Jb\\u202ec\\td\\ne\\ud800"
 
