@@ -17,11 +17,12 @@ from typing import TypeAlias
 
 from dashboard.checkpoints import Checkpoints
 from dashboard.feed import entries_of
-from dashboard.views.activity import END_KINDS, KEPT_MS, Activity, Ended, ends_of
+from dashboard.views.activity import END_KINDS, KEPT_MS, SPEND_KINDS, Activity
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
 from dashboard.views.queues import EVERY_MS, waiting_of
 from dashboard.views.time_bar import MARKS
+from dashboard.views.usage import is_metered
 from engine import garbage
 from engine.core.codec import decode_events, decode_state, encode_state
 from engine.core.errors import CoreError
@@ -38,8 +39,8 @@ WORTH = 2_000
 """Cost of reading a stored state, in folded events."""
 RECENT = 1_000
 """Events up to the moment that are kept decoded: for the log, and to count what agents did just before."""
-ENDS = 2_000
-"""Most attempts that ended before those events in the minutes that rates are taken of: 20 ms."""
+MINUTES = 2_000
+"""Most events with ends of attempts that are read of the minutes before those, of which rates are taken: 20 ms."""
 BACK = RECENT + 500
 """A state this many events before a far moment is kept, for steps back from there."""
 PATIENCE_S = 0.2
@@ -229,7 +230,7 @@ class Past:
             self.names.learn_state(state)
             recent = entries_of(reader, reader.records_before(target + 1, RECENT), self.names)
             activity = Activity.of(state, [entry.event for entry in recent])
-            activity.learn_before(_ends_before(reader, recent))
+            activity.learn_before(_before(reader, recent, SPEND_KINDS if is_metered(state) else END_KINDS))
             for at_ms, waiting, waiting_of in waited:
                 activity.sample_queues(at_ms, waiting, waiting_of)
             self._arrived.put(_Moment(state, recent, activity))
@@ -284,13 +285,13 @@ class Past:
         return State() if kept is None else decode_state(kept[1])
 
 
-def _ends_before(reader: Reader, recent: Sequence[Entry]) -> list[Ended]:
-    """Return which attempts ended before the last events, in the time of which rates and percentiles are taken."""
+def _before(reader: Reader, recent: Sequence[Entry], kinds: Collection[str]) -> list[Event]:
+    """Return events of some kinds before the last ones, of the time in which rates and percentiles are taken."""
     if not recent:
         return []
     after_seq = reader.seq_at(recent[-1].at_ms - KEPT_MS)
-    found = reader.records_before(recent[0].seq, ENDS, after_seq=after_seq, kinds=END_KINDS)
-    return ends_of(decode_events([(one.seq, one.kind, one.body) for one in found]))
+    found = reader.records_before(recent[0].seq, MINUTES, after_seq=after_seq, kinds=kinds)
+    return decode_events([(one.seq, one.kind, one.body) for one in found])
 
 
 def _looks(state: State, events: Sequence[Event]) -> Iterator[_Look]:

@@ -268,12 +268,15 @@ class Activity:
         found = (self.track(one.id).work(now_ms, samples, each, until_ms=self.until_ms)[0] for one in agents)
         return [min(1.0, sum(column) / whole) for column in zip(*found, strict=True)]
 
-    def learn_before(self, ends: Sequence[Ended]) -> None:
-        """Count the ends of attempts, the oldest first, that came before all that is known."""
-        self.ended += len(ends)
-        self.ends = deque([*ends, *self.ends], _KEPT)
+    def learn_before(self, events: Sequence[Event]) -> None:
+        """Count what ended and what was spent in events that came before all that is known, the oldest first."""
+        ends, spends = ends_of(events), spends_of(events)
+        self.ended, self.spent = self.ended + len(ends), self.spent + len(spends)
+        self.ends, self.spends = deque([*ends, *self.ends], _KEPT), deque([*spends, *self.spends], _KEPT)
         for end in ends:
             (self.done if end.done else self.failed).add(end.at_ms)
+        for one in spends:
+            self.tokens.add(one.at_ms, one.tokens)
 
     def learn_state(self, state: State) -> None:
         """Take up attempts under way whose start was not among the events."""

@@ -20,6 +20,7 @@ from engine.core.commands import SwapAgent
 from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
+from engine.core.values import Usage
 from engine.folding import folded_at
 from store import Reader, open_store
 from store.compression import packed
@@ -289,7 +290,8 @@ def test_a_moment_after_much_work_counts_what_failed_before_its_last_events(tmp_
     for place in range(400):
         submitted(work)
         key = attempt(work, "ada")
-        work.fail(key) if place < 50 else work.succeed(key)
+        spent = Usage(tokens_in=place, time_ms=3)
+        work.fail(key, usage=spent) if place < 50 else work.succeed(key, usage=spent)
     assert len(work.journal) > RECENT + 500
     live = Activity.of(work.state, work.journal)
     asked = Asked(written(tmp_path / "team.db", work.journal, []))
@@ -297,7 +299,8 @@ def test_a_moment_after_much_work_counts_what_failed_before_its_last_events(tmp_
         asked.brought(partial(asked.past.to_seq, len(work.journal)))
         then = asked.past.activity
 
-        assert then.ends == live.ends
+        assert (then.ends, then.spends) == (live.ends, live.spends)
+        assert then.tokens.sums(work.now_ms, 60, 4) == live.tokens.sums(work.now_ms, 60, 4)
         assert then.failed.sums(work.now_ms, 60, 4) == live.failed.sums(work.now_ms, 60, 4)
         assert then.done.sums(work.now_ms, 60, 4) == live.done.sums(work.now_ms, 60, 4)
     finally:
