@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
+from dashboard.client import Client
 from dashboard.dialogs.dialog import Choices, Dialog
 from dashboard.dialogs.members import RemoveDialog
 from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.widgets.fields import Radio
 from engine.core.commands import RemoveMember, Rollback, SwapAgent, SwapAgents, Undo
+from store import StoreError
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
@@ -161,11 +163,16 @@ async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that
             await until(pilot, partial(are_at, number))
 
 
-async def test_what_u_undoes_is_kept_where_the_undo_is_not_sent(tmp_path: Path) -> None:
+async def test_what_u_undoes_is_kept_where_the_undo_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: Client) -> bool:
+        raise StoreError("disk I/O error")
+
     async with opened(tmp_path) as hand:
         done = [("c1", "c2"), ("c3",)]
         hand.app.undoable += done
-        hand.app.path.unlink()
+        monkeypatch.setattr(Client, "engine_alive", failing)
         for left in (done, [("c1", "c2")]):
             hand.app.undoable, hand.app.says = [*left], []
             await hand.press("u")
