@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from engine.core.commands import (
@@ -25,6 +27,9 @@ from engine.core.commands import (
 from engine.core.events import CommandApplied
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.spec import spec_hash
+from engine.core.state import UNDOABLE
+from tests.depth import examples
 from tests.legal import assert_legal
 from tests.story import applied, member, refused
 from tests.world import World, agent, team_world
@@ -99,6 +104,73 @@ def test_an_undo_brings_back_what_was_and_another_takes_that_back(change: Comman
     applied(world, Undo())
     assert what_was(world) == became
     assert_legal(world.state)
+
+
+def made(draw: st.DrawFn) -> Command:
+    """Return a change of the agent ada, of her team or of the run, that has one inverse where it is applied."""
+    word, number = draw(st.sampled_from(["sum", "count", "Read", "dig"])), draw(st.integers(1, 3))
+    changes: list[Command] = [
+        SwapAgent(agent="ada", spec=agent("ada", "sum", "count", timeout_s=number)),
+        SwapAgents(swaps=[SwapAgent(agent="ada", spec=agent("ada", word, timeout_s=number), mode="migrate")]),
+        Rollback(agent="ada"),
+        ChangeCapabilities(agent="ada", add=[word]),
+        ChangeCapabilities(agent="ada", remove=[word]),
+        Pause(target="ada"),
+        Resume(target="ada"),
+        Move(target="ada", parent=draw(st.sampled_from(["chief", "books"]))),
+        ChangeSupervisor(supervisor="chief", max_parallel=number),
+        ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(attempts=number))),
+        SetPriority(target="r1", priority=number),
+        SetDeadline(target="r1", deadline_s=600 + number),
+    ]
+    return draw(st.sampled_from(changes))
+
+
+@settings(max_examples=examples(60))
+@given(st.lists(st.none() | st.composite(made)(), min_size=2, max_size=9))
+def test_changes_that_are_undone_the_newest_first_lead_back_step_by_step(changes: list[Command | None]) -> None:
+    world, befores = team(), list[tuple[str, Any]]()
+
+    def undo_newest() -> None:
+        command_id, was = befores.pop()
+        applied(world, Undo(command_id=command_id))
+        assert what_was(world) == was
+
+    for change in changes:
+        was = what_was(world)
+        if change is not None:
+            done = [one.command_id for one in world.order(change) if isinstance(one, CommandApplied)]
+            befores += [(one, was) for one in done if one in world.state.undoable]
+        elif befores:  # between two changes as well as after all of them
+            undo_newest()
+    while befores:
+        undo_newest()
+    assert_legal(world.state)
+
+
+def test_a_swap_is_undone_after_a_later_swap_of_the_same_agent_was() -> None:
+    world = team()
+    specs = [agent("bob", "dig", timeout_s=seconds) for seconds in (5, 6)]
+    ids = [one.command_id for spec in specs for one in world.order(SwapAgent(agent="bob", spec=spec))
+           if isinstance(one, CommandApplied)]  # fmt: skip
+    first = world.state.spec_of(member(world, "bob"))
+    assert first == specs[1]
+
+    applied(world, Undo(command_id=ids[1]))
+    assert world.state.spec_of(member(world, "bob")) == specs[0]
+    applied(world, Undo(command_id=ids[0]))
+    assert world.state.spec_of(member(world, "bob")).timeout_s is None
+    for spec in specs:  # the two undos are undone, the newest first, by what they brought back
+        assert spec_hash(spec) in world.state.specs
+
+
+def test_specs_are_known_as_long_as_a_change_can_be_undone_to_them() -> None:
+    world = team_world(agent("ada", timeout_s=1))
+    for number in range(UNDOABLE + 20):
+        applied(world, SwapAgent(agent="ada", spec=agent("ada", timeout_s=number + 2)))
+
+    assert len(world.state.specs) <= UNDOABLE + 3
+    assert "not known any more" in refused(world, Rollback(agent="ada", to="0123456789abcdef"))
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,8 @@ class Rollback(CommandBase):
     mode: str = "drain"
     generation: int | None = None
     """The expected generation; the command is refused if the agent has another by now. None accepts any."""
+    to: str | None = None
+    """Content hash of an earlier spec that the team still knows; None is that of the previous generation."""
 
 
 @fact

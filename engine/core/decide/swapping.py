@@ -196,14 +196,17 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: DecisionContex
     _is_expected(agent, command.generation)
     if agent.removing is not None:
         raise Refused(f"{agent.name} is being removed; add an agent instead")
-    if agent.previous is None or agent.previous not in state.specs:
+    to = command.to or agent.previous
+    if command.to is not None and command.to not in state.specs:
+        raise Refused(f"the spec {command.to!r:.40} is not known any more; swap {agent.name} instead")
+    if to is None or to not in state.specs:
         raise Refused(f"{agent.name} is what it was from the start (g{agent.generation}); nothing to roll back to")
-    if not has_way_back(state, agent):
+    if to == agent.spec:
         raise Refused(
             f"the code of {agent.name} before g{agent.generation} is gone: only its files had changed, and those of "
             "then are not kept; restore them, then run: quarterdeck up TEAM"
         )
-    event = rolled_back(state, agent, mode=mode, why="asked for")
+    event = rolled_back(state, agent, to, mode=mode, why="asked for")
     return Decided(
         events=[event, *left_behind(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_with_code(state, agent, event)}",
@@ -223,15 +226,17 @@ def has_way_back(state: State, agent: Agent) -> bool:
 
 def _with_code(state: State, agent: Agent, event: SwapRolledBack) -> str:
     _, before = state.code.get(agent.id, NO_CODE)
-    if before == code_of(state.trusted, event.spec):
+    if spec_hash(event.spec) != agent.previous or before == code_of(state.trusted, event.spec):
         return ""
     return f"; its code of before g{agent.generation} is gone, it runs the files as they are now"
 
 
-def rolled_back(state: State, agent: Agent, *, mode: SwapMode, why: str, by_itself: bool = False) -> SwapRolledBack:
-    """Return the event that gives `agent` the spec of the generation before, which has to be there."""
-    assert agent.previous is not None
-    spec = state.specs[agent.previous]
+def rolled_back(
+    state: State, agent: Agent, to: str | None, *, mode: SwapMode, why: str, by_itself: bool = False
+) -> SwapRolledBack:
+    """Return the event that gives `agent` an earlier spec, which has to be there, by its content hash."""
+    assert to is not None
+    spec = state.specs[to]
     return SwapRolledBack(
         agent_id=agent.id,
         generation=agent.generation + 1,
@@ -251,7 +256,7 @@ def check_generation(state: State, followup: CheckGeneration, ctx: DecisionConte
     trial = agent.probation
     if trial is not None and trial.failed >= trial.failures and has_way_back(state, agent):
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
-        back = rolled_back(state, agent, mode=trial.mode, why=why, by_itself=True)
+        back = rolled_back(state, agent, agent.previous, mode=trial.mode, why=why, by_itself=True)
         return [back, *left_behind(state, agent, back.queues)]
     if agent.generation > agent.drained and not agent.draining:
         return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
@@ -305,7 +310,7 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: DecisionContext) ->
     if agent.generation != signal.generation:
         return []
     if agent.proven < agent.generation and has_way_back(state, agent):
-        return [rolled_back(state, agent, mode="migrate", why=signal.error, by_itself=True)]
+        return [rolled_back(state, agent, agent.previous, mode="migrate", why=signal.error, by_itself=True)]
     return [AgentBroke(agent_id=agent.id, error=signal.error)]
 
 

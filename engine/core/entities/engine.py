@@ -1,7 +1,7 @@
 """Entities of the engine's own: timers, questions, ledgers of budgets, outcomes of commands."""
 
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import field
 
@@ -101,6 +101,12 @@ class Undoable:
     """The command that does it."""
     left: JsonValue
     """What it changed, as it left that (`queries.undoing.left_by`)."""
+
+    @property
+    def specs(self) -> list[str]:
+        """Content hashes of the specs that the inverse brings back."""
+        inverse: Any = self.inverse
+        return [one["to"] for one in inverse.get("rollbacks", [inverse]) if one.get("to") is not None]
 
 
 @entity

@@ -24,10 +24,11 @@ def learn(state: State, spec: AgentSpec) -> str:
 
 
 def forget_unused_specs(state: State) -> None:
-    """Drop specs that no agent, registry entry or declaration refers to."""
+    """Drop specs that no agent, registry entry, declaration or way back refers to."""
     used = {key for agent in state.agents.values() for key in (agent.spec, agent.previous)}
     used.update(state.registry.values())
     used.update(one.spec for one in state.declared.values() if one.spec is not None)
+    used.update(key for one in state.undoable.values() for key in one.specs)
     for key in [key for key in state.specs if key not in used]:
         del state.specs[key]
         state.limited.pop(key, None)

@@ -14,8 +14,9 @@ from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work
 from engine.core.queries.tree import parent_id_of, tasks_of
-from engine.core.records import JsonValue
-from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task, timer_id
+from engine.core.records import JsonValue, changed
+from engine.core.spec import spec_hash
+from engine.core.state import NO_CODE, Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
 ID_LEAST = 4
 """Characters of an id that have to be written at least."""
@@ -73,8 +74,9 @@ def as_command(inverse: JsonValue) -> Command:
 
 
 def _swap(state: State, command: commands.SwapAgent | commands.Rollback) -> commands.Rollback:
+    """Name the spec: after a rollback, the one of the previous generation is not the one before the change."""
     agent = find_agent(state, command.agent)
-    return commands.Rollback(agent=at(agent.id), mode=command.mode, generation=agent.generation + 1)
+    return commands.Rollback(agent=at(agent.id), mode=command.mode, to=agent.spec)
 
 
 def _swaps(state: State, command: commands.SwapAgents) -> commands.RollbackAgents:
@@ -179,8 +181,8 @@ INVERSES: dict[type, Callable[[State, Any], Command | None]] = {
 """The function that makes the inverse, by class of command."""
 
 
-def _generations(state: State, inverse: commands.RollbackAgents) -> JsonValue:
-    return [find_agent(state, one.agent).generation for one in inverse.rollbacks]
+def _specs(state: State, inverse: commands.RollbackAgents) -> JsonValue:
+    return [_spec(state, one) for one in inverse.rollbacks]
 
 
 def _is_paused(state: State, inverse: commands.Pause | commands.Resume) -> JsonValue:
@@ -203,8 +205,7 @@ def _set(state: State, inverse: commands.ChangeSupervisor) -> JsonValue:
 
 
 def _able(state: State, inverse: commands.ChangeCapabilities) -> JsonValue:
-    agent = find_agent(state, inverse.agent)
-    return [agent.generation, *sorted(state.spec_of(agent).specialties)]
+    return _spec_and_code(state, find_agent(state, inverse.agent))
 
 
 def _due(state: State, inverse: commands.SetDeadline) -> JsonValue:
@@ -212,13 +213,20 @@ def _due(state: State, inverse: commands.SetDeadline) -> JsonValue:
     return None if isinstance(found, RunSummary) else [_due_ms(state, found)]
 
 
-def _generation(state: State, inverse: commands.Rollback) -> JsonValue:
-    return find_agent(state, inverse.agent).generation
+def _spec(state: State, inverse: commands.Rollback) -> JsonValue:
+    return _spec_and_code(state, find_agent(state, inverse.agent))
+
+
+def _spec_and_code(state: State, agent: Agent) -> JsonValue:
+    """Return what an agent is, whatever its name: its generation also counts the changes that were undone."""
+    spec = state.spec_of(agent).with_name("x")
+    is_now = changed(spec, specialties=tuple(sorted(spec.specialties)))
+    return [spec_hash(is_now), state.code.get(agent.id, NO_CODE)[0]]
 
 
 _LEFT: dict[type, Callable[[State, Any], JsonValue]] = {
-    commands.Rollback: _generation,
-    commands.RollbackAgents: _generations,
+    commands.Rollback: _spec,
+    commands.RollbackAgents: _specs,
     commands.Pause: _is_paused,
     commands.Resume: _is_paused,
     commands.SetPriority: _priorities,
