@@ -182,7 +182,7 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
 @click.option("--max-agents", type=click.IntRange(1, 100_000), help="The most agents it may have.")
 @click.option("--balance", type=click.Choice(BALANCES), help="Which of several able agents gets a task.")
 @click.option("--track-record/--no-track-record", default=None, help="Tell a model that leads how its workers did.")
-@click.option("--ageing", type=click.FloatRange(0, 86_400), metavar="S", help="Waiting that raises a task by 1.")
+@click.option("--ageing", type=Length(), metavar="TIME", help="Waiting that raises a task by 1: 90s, 5m, 2h.")
 @click.option("--preempt", type=click.Choice(["step", "now", "never"]), help="When an urgent task takes a slot.")
 def set_(
     supervisor: str, *, max_parallel: int | None, max_total: int | None, processes: int | None,

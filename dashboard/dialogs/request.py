@@ -95,10 +95,10 @@ class RequestDialog(Dialog):
             self.told("would").show_any([])
 
     def _shell(self, command: Submit, mode: str) -> str:
-        """Return the same for a shell; one that asks for another strategy is two lines."""
+        """Return the same for a shell, empty where no line does it; one that asks for another strategy is two lines."""
         line = in_shell(self.state, command)
         word = word_for(self.state, self._supervisor_id) if self._supervisor_id is not None else ""
-        return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode else line
+        return f"{line} --detach, then: quarterdeck strategy {word} {mode} --run RUN" if mode and line else line
 
     def _fit(self, view: ViewState) -> None:
         """Offer the options of the chosen supervisor."""

@@ -165,7 +165,8 @@ class StrategyDialog(Dialog):
         self.problem(self._misnamed)
         told.display = True
         told.show(switching.consequence(state, event))
-        self.told("shell").show([labelled("in a shell", in_shell(state, command), "muted")])
+        shell = in_shell(state, command)
+        self.told("shell").show_any([labelled("in a shell", shell, "muted")] if shell else [])
         change = event.groups[-1] if event.groups else None
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None

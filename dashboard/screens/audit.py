@@ -52,12 +52,13 @@ class AuditScreen(JournalScreen):
     def action_copy_line(self) -> None:
         """Copy the command line that does the same as the row under the cursor."""
         key = self.table.selected
-        line = next((line_of(one) for one in self.entries if str(one.seq) == key), "")
+        none = "", "choose a command that was applied"
+        line, lacks = next((line_of(one) for one in self.entries if str(one.seq) == key), none)
         if line:
             self.app.copy_to_clipboard(line)
             self.deck.say(f"copied: {line}", "muted")
         else:
-            self.deck.say("there is no command line to copy: choose a command that was applied", "warn")
+            self.deck.say(f"there is no command line to copy: {lacks}", "warn")
 
 
 def _beside(path: Path, entry: Entry, names: Names) -> Beside:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dashboard.views.amounts import moment
-from dashboard.views.command_line import command_line, in_words
+from dashboard.views.command_line import command_line, in_words, left_out
 from dashboard.views.event_log import Entry
 from dashboard.views.lines import Line, Span, hairline
 from dashboard.views.names import Names, short_id
@@ -43,10 +43,14 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", looked: bo
     )
 
 
-def line_of(entry: Entry) -> str:
-    """Return the command line that does the same as the command of an entry; empty where there is none."""
+def line_of(entry: Entry) -> tuple[str, str]:
+    """Return the command line that does the same as the command of an entry, or why there is none."""
     event = entry.event
-    return command_line(event.command, event.args) if isinstance(event, CommandApplied) else ""
+    if not isinstance(event, CommandApplied):
+        return "", "choose a command that was applied"
+    line = command_line(event.command, event.args)
+    lacks = left_out(event.command, event.args) if line else "only a program sends it"
+    return "" if lacks else line, lacks
 
 
 class Beside(NamedTuple):
@@ -74,6 +78,8 @@ def of_change(
     told = [labelled("sent", f"by {event.sender or 'an unknown sender'}, {event.role}, at {when}")]
     if isinstance(event, CommandApplied):
         said = command_line(event.command, event.args) or in_words(event.command, event.args)
+        lacks = left_out(event.command, event.args)
+        told += [labelled("not in it", lacks, "warn")] if lacks else []
         told += [labelled("outcome", f"✓ {event.summary}", "done"), _undo(event, entries, state)]
     else:
         said = event.command.replace("_", " ")
@@ -88,7 +94,8 @@ def of_change(
     if later and height - len(lines) > 1:
         lines.append(hairline("WHAT CAME NEXT", width, right="6 has all events"))
         lines += _told(later, names, width, height - len(lines))
-    return More("COMMAND", lines, "Y copies its line · enter opens it")
+    does = "Y copies its line · " if line_of(entry)[0] else ""
+    return More("COMMAND", lines, f"{does}enter opens it")
 
 
 def _told(entries: Sequence[Entry], names: Names, width: int, most: int) -> list[Line]:

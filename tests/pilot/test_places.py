@@ -7,7 +7,9 @@ import pytest
 from dashboard.databases import Found
 from dashboard.screens.log import LogScreen, tail
 from dashboard.teams_at_hand import team_of
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.table import HEADINGS
+from engine.core.commands import Submit
 from store import Reader, open_store
 from store.files import file_size
 from tests.bench.histories import rows_of
@@ -45,6 +47,17 @@ async def test_the_audit_shows_who_did_what_as_a_command_line_to_copy(tmp_path: 
 
         await hand.press("slash", *"swap", "enter")
         assert len(rows(hand)) == 1
+
+
+async def test_a_line_that_would_do_something_else_is_not_copied(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"))
+    work.order(Submit(request="look at it " * 100))
+    async with opened(tmp_path, size=(160, 50), work=work) as hand:
+        await go(hand, "audit")
+        await hand.press("Y")
+        assert hand.said == "there is no command line to copy: the journal keeps only a part of what was given"
+        assert hand.app.clipboard == ""
+        assert "not in it" in hand.app.screen.query_one("#below", Lines).text
 
 
 async def test_a_command_that_was_applied_meanwhile_comes_on_top(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ DEPTH = 8
 HIDDEN = "[hidden]"
 _SECRET = re.compile(r"(key|token|secret|password|passwd|credential|authorization)s?$", re.IGNORECASE)
 """Names of fields whose texts are hidden."""
+_CUT = re.compile(r"… \([\d,]+ characters\)\Z|\A… [\d,]+ more\Z|\A…\Z")
+"""How a text, a list and what is nested too deeply are cut."""
 _NO_SECRETS = frozenset({"call_key", "idempotency_key"})
 
 
@@ -38,6 +40,15 @@ def shown(value: Any, clean: Callable[[str], str] = str) -> JsonValue:
 def args_of(command: Any) -> dict[str, JsonValue]:
     """Return the excerpt of a command: its fields that are not at their default."""
     return _Short(str).record(command, 0)
+
+
+def cut(excerpt: JsonValue) -> bool:
+    """Tell whether an excerpt lacks something of its value."""
+    if isinstance(excerpt, str):
+        return excerpt == HIDDEN or _CUT.search(excerpt) is not None
+    if isinstance(excerpt, list):
+        return any(map(cut, excerpt))
+    return isinstance(excerpt, dict) and ("…" in excerpt or any(map(cut, excerpt.values())))
 
 
 class _Short:
