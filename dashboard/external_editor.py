@@ -4,6 +4,7 @@ Rule: what was written is never lost. Where it cannot be taken over, its file st
 """
 
 import shlex
+import signal
 import subprocess
 import tempfile
 import termios
@@ -44,7 +45,7 @@ def edited(text: str, argv: list[str], *, name: str) -> str:
     """
     file = _written(text, name)
     try:
-        with _terminal_restored():
+        with _terminal_restored(), _keys_of_the_editor():
             status = subprocess.run([*argv, str(file)], check=False).returncode
     except OSError as error:
         _remove(file)
@@ -80,6 +81,18 @@ def _terminal_restored() -> Iterator[None]:
     if modes is not None:
         with suppress(termios.error):
             termios.tcsetattr(0, termios.TCSANOW, modes)
+
+
+@contextmanager
+def _keys_of_the_editor() -> Iterator[None]:
+    """Let the keys that end an editor, where the terminal keeps its modes, not end the dashboard with its text."""
+    # Not SIG_IGN, which the editor would inherit.
+    before = {one: signal.signal(one, lambda _number, _frame: None) for one in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _read(file: Path) -> str:

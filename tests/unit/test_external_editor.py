@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import sys
 import termios
 from pathlib import Path
@@ -98,6 +99,23 @@ def test_an_editor_that_is_killed_leaves_the_modes_of_the_terminal() -> None:
         os.dup2(kept, 0)
         for descriptor in (main, terminal, kept):
             os.close(descriptor)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+def test_keys_that_end_an_editor_do_not_end_the_dashboard(number: signal.Signals) -> None:
+    heard: list[int] = []
+    before = signal.signal(number, lambda sent, _frame: heard.append(sent))
+    mine = signal.getsignal(number)
+    try:
+        does = f"import os; os.kill(os.getppid(), {number.value}); os.kill(os.getpid(), {number.value})"
+        ends = f"import signal; signal.signal({number.value}, signal.SIG_DFL)"
+        with pytest.raises(EditorFailed, match=f"ended with status -{number.value}; the text is as it was$"):
+            edited("name: a\n", editor(ends, does), name="agent.yaml")
+
+        assert heard == []
+        assert signal.getsignal(number) is mine
+    finally:
+        signal.signal(number, before)
 
 
 def test_the_editor_is_what_the_environment_names() -> None:
