@@ -117,7 +117,7 @@ class Acting(Looking, Screen[None]):
 
     def ask(self, dialog: "Dialog") -> None:
         """Open a dialog, and send the command that it answers with."""
-        self.app.push_screen(dialog, self.deck.order)
+        self.app.push_screen(dialog, lambda command: self.deck.order(command, then=dialog.after))
 
     def asked(self, name: str | None) -> Target | None:
         """Return what a name means, or what is under the cursor; say so where that is nothing."""

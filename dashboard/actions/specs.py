@@ -11,15 +11,13 @@ def _edit(on: Acting, said: Spoken) -> None:
         return
     agent_id = on.asked_agent(said.word()) if target is not None else None
     if agent_id is not None:
-        dialog = dialogs.edit.EditDialog(agent_id, on.state.agents[agent_id].supervisor_id)
-        on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
+        on.ask(dialogs.edit.EditDialog(agent_id, on.state.agents[agent_id].supervisor_id))
 
 
 def _new(on: Acting, said: Spoken) -> None:
     supervisor_id, _ = on.asked_supervisor(said.word())
     if supervisor_id is not None:
-        dialog = dialogs.edit.NewAgentDialog(supervisor_id)
-        on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
+        on.ask(dialogs.edit.NewAgentDialog(supervisor_id))
 
 
 SPECS = (

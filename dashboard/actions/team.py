@@ -235,8 +235,7 @@ def _remove_member(on: Acting, target: Target) -> None:
 def _request(on: Acting, said: Spoken) -> None:
     request = said.word()
     if request is None:
-        dialog = dialogs.request.RequestDialog(receiver(on.state, on.target()))
-        on.app.push_screen(dialog, lambda command: on.deck.order(command, then=dialog.after))
+        on.ask(dialogs.request.RequestDialog(receiver(on.state, on.target())))
         return
     try:
         on.deck.order(_submit(request, said, on.deck.view.now_ms))

@@ -116,7 +116,7 @@ def _message(target_id: str, text: str, _now_ms: int) -> Command | None:
     return Steer(target=at_id(target_id), text=text.strip()) if text.strip() else None
 
 
-STEER = Line(title="Say to {}", placeholder="a message", about=_heard_by, meant=_message, does="Say it")
+STEER = Line(title="Say to {}", placeholder="a message", about=_heard_by, meant=_message, does="Say it", keeps=True)
 
 
 def _steer(at: Acting, said: Spoken) -> None:
@@ -178,6 +178,7 @@ def _ask_for_answer(at: Acting, ids: Sequence[str], said: str | None = None, out
     dialog = dialogs.answer.AnswerDialog(*ids, said=said, output=output)
 
     def sent(outcome: "CommandReply") -> None:
+        dialog.after(outcome)
         written = dialog.written
         if outcome.status == "refused" and written and not at.app.screen.is_modal:
             _ask_for_answer(at, ids, dialog.answered, written)

@@ -59,7 +59,7 @@ class AnswerDialog(Dialog):
         return self._output
 
     @property
-    def _draft_key(self) -> str:
+    def draft_key(self) -> str:
         return f"answer {' '.join(self._ids)}"
 
     def _open(self) -> list[Escalation]:
@@ -77,7 +77,7 @@ class AnswerDialog(Dialog):
         self._kinds, self._options = {one.kind for one in found}, inbox.in_common(found)
         yield Told(id="told")
         yield Told(id="meanings")
-        self._output = self._output or self.deck.drafts.get(self._draft_key, "")
+        self._output = self._output or self.deck.drafts.get(self.draft_key, "")
         yield TextBox(self._output, id="output", tab_behavior="focus", show_line_numbers=False, soft_wrap=True)
         yield Picker("output as", id="as")
 
@@ -113,7 +113,7 @@ class AnswerDialog(Dialog):
 
     def action_decline(self) -> None:
         if text := self.query_one(TextArea).text:
-            self.deck.drafts[self._draft_key] = text
+            self.deck.drafts[self.draft_key] = text
         super().action_decline()
 
     def _edit(self, shown: bool) -> None:
@@ -217,7 +217,8 @@ class AnswerDialog(Dialog):
                 return
         if is_on_top(self):
             self.answered = option
-            self.deck.drafts.pop(self._draft_key, None)
+            if self._output:
+                self.deck.drafts[self.draft_key] = self._output
             first, *others = [one.id for one in found]
             self.dismiss(Answer(escalation=first, answer=option, output=output, also=others, alike=self._alike))
 

@@ -5,7 +5,7 @@ It answers with a command or with nothing; sending is the app's.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.text import Text
@@ -33,6 +33,9 @@ from dashboard.widgets.typing import TextLine
 from engine.core.commands import Cancel, Command
 from engine.core.records import changed
 from engine.core.state import State
+
+if TYPE_CHECKING:
+    from dashboard.client import CommandReply
 
 CSS = Path(__file__).with_name("dialogs.tcss")
 Answer = Command | None
@@ -105,6 +108,23 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
 
     def title_line(self) -> str:
         raise NotImplementedError
+
+    @property
+    def draft_key(self) -> str:
+        """Under what in `Deck.drafts` the text stands that was written here; empty where none is worth keeping."""
+        return ""
+
+    @property
+    def written(self) -> str:
+        """The text that is kept until its command was taken."""
+        return ""
+
+    def after(self, outcome: "CommandReply") -> None:
+        """Delete the text once its command was taken; else say that it is kept."""
+        if outcome.status != "refused":
+            self.deck.drafts.pop(self.draft_key, None)
+        elif self.draft_key in self.deck.drafts:
+            self.deck.say(f"refused: {outcome.reason or 'no reason given'}; the text is kept", "error")
 
     def inside(self) -> Iterable[Widget]:
         """Yield the widgets between title and buttons."""
@@ -207,6 +227,8 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
         """Close with the answer, if there is one."""
         command = self.answer() if is_on_top(self) else None
         if command is not None:
+            if self.written:
+                self.deck.drafts[self.draft_key] = self.written
             self.dismiss(command)
 
     @on(Button.Pressed, "#decline")

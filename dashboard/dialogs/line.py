@@ -26,9 +26,18 @@ class LineDialog(Dialog):
     def does(self) -> str:
         return self._line.does
 
+    @property
+    def draft_key(self) -> str:
+        return f"{self._line.title} {self._subject_id}"
+
+    @property
+    def written(self) -> str:
+        return self.query_one(Input).value if self._line.keeps else ""
+
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")
-        yield TextLine(self._text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
+        text = self._text or self.deck.drafts.get(self.draft_key, "")
+        yield TextLine(text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
         yield Told(id="would")
 
     def begin(self) -> None:

@@ -39,8 +39,17 @@ class RequestDialog(Dialog):
         supervisor = self.state.supervisors.get(self._supervisor_id or "")
         return f"A request for {supervisor.name}" if supervisor is not None else "A request for the team"
 
+    @property
+    def draft_key(self) -> str:
+        return "request"
+
+    @property
+    def written(self) -> str:
+        return self._text("request")
+
     def inside(self) -> Iterable[Widget]:
-        yield TextLine(placeholder="what should be done?  enter sends it as it is", id="request")
+        kept, asks = self.deck.drafts.get(self.draft_key, ""), "what should be done?  enter sends it as it is"
+        yield TextLine(kept, placeholder=asks, id="request", select_on_focus=False)
         yield Picker("to", id="to")
         yield Picker("priority", id="priority")
         yield Picker("category", id="category")
@@ -154,6 +163,7 @@ class RequestDialog(Dialog):
 
     def after(self, outcome: CommandReply) -> None:
         """Once the run exists, switch it to the chosen strategy: a request itself names none."""
+        super().after(outcome)
         run_id = outcome.result.get("run_id")
         if not self._mode or self._supervisor_id is None or outcome.status == "refused":
             return

@@ -59,10 +59,6 @@ class SpecEditor(Dialog):
         self._unopened = ""
         """Why the editor could not be used; said until the text is another one."""
 
-    @property
-    def draft_key(self) -> str:
-        raise NotImplementedError
-
     def text_to_begin(self) -> str:
         raise NotImplementedError
 
@@ -252,8 +248,6 @@ class SpecEditor(Dialog):
         super().action_decline()
 
     def after(self, outcome: CommandReply) -> None:
-        """Delete the draft once it was applied; else say that it is kept."""
-        if outcome.status == "applied":
-            self.deck.drafts.pop(self.draft_key, None)
-        elif outcome.status == "refused":
-            self.deck.say(f"refused: {outcome.reason or 'no reason given'}; the text is kept", "error")
+        """Keep it also while it is queued: its effect is not known yet."""
+        if outcome.status != "pending":
+            super().after(outcome)

@@ -29,6 +29,8 @@ class Line:
     """Id, text and the time in ms to what a line means, None of one that says nothing yet; raises `Mistyped`."""
     does: str = "Set it"
     """What the button says."""
+    keeps: bool = False
+    """Whether what was typed is a text that is kept until it was taken."""
 
 
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")

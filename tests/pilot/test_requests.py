@@ -4,14 +4,18 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from dashboard.client import CommandReply
+from dashboard.dialogs.dialog import Dialog
+from dashboard.dialogs.line import LineDialog
 from dashboard.dialogs.request import RequestDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
 from engine.core.commands import HandOver, Submit, SwitchStrategy
 from engine.core.limits import Limits
 from store.records import StandbyInfo
+from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
 
@@ -141,3 +145,36 @@ async def test_a_request_on_the_command_line_takes_the_options_of_a_shell(
         await hand.press("colon", *f"run {line}", "enter")
 
         assert (hand.said if isinstance(meant, str) else hand.ordered) == meant
+
+
+@pytest.mark.parametrize(("keys", "dialog", "line"), [("n", RequestDialog, "#request"), ("5s", LineDialog, "#line")])
+async def test_a_text_is_kept_until_it_was_taken(keys: str, dialog: type[Dialog], line: str, tmp_path: Path) -> None:
+    def text() -> str:
+        assert isinstance(hand.app.screen, dialog)
+        return hand.app.screen.query_one(line, Input).value
+
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press(*keys, *"go", "escape", *keys[-1])
+        assert text() == ""  # it was not sent, because nobody wanted that
+        hand.app._send = lambda _: CommandReply(command_id="c", status="refused", reason="it has left the team")  # type: ignore[method-assign, assignment]
+        await hand.press(*"go on", "enter")
+        await until(hand.pilot, lambda: hand.said.startswith("refused"))
+        assert hand.said == "refused: it has left the team; the text is kept"
+        await hand.press(keys[-1])
+        assert text() == "go on"
+        hand.app._send = lambda _: CommandReply(command_id="c", status="applied", seq=9)  # type: ignore[method-assign, assignment]
+        await hand.press(*", now", "enter")
+        await until(hand.pilot, lambda: "applied at seq 9" in hand.said)
+        await hand.press(keys[-1])
+        assert text() == ""
+
+
+async def test_a_text_that_could_not_be_sent_is_kept(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        inbox = tmp_path / "team.db-inbox"
+        inbox.unlink(missing_ok=True)
+        inbox.write_text("this is no database, and long enough to be seen as none " * 10)
+        await hand.press("n", *"go", "enter")
+        await until(hand.pilot, lambda: hand.said.startswith("not sent: "))
+        await hand.press("n")
+        assert hand.app.screen.query_one("#request", Input).value == "go"
