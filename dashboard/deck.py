@@ -74,6 +74,8 @@ class Deck(TimeTravel):
         """What was written and not applied yet, by what it is for."""
         self.undoable: list[tuple[str, ...]] = []
         """Ids of this session's commands that can be undone; those that were given together are undone together."""
+        self._undos: set[str] = set()
+        """Ids of those that took a change back: to undo one of them repeats that change."""
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
@@ -213,18 +215,23 @@ class Deck(TimeTravel):
     def _way_back(self, commands: Sequence[Command], outcomes: "Sequence[CommandReply]") -> str:
         """Keep what `u` undoes next, and return how to say that: an undo is undone only where no change is before it.
 
-        Else a second press would repeat the change, and the ones before could not be reached.
+        Else a second press would repeat the change, and the ones before could not be reached. A new change, also one
+        that cannot be undone, drops what could have been repeated, as in an editor.
         """
-        pairs = zip(commands, outcomes, strict=True)
-        done = [(one, reply) for one, reply in pairs if reply.status == "applied" and can_be_undone(one)]
-        if not done:
+        applied = [pair for pair in zip(commands, outcomes, strict=True) if pair[1].status == "applied"]
+        if not applied:
             return ""
-        undone = {reply.result.get("undone") for one, reply in done if isinstance(one, Undo)}
-        self.undoable = [ids for ids in self.undoable if undone.isdisjoint(ids)]
-        if undone and self.undoable:
-            return BEFORE
+        undone = {reply.result.get("undone") for one, reply in applied if isinstance(one, Undo)}
+        takes_back = bool(undone) and undone.isdisjoint(self._undos)
+        gone = undone | self._undos
+        self.undoable = [ids for ids in self.undoable if gone.isdisjoint(ids)]
+        done = [reply.command_id for one, reply in applied if can_be_undone(one)]
+        if takes_back:
+            self._undos.update(done)
+        if not done or (takes_back and self.undoable):
+            return BEFORE if done else ""
         newest = done[-UNDOABLE:]
-        self.undoable.append(tuple(reply.command_id for _, reply in newest))
+        self.undoable.append(tuple(newest))
         some = f", the newest {len(newest):,} can be undone" if len(newest) < len(done) else ""
         return some + (AGAIN if undone else UNDO)
 

@@ -234,6 +234,40 @@ async def test_u_goes_back_change_by_change_also_once_the_undo_before_was_told(
         await until(pilot, lambda: paused() == {"reader"})
 
 
+async def test_a_new_change_drops_what_u_could_have_repeated(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+
+    async with app.run_test(size=(120, 36)) as pilot:
+
+        async def write(line: str) -> None:
+            await pilot.press("colon", *line, "enter")
+
+        async def comes_to(said: str, *names: str) -> None:
+            await until(pilot, lambda: said in told(app))
+            await until(pilot, lambda: {one.name for one in app.feed.state.agents.values() if one.paused} == {*names})
+
+        async def u(said: str, *names: str) -> None:
+            await pilot.press("u")
+            await comes_to(said, *names)
+
+        await until(pilot, lambda: len(app.view.state.agents) == 3)
+        await write("pause reader")
+        await comes_to("· u undo", "reader")
+        await u("· u takes that back")
+        await write("pause counter")
+        await comes_to("paused counter", "counter")
+        await u("· u takes that back")
+        await u("· u takes that back", "counter")  # never reader: that was before the pause of counter
+
+        await write("pause spare")
+        await comes_to("paused spare", "counter", "spare")
+        await u("· u undoes the one before", "counter")
+        await u("· u takes that back")  # what was repeated is a change, and is undone as any other
+        await write("run read this")
+        await comes_to("submitted")
+        await u("nothing to undo")
+
+
 @pytest.mark.parametrize("ticks", [True, False], ids=["at a tick", "when something was read"])
 async def test_a_dialog_opens_on_the_team_as_it_was_at_its_key_although_its_agent_goes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticks: bool
