@@ -192,8 +192,10 @@ def _is_waited_for(state: State, timer: Timer) -> bool:
 
 
 def runs_wait_for_open_runs(state: State) -> Iterator[str]:
-    """A run waits for runs that are open and know it, and has not begun."""
+    """A run waits for runs that are open and know it, for each once, and has not begun."""
     for run in state.runs.values():
+        if any(len(set(ids)) != len(ids) for ids in (run.after, run.before)):
+            yield f"{run.id} waits for a run twice, or lets one wait twice"
         for other_id in run.after:
             if run.id not in state.runs[other_id].before:
                 yield f"{run.id} waits for {other_id}, which does not know it"
