@@ -178,7 +178,9 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.CommandApplied: (lambda t, e: f"{e.sender or 'somebody'}: {e.summary or e.command}", "accent"),
     on.CommandUndone: (
-        lambda t, e: f"the {e.command.replace('_', ' ')} {short_id(e.command_id)} was undone", ""
+        lambda t, e: "undone: "
+        + (e.summary.removeprefix("undone: ") or f"{e.command.replace('_', ' ')} {short_id(e.command_id)}"),
+        "",
     ),
     on.CommandRefused: (lambda t, e: f"{e.sender or 'somebody'}: {e.command} refused: {e.reason}", "error"),
     on.SignalDropped: (

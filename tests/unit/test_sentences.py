@@ -10,7 +10,7 @@ from dashboard.views.names import Names
 from dashboard.views.sentences import SENTENCES, sentence
 from dashboard.views.tail import Tail, tell
 from engine.core import events as on
-from engine.core.commands import Pause, SupervisorSpec
+from engine.core.commands import Pause, SupervisorSpec, Undo
 from engine.core.events.run import RunFigures
 from engine.core.events.task import ChildPlan
 from engine.core.records import JsonValue, changed
@@ -123,6 +123,18 @@ def test_every_sentence_names_fields_that_its_event_has() -> None:
     }
 
     assert missing == set()
+
+
+def test_an_undo_says_what_was_undone_in_the_words_of_what_was_done() -> None:
+    world = team_world(agent("ada"))
+    world.order(Pause(target="ada"))
+    taken_back, repeated = ([one for one in world.order(Undo()) if isinstance(one, on.CommandUndone)] for _ in range(2))
+
+    (first,), (second,) = taken_back, repeated
+    assert sentence(first, Names()).text == "undone: paused ada"
+    assert sentence(second, Names()).text == "undone: resumed ada"
+    of_before = changed(first, summary="")  # a journal of before has no words
+    assert sentence(of_before, Names()).text == f"undone: pause {first.command_id}"
 
 
 def test_a_member_that_was_renamed_is_called_by_its_present_name() -> None:

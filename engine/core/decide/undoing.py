@@ -44,7 +44,7 @@ def _why_not(state: State, command_id: str) -> str:
 def undo_event(command_id: str, found: Undoable, decided: Decided) -> Decided:
     """Return the decision on an `Undo`, made of the decision on the inverse command."""
     return Decided(
-        events=[*decided.events, CommandUndone(command_id=command_id, command=found.command)],
+        events=[*decided.events, CommandUndone(command_id=command_id, command=found.command, summary=found.summary)],
         summary=f"undone: {decided.summary}",
         result=decided.result | {"undone": command_id},
     )

@@ -85,6 +85,8 @@ class CommandUndone(Event):
     command_id: str
     command: str
     """Type of the command."""
+    summary: str = ""
+    """What the command had done, in a few words."""
 
 
 @fact
