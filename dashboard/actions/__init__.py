@@ -73,7 +73,7 @@ def understand(line: str) -> tuple[Action, Spoken]:
     """Return what a line means.
 
     Raises:
-        Misspoken: If it begins with no known word, or its quotes do not close.
+        Misspoken: If it begins with no known word, its quotes do not close, or an option is not known here.
     """
     head, _, rest = line.strip().partition(" ")
     name = _ALIASES.get(head, head)
@@ -89,7 +89,17 @@ def understand(line: str) -> tuple[Action, Spoken]:
         words = shlex.split(rest)
     except ValueError as error:
         raise Misspoken(f"{name}: the quotes do not close") from error
-    return action, _sorted(words)
+    said = _sorted(words)
+    if action.options is not None:
+        _check_options(name, said, action.options)
+    return action, said
+
+
+def _check_options(name: str, said: Spoken, known: Collection[str]) -> None:
+    unknown = next((one for one in said.options or () if one not in known), None)
+    if unknown is not None:
+        there = f"; there {'is' if len(known) == 1 else 'are'} --{', --'.join(known)}" if known else ""
+        raise Misspoken(f"{name}: no option --{unknown} here{there}")
 
 
 def _whole(rest: str) -> Spoken:
@@ -98,7 +108,9 @@ def _whole(rest: str) -> Spoken:
         found = _sorted(shlex.split(rest))
     except ValueError:  # an apostrophe
         found = Spoken()
-    is_line = len(found.words) == 1 and (found.options or {}).keys() <= OF_REQUEST
+    if len(found.words) == 1 and rest[:1] in ("'", '"'):
+        _check_options("run", found, OF_REQUEST)
+    is_line = len(found.words) == 1 and (found.options or {}).keys() <= {*OF_REQUEST}
     return found if is_line else Spoken((rest,) if rest else (), {}, (rest,))
 
 

@@ -4,7 +4,7 @@ An action is called by its key, by its word in the `:` line, or by a click on th
 in the table of `dashboard.actions`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
@@ -180,6 +180,8 @@ class Action:
     """Whether it changes the team: refused, and not named below, where nothing may be changed."""
     for_marked: bool = False
     """Whether it is for all rows that are marked; else it is refused while there are any: the cursor is on another."""
+    options: Collection[str] | None = ()
+    """What may stand behind `--` after its word; None where all that follows is a line of its own."""
     verbatim: bool = False
     """Whether all that follows the word is one text, quotes and all."""
 

@@ -102,11 +102,13 @@ def _pausable(state: State, _before: str) -> list[str]:
 AGENTS = (
     Action(
         name="swap", key="h", does=_swap, writes=True, for_marked=True, of=agents, then=one_of("--with"),
+        options=("with", "mode"),
         arguments="[AGENT …] [--with SPEC|FILE] [--mode MODE]", told="swap an agent: another spec, while it works",
         says="give agents another spec while they work",
     ),
     Action(
         name="rollback", key="B", label="roll back", does=_rollback, writes=True, of=agents, then=one_of("--mode"),
+        options=("mode",),
         arguments="[AGENT] [--mode MODE]", told="roll an agent back to its previous spec",
         says="give an agent its previous spec",
     ),
@@ -117,6 +119,7 @@ AGENTS = (
     Action(
         name="strategy", key="S", does=_strategy, writes=True, of=supervisors,
         then=lambda state, before: list(known_strategies()), arguments="[SUPERVISOR] [MODE] [key=value …]",
+        options=("lead", "run"),
         told="change the strategy of a supervisor, or of the run under the cursor",
         says="change how a supervisor coordinates",
     ),

@@ -74,7 +74,7 @@ ROOM = (
         says="who leads; start one where none is at work, or in place of one that hangs",
     ),
     Action(
-        name="hand-over", does=_hand_over, writes=True, arguments="[--grace TIME]",
+        name="hand-over", does=_hand_over, writes=True, options=("grace",), arguments="[--grace TIME]",
         says="hand over to a standby engine",
     ),
     Action(

@@ -9,7 +9,7 @@ from dashboard.typed_paths import path_typed
 from dashboard.views.amounts import counted, duration
 from dashboard.views.bulk import cancelling
 from dashboard.views.limits import limit_lines
-from dashboard.views.parsers import Line, Mistyped, due_in_s, length_s, settings_of, words_of
+from dashboard.views.parsers import Line, Mistyped, due_in_s, length_s, limits_of, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.targets import Target, receiver
 from engine.core import commands
@@ -243,7 +243,8 @@ def _request(on: Acting, said: Spoken) -> None:
         on.warn(str(error))
 
 
-OF_REQUEST = frozenset({"supervisor", "priority", "deadline", "category", "after", "conversation"})
+_MOST = {"max-attempts": "attempts", "max-tokens": "tokens", "max-cost": "cost_usd"}
+OF_REQUEST = ("supervisor", "priority", "deadline", "category", "after", "conversation", *_MOST)
 """Options of a request, as in a shell."""
 
 
@@ -254,6 +255,7 @@ def _submit(request: str, said: Spoken, now_ms: int) -> commands.Submit:
         Mistyped: If one of them has no such value.
     """
     priority, deadline = said.option("priority"), said.option("deadline")
+    limits = " ".join(f"{name}={value}" for option, name in _MOST.items() if (value := said.option(option)) is not None)
     if priority is not None and not priority.isdecimal():
         raise Mistyped(f"{priority!r} is not a priority; write 0, the most urgent, to 9")
     return commands.Submit(
@@ -264,6 +266,7 @@ def _submit(request: str, said: Spoken, now_ms: int) -> commands.Submit:
         category=said.option("category"),
         after=(said.option("after") or "").replace(",", " ").split(),
         conversation=said.option("conversation"),
+        limits=limits_of(limits),
     )
 
 
@@ -309,11 +312,12 @@ TEAM = (
         says="move a member, with all under it, to another supervisor",
     ),
     Action(
-        name="capability", key="c", does=_capability, writes=True, of=agents, arguments="[AGENT] [+WORD] [-WORD]",
+        name="capability", key="c", options=None, does=_capability, writes=True, of=agents,
+        arguments="[AGENT] [+WORD] [-WORD]",
         told="change what an agent can do", says="change what an agent can do",
     ),
     Action(
-        name="set", key="o", label="settings", does=_set, writes=True, of=supervisors,
+        name="set", key="o", options=None, label="settings", does=_set, writes=True, of=supervisors,
         then=lambda state, before: [f"{key}=" for key in SETTINGS], arguments="[SUPERVISOR] [key=value …]",
         told="change the settings of a supervisor", says="change the settings of a supervisor",
     ),
@@ -330,6 +334,7 @@ TEAM = (
         told="give the team, or the supervisor under the cursor, a request", says="give the team a request",
     ),
     Action(
-        name="add", does=_add, writes=True, arguments="FILE [--under SUPERVISOR]", says="add the agents of a file",
+        name="add", does=_add, writes=True, options=("under",),
+        arguments="FILE [--under SUPERVISOR]", says="add the agents of a file",
     ),
 )  # fmt: skip

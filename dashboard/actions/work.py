@@ -214,7 +214,7 @@ def _answers(state: State, question: str) -> list[str]:
 
 WORK = (
     Action(
-        name="steer", key="s", does=_steer, writes=True, for_marked=True, of=_steerable,
+        name="steer", key="s", options=None, does=_steer, writes=True, for_marked=True, of=_steerable,
         arguments="[RUN|TASK|AGENT] [TEXT]", told="say something to a run, a task or an agent at work",
         says="send a message to running work",
     ),
@@ -243,12 +243,13 @@ WORK = (
     ),
     Action(
         name="reassign", key="a", does=_reassign, writes=True, of=_tasks, then=agents,
-        arguments="[TASK] [AGENT] [--now]", told="give a task to another agent", says="give a task to another agent",
+        options=("now",), arguments="[TASK] [AGENT] [--now]",
+        told="give a task to another agent", says="give a task to another agent",
     ),
     Action(
         name="answer", does=_answer, writes=True, for_marked=True,
         of=lambda state, before: list(state.escalations), then=_answers,
-        arguments="[QUESTION] [ANSWER] [--output TEXT]", says="answer what waits for a person",
+        options=("output",), arguments="[QUESTION] [ANSWER] [--output TEXT]", says="answer what waits for a person",
     ),
     Action(
         name="revoke", does=_revoke, writes=True, of=lambda state, before: list(state.grants),

@@ -134,6 +134,19 @@ async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path:
                 request="audit csv", supervisor="metrics", priority=2, deadline_s=600.0, category="docs", after=["r1"]
             ),
         ),
+        (
+            '"audit re" --max-attempts 400 --max-tokens=9000 --max-cost 0.5',
+            Submit(request="audit re", limits=Limits(attempts=400, tokens=9000, cost_usd=Decimal("0.5"))),
+        ),
+        (
+            "'audit re' --detach",
+            "run: no option --detach here; there are --supervisor, --priority, --deadline, --category, --after, "
+            "--conversation, --max-attempts, --max-tokens, --max-cost",
+        ),
+        (
+            "audit --max-tokens many",
+            "limits: tokens must be a whole number, 1 to 1,000,000,000,000, or None, not 'many'",
+        ),
         ("audit --priority urgent", "'urgent' is not a priority; write 0, the most urgent, to 9"),
         ("audit --deadline soon", "'soon' is not a deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none"),
     ],

@@ -277,6 +277,30 @@ def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
             understand(line)
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("swap scout --with scout-fast --deadline 5m", "swap: no option --deadline here; there are --with, --mode"),
+        ("rollback scout --generation 2", "rollback: no option --generation here; there is --mode"),
+        (
+            "strategy chief parallel --aggregation concat",
+            "strategy: no option --aggregation here; there are --lead, --run",
+        ),
+        ("cancel r1 --reason late", "cancel: no option --reason here"),
+        ("remove scout --mode abort", "remove: no option --mode here"),
+    ],
+)
+def test_an_option_that_would_be_passed_over_is_refused(line: str, said: str) -> None:
+    with pytest.raises(Misspoken) as misspoken:
+        understand(line)
+    assert str(misspoken.value) == said
+
+
+def test_what_follows_as_a_line_of_its_own_keeps_its_options() -> None:
+    assert understand("set chief --max-parallel 3")[1].rest_as_line() == "--max-parallel 3"
+    assert understand("steer r1 use --fast")[1].rest_as_line() == "use --fast"
+
+
 def test_the_line_completes_words_names_and_modes() -> None:
     state = team_world(agent("ada", "a")).state
 
