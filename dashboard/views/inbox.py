@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Reversible, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from dashboard.views.amounts import clock, counted, elapsed, left
@@ -20,14 +21,16 @@ from engine.core.state import Escalation, State, TaskStatus
 COLUMNS = (
     Column("ABOUT", 9),
     Column("OF", 14, grow=1, most=34, path=True),
-    Column("QUESTION OR PROBLEM", 30, grow=4, most=100),
-    Column("DEFAULT", 18, grow=5, most=26, drop=1, calm=True),
+    Column("QUESTION OR PROBLEM", 30, grow=9, most=100),
+    Column("DEFAULT", 18, grow=1, most=26, calm=True),
     Column("AGE", 11, right=True, drop=2, calm=True),
     Column("ANSWERS", 30, grow=1, most=60, drop=3),
     Column("ASKED", 8, drop=4),
 )
 _TROUBLES = (*COLUMNS[:3], Column("DEFAULT", 18, drop=1, calm=True), COLUMNS[4])
 """Columns while no question is open: those of questions are left out, and the problem gets their width."""
+READ_FIRST = 56
+"""Characters of a question that are shown before anything about it is that can fall away."""
 _ABOUT = {
     "ask": "question",
     "approval": "approval",
@@ -80,8 +83,23 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     def make(key: str) -> tuple[Cell, ...]:
         return _row(state, key, now_ms)
 
-    columns = COLUMNS if state.escalations else _TROUBLES
+    columns = _for_questions(state) if state.escalations else _TROUBLES
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
+
+
+def _for_questions(state: State) -> tuple[Column, ...]:
+    """Return the columns while questions are open: the longest one, and its default, come before what falls away."""
+    about, of, asked, default, *rest = COLUMNS
+    every = state.escalations.values()
+    longest = max(len(one.question) for one in every)
+    answer = max(len(one.default or "") for one in every) + len(" in 59 min 59 s")  # no narrower while it counts down
+    return (
+        about,
+        of,
+        replace(asked, width=min(max(asked.width, longest), READ_FIRST)),
+        replace(default, width=min(max(default.width, answer), default.most)),
+        *rest,
+    )
 
 
 def need(state: State, key: str, now_ms: int) -> OfNeed:

@@ -1,10 +1,13 @@
 """What dialogs and the inbox say of a team, before anything is done."""
 
+import pytest
+
 from dashboard.views.digest import digest, needs_person
 from dashboard.views.field_names import FIELDS
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.members import parents, takers
 from dashboard.views.outcomes import UNDO, can_be_undone, rehearsed, spoken
+from dashboard.views.rows import fitted
 from dashboard.views.spec_fields import changes
 from dashboard.views.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
 from dashboard.views.switching import asks_for, has_settings, strategies
@@ -177,6 +180,21 @@ def test_without_open_questions_the_problem_gets_the_width_of_their_columns() ->
 
     assert titles == ["ABOUT", "OF", "QUESTION OR PROBLEM", "DEFAULT", "AGE"]
     assert len(inbox(world.state, now_ms=world.now_ms).columns) == len(titles) + 2
+
+
+@pytest.mark.parametrize("width", [100, 108, 117, 126, 150])
+def test_a_question_is_cut_only_where_what_can_fall_away_has(width: int) -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(after_s=60, default="skip")]))
+    submitted(world)
+    world.fail(attempt(world, "ada"), "no paper today")
+    listing = inbox(world.state, now_ms=world.now_ms)
+    rooms = {listing.columns[place].title: room for place, room in fitted(listing.columns, width)}
+    question, default = (cell.text for cell in listing.cells(0)[2:4])
+
+    assert 50 < len(question) <= 56
+    assert "ANSWERS" not in rooms or len(question) <= rooms["QUESTION OR PROBLEM"]
+    assert len(question) <= rooms["QUESTION OR PROBLEM"] or "AGE" not in rooms
+    assert len(default) <= rooms["DEFAULT"]
 
 
 def test_a_task_is_offered_first_to_those_who_can_do_it() -> None:
