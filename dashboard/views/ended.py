@@ -1,7 +1,7 @@
 """Tasks that have ended and that the state has forgotten, out of events of the journal; and attempts that failed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class EndedTask:
-    """What the last attempt of a task came to."""
+    """What a task came to, and its last attempt."""
 
     id: str
     run_id: str
@@ -33,12 +33,20 @@ class EndedTask:
     title: str
     status: TaskStatus
     attempt: int
+    started_ms: int
+    """When its first attempt began, as far as that was read."""
     ended_ms: int
     duration_ms: int
+    """Of the last attempt."""
     error: str | None
     usage: Usage
     seq: int
     """The event that ended it."""
+
+    @property
+    def took_ms(self) -> int:
+        """How long it took with all its attempts, as of a task whose run is open."""
+        return self.ended_ms - self.started_ms
 
 
 def ended_in(entries: Iterable[Entry], names: Names) -> list[EndedTask]:
@@ -46,8 +54,12 @@ def ended_in(entries: Iterable[Entry], names: Names) -> list[EndedTask]:
     found: dict[str, EndedTask] = {}
     for entry in entries:
         event = entry.event
-        again = isinstance(event, AttemptCancelled) and event.requeued
-        if isinstance(event, _End) and event.agent_id is not None and not again and event.task_id not in found:
+        if not isinstance(event, _End) or event.agent_id is None:
+            continue
+        last = found.get(event.task_id)
+        if last is not None:
+            found[last.id] = replace(last, started_ms=min(last.started_ms, entry.at_ms - event.duration_ms))
+        elif not (isinstance(event, AttemptCancelled) and event.requeued):
             found[event.task_id] = _task(entry, event, event.agent_id, names)
     return list(found.values())
 
@@ -65,7 +77,11 @@ class Ended:
         if newest == self._newest and oldest == self._oldest:
             return self.tasks
         if self._oldest <= oldest <= self._newest <= newest:
-            fresh = ended_in(takewhile(lambda one: one.seq > self._newest, entries), names)
+            known = {one.id: one.started_ms for one in self.tasks}
+            fresh = [
+                replace(one, started_ms=min(one.started_ms, known.get(one.id, one.started_ms)))
+                for one in ended_in(takewhile(lambda one: one.seq > self._newest, entries), names)
+            ]
             again = {one.id for one in fresh}
             self.tasks = [*fresh, *(one for one in self.tasks if one.seq >= oldest and one.id not in again)]
         else:
@@ -77,7 +93,8 @@ class Ended:
 def _task(entry: Entry, event: _End, agent_id: str, names: Names) -> EndedTask:
     return EndedTask(
         id=event.task_id, run_id=event.run_id, agent_id=agent_id, title=names.of(event.task_id),
-        status=_STATUS[type(event)], attempt=event.attempt, ended_ms=entry.at_ms, duration_ms=event.duration_ms,
+        status=_STATUS[type(event)], attempt=event.attempt, started_ms=entry.at_ms - event.duration_ms,
+        ended_ms=entry.at_ms, duration_ms=event.duration_ms,
         error=event.error if isinstance(event, AttemptFailed) else None, usage=event.usage, seq=entry.seq,
     )  # fmt: skip
 
@@ -90,7 +107,7 @@ def ended_lines(tasks: Iterable[EndedTask], names: Names, *, width: int) -> list
 def _ended(task: EndedTask, names: Names, width: int) -> Line:
     mark = TASK[task.status]
     who = max(8, width // 4)
-    took = f"{duration(task.duration_ms, most=9):>9}"
+    took = f"{duration(task.took_ms, most=9):>9}"
     right = (Span(f" {padded(names.of(task.agent_id), who)} ", "muted"), Span(took))
     title = cut_path(task.title, max(6, width - who - len(took) - 5))
     return spread((Span(f"{mark.glyph} ", mark.tone), Span(title)), right, width, key=task.id)

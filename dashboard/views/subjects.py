@@ -215,7 +215,7 @@ class OfTask(_Texts[Task]):
 
 
 class OfEnded(_Texts[EndedTask]):
-    """A task of a run that is over; what it takes is its last attempt."""
+    """A task of a run that is over."""
 
     def parts(self) -> tuple[str, ...]:
         task = self._it
@@ -240,7 +240,7 @@ class OfEnded(_Texts[EndedTask]):
         return ()
 
     def took_ms(self) -> float | None:
-        return self._it.duration_ms
+        return self._it.took_ms
 
 
 class OfRun(_Texts[Run | RunSummary]):

@@ -71,7 +71,7 @@ def gone_facts(task_id: str, ended: EndedTask | None, names: Names, *, width: in
     if ended is None:
         return [Line((Span("▌", "accent"), Span(names.of(task_id), "strong"), Span(f"   {task_id}", "muted")))]
     mark = TASK[ended.status]
-    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {duration(ended.duration_ms)} ", "strong"))
+    right = (Span(mark.text, f"{mark.tone} bold"), Span(f"  {duration(ended.took_ms)} ", "strong"))
     head = spread((Span("▌", "accent"), Span(ended.title, "strong"), Span(f"   {task_id}", "muted")), right, width)
     parts = [
         ("agent", names.of(ended.agent_id)), ("run", f"{ended.run_id} {names.of(ended.run_id)}"),

@@ -111,7 +111,7 @@ _ORDERS_OF_ENDED: dict[str, Callable[[State, EndedTask], tuple[object, ...]]] = 
     "title": lambda state, task: (task.title.casefold(),),
     "run": lambda state, task: (task.run_id, *_ended_by_state(state, task)),
     "due": lambda state, task: (True, _NEVER),
-    "longest": lambda state, task: (-task.duration_ms, *_ended_by_state(state, task)),
+    "longest": lambda state, task: (-task.took_ms, *_ended_by_state(state, task)),
     "tokens": lambda state, task: (-_tokens(task.usage),),
     "cost": lambda state, task: (-_cost(task.usage),),
 }
@@ -189,8 +189,8 @@ def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
         Cell(""),
         Cell(""),
         Cell(str(task.attempt) if task.attempt > 1 else "", "draining"),
-        Cell(clock(task.ended_ms - task.duration_ms), "muted"),
-        Cell(duration(task.duration_ms, most=_TOOK), "muted"),
+        Cell(clock(task.started_ms), "muted"),
+        Cell(duration(task.took_ms, most=_TOOK), "muted"),
     )
 
 

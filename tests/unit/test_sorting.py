@@ -74,7 +74,7 @@ def test_the_heading_of_an_order_has_the_sign() -> None:
 def test_tasks_of_runs_that_are_over_stand_among_the_others_in_every_order() -> None:
     work = audit()
     state = work.state
-    ended = EndedTask("t9000", "r1", "a1", "old", TaskStatus.DONE, 2, 50, 20, None, Usage(), 7)
+    ended = EndedTask("t9000", "r1", "a1", "old", TaskStatus.DONE, 2, 30, 50, 20, None, Usage(), 7)
     for order in tasks.ORDERS:
         shown = tasks.tasks(state, digest(state), {}, now_ms=work.now_ms, order=order, ended=[ended])
         assert set(shown.keys) == {task.id for task in state.tasks.values() if task.kind != "group"} | {"t9000"}, order

@@ -20,6 +20,7 @@ from dashboard.views.tasks import COLUMNS, ORDERS, tasks
 from engine.core.codec import kind_of
 from engine.core.commands import SetDeadline, SetPriority, Submit
 from engine.core.signals import PersonAsked
+from engine.core.spec import Retry
 from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS
 from tests.pilot.trouble import trouble
@@ -183,7 +184,41 @@ def test_ended_tasks_that_are_followed_are_those_that_are_made_anew(looks: list[
     followed, known = Ended(), names(WORK)
     for newer, many in looks:  # a window that time, or an operator, moves forth and back
         window = EVENTS[newer : newer + many]
-        assert followed.of(window, known) == ended_in(window, known)
+        one_by_one, anew = followed.of(window, known), ended_in(window, known)
+        # An earlier attempt that has left the window is not forgotten.
+        assert all(one.started_ms <= other.started_ms for one, other in zip(one_by_one, anew, strict=True))
+        assert [replace(one, started_ms=0) for one in one_by_one] == [replace(one, started_ms=0) for one in anew]
+
+
+def test_a_task_took_as_long_and_began_as_early_once_its_run_is_over() -> None:
+    work = team_world(agent("ada", on_failure=[Retry(1, 10.0, 10.0)]), agent("bob"), mode="parallel")
+    submitted(work)
+    first = attempt(work, "ada")
+    work.now_ms += 40_000
+    work.fail(first, duration_ms=40_000)
+    work.due(next(one for one in work.state.timers if one.startswith("retry:")))
+    again = attempt(work, "ada")
+    work.now_ms += 100
+    work.fail(again, duration_ms=100)
+
+    def told() -> list[str]:
+        listing = tasks(
+            work.state, digest(work.state), {}, now_ms=work.now_ms, ended=ended_in(entries(work), names(work))
+        )
+        at = {column.title: place for place, column in enumerate(listing.columns)}
+        (row,) = [cells for cells in map(listing.make, listing.keys) if cells[0].text == "ada"]
+        return [row[at[title]].text for title in ("SINCE", "TOOK")]
+
+    while_open = told()
+    done(work, "bob")
+    work.settle()
+    assert not work.state.tasks
+    assert told() == while_open
+    of_old = Ended()
+    history = entries(work)
+    for place in reversed(range(len(history))):  # as the events come
+        of_old.of(history[place:], names(work))
+    assert of_old.of(history, names(work)) == ended_in(history, names(work))
 
 
 def test_of_many_tasks_below_one_a_pane_lists_those_at_work_first_and_says_how_many_more_there_are() -> None:
