@@ -83,20 +83,24 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     def make(key: str) -> tuple[Cell, ...]:
         return _row(state, key, now_ms)
 
-    columns = _for_questions(state) if state.escalations else _TROUBLES
+    columns = _for_questions(state, alone=len(every) == len(state.escalations)) if state.escalations else _TROUBLES
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
 
 
-def _for_questions(state: State) -> tuple[Column, ...]:
-    """Return the columns while questions are open: the longest one, and its default, come before what falls away."""
+def _for_questions(state: State, *, alone: bool) -> tuple[Column, ...]:
+    """Return the columns while questions are open: the longest one, and its default, come before what falls away.
+
+    Where they are alone, without troubles, what the longest does not need is for the others.
+    """
     about, of, asked, default, *rest = COLUMNS
     every = state.escalations.values()
     longest = max(len(one.question) for one in every)
     answer = max(len(one.default or "") for one in every) + len(" in 59 min 59 s")  # no narrower while it counts down
+    most = min(max(asked.width, longest), asked.most)
     return (
         about,
         of,
-        replace(asked, width=min(max(asked.width, longest), READ_FIRST)),
+        replace(asked, width=min(most, READ_FIRST), most=most if alone else asked.most),
         replace(default, width=min(max(default.width, answer), default.most)),
         *rest,
     )
