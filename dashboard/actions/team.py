@@ -1,6 +1,7 @@
 """Actions about the team: members, settings, requests; cancelling and removing."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
@@ -195,15 +196,21 @@ def _cancel_work(on: Acting, target: Target) -> None:
     if (task is None or task.ended) and run is None:
         on.warn(f"{target.said} has ended already")
         return
+    question, told = f"Cancel {target.kind} “{target.name}”", partial(_stopped, target.id)
+    on.ask(dialogs.dialog.ConfirmCancel(question, told, f"Cancel the {target.kind}", commands.Cancel(target=target.id)))
+
+
+def _stopped(target_id: str, state: State) -> Sequence[str]:
+    """Return what a cancellation stops; empty once that has ended."""
+    run, task = state.runs.get(target_id), state.tasks.get(target_id)
     if run is not None:
         stops = f"{counted(run.running, 'attempt')} stop at the next step" if run.running else "nothing is under way"
         told = f"{stops}; of {counted(run.total, 'task')} {run.total - run.done - run.failed:,} are not done"
-    else:
+    elif task is not None and not task.ended:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
-    question, lines = f"Cancel {target.kind} “{target.name}”", (told, "Finished work is kept.")
-    on.ask(
-        dialogs.dialog.ConfirmCancel(question, lines, f"Cancel the {target.kind}", commands.Cancel(target=target.id))
-    )
+    else:
+        return ()
+    return told, "Finished work is kept."
 
 
 def _remove(on: Acting, said: Spoken) -> None:
@@ -227,7 +234,7 @@ def _remove_member(on: Acting, target: Target) -> None:
     told = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
     on.ask(
         dialogs.dialog.Confirm(
-            f"Remove supervisor “{target.name}”", told, "Remove it", commands.RemoveMember(target=target.at)
+            f"Remove supervisor “{target.name}”", lambda _: told, "Remove it", commands.RemoveMember(target=target.at)
         )
     )
 
@@ -301,7 +308,7 @@ def _add(on: Acting, said: Spoken) -> None:
         return
     told = (f"It runs {', '.join(found.references)}.", "Adding it trusts that code: look at it first.")
     on.app.push_screen(
-        dialogs.dialog.Confirm(f"Add the agents in {file.name}", told, "Add and trust it", wanted), answered
+        dialogs.dialog.Confirm(f"Add the agents in {file.name}", lambda _: told, "Add and trust it", wanted), answered
     )
 
 

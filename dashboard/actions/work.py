@@ -143,7 +143,7 @@ def _abort(at: Acting, said: Spoken) -> None:
         return
     told = ("Attempts are stopped in the middle of a step, with all work below.", "Finished steps are kept.")
     question = f"Abort {target.kind} “{target.name}”"
-    at.ask(dialogs.dialog.Confirm(question, told, "Abort at once", Abort(target=target.at)))
+    at.ask(dialogs.dialog.Confirm(question, lambda _: told, "Abort at once", Abort(target=target.at)))
 
 
 def _reassign(at: Acting, said: Spoken) -> None:

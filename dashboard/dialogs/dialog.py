@@ -3,7 +3,7 @@
 It answers with a command or with nothing; sending is the app's.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -238,9 +238,14 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
 
 
 class Confirm(Dialog):
-    """Confirm a command that removes something."""
+    """Confirm a command that stops, removes or trusts something."""
 
-    def __init__(self, question: str, told: Sequence[str], does: str, command: Command) -> None:
+    def __init__(self, question: str, told: Callable[[State], Sequence[str]], does: str, command: Command) -> None:
+        """Ask.
+
+        Args:
+            told: What it would come to for a state, which may change while it is asked.
+        """
         super().__init__()
         self._question, self._told, self._does, self._command = question, told, does, command
 
@@ -250,18 +255,26 @@ class Confirm(Dialog):
     def does(self) -> str:
         return self._does
 
-    def begin(self) -> None:
-        self.told("told").show([Cell(line) for line in self._told])
-        super().begin()
+    def inside(self) -> Iterable[Widget]:
+        yield from super().inside()
+        yield Told(id="would")
 
-    def answer(self) -> Answer:
+    def begin(self) -> None:
+        super().begin()
+        self.look(self.deck.view)
+
+    def look(self, view: ViewState) -> None:
+        self.told("told").show_any([Cell(line) for line in self._told(view.state)])
+        self.rehearse(self.meant())
+
+    def meant(self) -> Command:
         return self._command
 
 
 class ConfirmCancel(Confirm):
     """Confirm a cancellation, and ask for its reason, which is recorded."""
 
-    def __init__(self, question: str, told: Sequence[str], does: str, command: Cancel) -> None:
+    def __init__(self, question: str, told: Callable[[State], Sequence[str]], does: str, command: Cancel) -> None:
         super().__init__(question, told, does, command)
         self._cancel = command
 
@@ -273,7 +286,7 @@ class ConfirmCancel(Confirm):
         super().begin()
         self.query_one(Input).focus()
 
-    def answer(self) -> Answer:
+    def meant(self) -> Command:
         said = self.query_one(Input).value.strip()
         return changed(self._cancel, reason=said) if said else self._cancel
 

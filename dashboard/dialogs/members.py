@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 from textual.widget import Widget
 
-from dashboard.dialogs.dialog import Answer, ChoiceDialog
+from dashboard.dialogs.dialog import ChoiceDialog
 from dashboard.views.amounts import counted
 from dashboard.views.command_line import in_shell
 from dashboard.views.header import ViewState
@@ -43,11 +43,17 @@ class RemoveDialog(ChoiceDialog):
         return f"Remove agent {self.state.agents[self._agent_id].name}"
 
     def begin(self) -> None:
-        self.told("told").show([Cell(its_work(self.state.agents[self._agent_id], self.state), "", "its work: ")])
-        self.told("would").show_any([])
         self.offer(MODES)
+        self.look(self.deck.view)
 
-    def answer(self) -> Answer:
+    def look(self, view: ViewState) -> None:
+        state, agent = view.state, view.state.agents.get(self._agent_id)
+        work = [Cell(its_work(agent, state), "", "its work: ")] if agent is not None else []
+        self.told("told").show_any(work)
+        command = self.meant()
+        self.rehearse(command, in_shell(state, command))
+
+    def meant(self) -> RemoveMember:
         mode = cast(Literal["drain", "requeue", "abort"], self.chosen)
         return RemoveMember(target=at(self._agent_id), mode=mode)
 

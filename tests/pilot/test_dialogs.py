@@ -7,6 +7,7 @@ from textual.widgets import Input
 
 from dashboard.dialogs.edit import NewAgentDialog
 from dashboard.widgets.bar import Bar
+from engine.core.commands import Cancel, RemoveMember
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 
@@ -84,3 +85,33 @@ async def test_a_path_at_which_no_spec_can_be_is_said(tmp_path: Path) -> None:
         assert STRANGER in hand.said
         await hand.press("colon", *f"swap scout --with {STRANGER}.yaml", "enter")
         assert hand.app.is_running
+
+
+async def test_a_question_about_work_follows_the_team_while_it_is_asked(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("7", "ctrl+d")
+        assert "of 3 tasks 3 are not done" in hand.told("told")
+        assert "would do    cancelled run r2" in hand.told("would")
+        await hand.meanwhile(Cancel(target="r2", reason="by somebody else"))
+        await hand.press("enter")
+        assert hand.problem == "would be refused: run r2 has ended already (cancelled); nothing to cancel"
+        assert hand.told("would") == hand.told("told") == ""
+        assert hand.app.orders == []
+
+
+async def test_the_removal_of_an_agent_follows_the_team_while_it_is_asked(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        agent_id = next(one.id for one in hand.app.feed.state.agents.values() if one.name == "grapher")
+        await hand.press(*":remove grapher", "enter")
+        assert "would do    removing grapher (drain)" in hand.told("would")
+        await hand.meanwhile(RemoveMember(target=f"@{agent_id}", mode="abort"))
+        await hand.press("enter")
+        assert hand.problem.startswith("would be refused: no agent '@a7'")
+        assert hand.app.orders == []
+
+
+async def test_a_supervisor_with_members_is_not_removed_in_vain(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press(*":remove chief", "enter", "enter")
+        assert "remove them first" in hand.problem
+        assert hand.app.orders == []
