@@ -222,6 +222,7 @@ class MetricsScreen(TableScreen):
             now_ms=until_ms(view),
             order=self.sorting.order,
             needle=self.needle,
+            window=self._window,
         )
 
     def facts(self) -> list[Cell]:

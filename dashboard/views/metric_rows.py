@@ -20,9 +20,9 @@ from engine.core.state import State
 _TOOK, _BUSY, _SHARE = 20, 12, 10
 """Cells of the pictures of a row."""
 COLUMNS = (
-    Column("AGENT", 16, grow=1, most=28, named=True),
-    Column("DONE", 7, right=True),
-    Column("FAIL", 5, right=True),
+    Column("AGENT", 16, grow=1, most=28, named=True, means="an agent or a team, with its figures of that window"),
+    Column("DONE", 7, right=True, means="attempts that ended well in the window of the plots, not since ever"),
+    Column("FAIL", 5, right=True, means="attempts that failed in the window of the plots"),
     Column("OK", 6, right=True, drop=1),
     Column("P50", 9, right=True),
     Column("P95", 9, right=True, drop=1),
@@ -100,9 +100,14 @@ def figures(
 
 
 def metric_rows(
-    state: State, found: Mapping[str, Figures], activity: Activity, *, now_ms: int, order: str, needle: str = ""
-) -> Listing:
-    """Return every supervisor, where there are several, then every agent, with their figures; keys are their ids."""
+    state: State, found: Mapping[str, Figures], activity: Activity, *, now_ms: int, order: str, needle: str = "",
+    window: str = "1 m",
+) -> Listing:  # fmt: skip
+    """Return every supervisor, where there are several, then every agent, with their figures; keys are their ids.
+
+    Args:
+        window: Of what time the figures are; the heading says so, as other tables have those of all time.
+    """
     wanted = filter_typed(needle)
     rank, none = ORDERS[order], Figures()
     several = [*state.supervisors.values()] if len(state.supervisors) > 1 else []
@@ -127,8 +132,9 @@ def metric_rows(
             return (name, *_cells(one, shares, whole), *(used(team.usage) if metered else ()))
         return (Cell("removed", "muted"),)
 
+    columns = (replace(COLUMNS[0], title=f"AGENT, LAST {window}"), *COLUMNS[1:])
     return Listing(
-        columns=(*COLUMNS, *_IN_ALL) if metered else COLUMNS,
+        columns=(*columns, *_IN_ALL) if metered else columns,
         keys=[*(team.id for team in teams), *(agent.id for agent in agents)],
         make=make,
         empty=nothing(needle, "agent", "no agents yet", ": add FILE  adds one"),

@@ -54,6 +54,18 @@ async def test_plots_and_the_table_show_what_the_window_holds(tmp_path: Path) ->
         assert ended(hand) > 5
 
 
+async def test_the_table_says_of_which_window_its_figures_are_also_on_a_small_screen(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 24)) as hand:
+        await hand.press("4")
+        await show_an_hour(hand)
+        assert hand.line(0).split("  ")[0].strip() == "AGENT, LAST 1 h"
+        await hand.press("w")
+        await look(hand)
+        assert hand.line(0).split("  ")[0].strip() == "AGENT, LAST 24 h"
+        means = {column.title: column.means for column in hand.table.rows.columns}
+        assert "window" in means["DONE"]
+
+
 async def test_what_ended_before_is_read_again_after_the_file_could_not_be_read_for_a_moment(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         hand.app.feed.activity.ends.clear()
