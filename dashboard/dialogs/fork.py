@@ -54,7 +54,7 @@ class ForkDialog(Dialog, ModalScreen[object]):
         path = self.query_one(Input).value.strip()
         is_taken = bool(path) and exists(path_typed(path))
         self.problem(f"a file exists at {path} already; write another name" if is_taken else "")
-        shell = [labelled("in a shell", fork_shell(self._db, path, self._seq), "muted")]
+        shell = [labelled("in a shell", fork_shell(self._db, str(path_typed(path)), self._seq), "muted")]
         self.told("would").show(shell if path and not is_taken else [])
 
     def confirm(self) -> None:

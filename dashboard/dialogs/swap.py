@@ -1,5 +1,6 @@
 """Swap and rollback dialogs: both specs side by side, and what each of the three modes does to work in progress."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -156,7 +157,8 @@ class SwapDialog(SpecDialog):
             code.append(labelled("code", runs, "draining"))
         shell = ""
         if new is not None:
-            named, using = words(view.state), self._choice if new is self._of_file else new.name
+            named = words(view.state)
+            using = shlex.quote(str(path_typed(self._choice or ""))) if new is self._of_file else new.name
             shell = f"swap {' '.join(named[agent.id] for agent in agents)} --with {using}"
         self.compare(view.state, new, shell, *code)
 

@@ -115,3 +115,15 @@ async def test_a_supervisor_with_members_is_not_removed_in_vain(tmp_path: Path) 
         await hand.press(*":remove chief", "enter", "enter")
         assert "remove them first" in hand.problem
         assert hand.app.orders == []
+
+
+async def test_a_path_is_said_as_a_shell_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "home")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/my spec.yaml").write_text("name: other\nmodel: fake\n", encoding="utf-8")
+    async with opened(tmp_path, size=(160, 40)) as hand:
+        await hand.press(*":swap grapher --with '~/my spec.yaml'", "enter")
+        assert "quarterdeck swap grapher --with 'home/my spec.yaml' --mode drain" in hand.told("shell")
+        await hand.press("escape", *":fork ~/new.db", "enter")
+        assert "quarterdeck fork home/new.db --at" in hand.told("would")
