@@ -137,7 +137,7 @@ class QuarterdeckApp(Touring):
         few = few_colours(self)
         for theme in THEMES.values():
             self.register_theme(coarse(theme, few) if few else theme)
-        chosen = THEMES[self.settings.theme]
+        chosen = THEMES[self.habits.theme or self.settings.theme]
         self.set_reactive(App.theme, chosen.name)
         self.set_class(chosen.dark, "-dark-mode", update=False)
         self.set_class(not chosen.dark, "-light-mode", update=False)

@@ -166,6 +166,8 @@ class Deck(TimeTravel):
         now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
         taken = name or names[(names.index(now) + 1) % len(names)]
         self.theme = THEMES[taken].name
+        if self.in_browser:
+            self.habits.painted(taken)
         where = "" if self.in_browser else settings_shown()
         self.say(f'{taken} · to keep it: theme = "{taken}" in {where}' if where else taken)
 

@@ -1,4 +1,4 @@
-"""Remembers what a user has set by hand: sizes of panes, and that the tour was offered.
+"""Remembers what a user has set by hand: sizes of panes, that the tour was offered, in a browser the theme.
 
 One JSON file that the dashboard itself writes, apart from the settings, which are the user's to write. What cannot be
 read counts as nothing, and what cannot be written holds until the dashboard is left. Those of a browser are kept there:
@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from dashboard.settings import own_file
+from dashboard.theme import NAMES
 
 LEAST, MOST = 1, 400
 """Cells of a pane that are believed."""
@@ -30,6 +31,8 @@ class Habits:
         """Whether the tour has been offered; where that cannot be remembered it is not offered at all."""
         self.panes: dict[str, int] = {}
         """Cells of panes that were dragged, by their names."""
+        self.theme = ""
+        """The theme that was chosen in a browser; a terminal has it in its settings. Empty for none."""
         if file is not None:
             self._read(file)
 
@@ -41,6 +44,7 @@ class Habits:
         if not isinstance(said, dict):
             return
         self.toured = said.get("toured") is True
+        self.theme = theme if isinstance(theme := said.get("theme"), str) and theme in NAMES else ""
         panes = said.get("panes")
         for name, size in panes.items() if isinstance(panes, dict) else ():
             if isinstance(size, int) and not isinstance(size, bool) and LEAST <= size <= MOST:
@@ -49,6 +53,11 @@ class Habits:
     def was_offered(self) -> None:
         """Remember that the tour was offered."""
         self.toured = True
+        self._write()
+
+    def painted(self, theme: str) -> None:
+        """Remember the theme that was chosen."""
+        self.theme = theme
         self._write()
 
     def size(self, pane: str, cells: int | None, *, save: bool = True) -> None:
@@ -63,7 +72,8 @@ class Habits:
     @property
     def text(self) -> str:
         """All of it, as its file holds it."""
-        return json.dumps({"toured": self.toured, "panes": self.panes}, indent=1, sort_keys=True)
+        theme = {"theme": self.theme} if self.theme else {}
+        return json.dumps({"toured": self.toured, "panes": self.panes, **theme}, indent=1, sort_keys=True)
 
     def _write(self) -> None:
         if self._file is None:

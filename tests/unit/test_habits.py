@@ -13,6 +13,7 @@ def test_what_was_set_is_found_again(tmp_path: Path) -> None:
     assert not first.toured
     first.was_offered()
     first.size("network.side", 50)
+    first.painted("light")
     first.size("network.tail", 9)
     first.size("network.tail", None)
 
@@ -20,10 +21,22 @@ def test_what_was_set_is_found_again(tmp_path: Path) -> None:
 
     assert again.toured
     assert again.panes == {"network.side": 50}
+    assert again.theme == "light"
     assert [one.name for one in file.parent.iterdir()] == ["dashboard.json"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"panes": 3}', '{"toured": "yes", "panes": {"a": true, "b": 9999}}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"panes": 3}',
+        '{"toured": "yes", "panes": {"a": true, "b": 9999}}',
+        '{"theme": "mauve"}',
+        '{"theme": []}',
+    ],
+)
 def test_a_file_that_says_something_else_counts_as_nothing(tmp_path: Path, text: str) -> None:
     file = tmp_path / "dashboard.json"
     file.write_text(text)
@@ -32,6 +45,7 @@ def test_a_file_that_says_something_else_counts_as_nothing(tmp_path: Path, text:
 
     assert not found.toured
     assert found.panes == {}
+    assert found.theme == ""
 
 
 def test_where_nothing_can_be_written_it_holds_until_the_dashboard_is_left(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.parse import quote
 
 import aiohttp
 import anyio
@@ -49,6 +50,19 @@ async def test_the_tour_is_not_offered_behind_a_line_that_says_what_is_wrong(db:
         await tab.comes_to("tasks")
         kept = [said for kind, said in tab.told if kind == "habits"]
         assert ['"toured": false' in said for said in kept] == [True]
+
+
+async def test_a_theme_is_kept_by_the_browser_and_comes_back_with_its_next_tab(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann:
+        async with ann.tab(place="network&habits=%7B%7D") as tab:
+            await tab.sees("stopped")
+            dark = next(said for kind, said in tab.told if kind == "colour")
+            await tab.type(":theme light\r")
+            await tab.until(lambda: any(kind == "habits" and '"theme": "light"' in said for kind, said in tab.told))
+            kept = [said for kind, said in tab.told if kind == "habits"][-1]
+        async with ann.tab(place=f"network&habits={quote(kept)}") as tab:
+            await tab.sees("stopped")
+            assert next(said for kind, said in tab.told if kind == "colour") != dark
 
 
 async def test_a_moment_of_the_past_is_come_back_to(db: Path) -> None:
