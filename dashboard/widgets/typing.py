@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
+from textual.geometry import Offset
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
@@ -157,6 +158,12 @@ class TextLine(InOrder, Input):
             return False
         self.replace(event.character, *self.selection)
         return True
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where the cursor is drawn: Textual counts a cell too many behind the last character."""
+        found = super().cursor_screen_offset
+        return found - (1, 0) if self.cursor_at_end else found
 
     def render_line(self, y: int) -> Strip:
         return tame(super().render_line(y))

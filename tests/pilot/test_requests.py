@@ -4,6 +4,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from rich.color import Color
+from textual.strip import Strip
 from textual.widgets import Input
 
 from dashboard.client import CommandReply
@@ -12,6 +14,7 @@ from dashboard.dialogs.line import LineDialog
 from dashboard.dialogs.request import RequestDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
+from dashboard.widgets.typing import TextLine
 from engine.core.commands import HandOver, Submit, SwitchStrategy
 from engine.core.limits import Limits
 from store.records import StandbyInfo
@@ -37,6 +40,25 @@ async def test_an_input_method_composes_where_the_text_stands_although_the_dialo
         await hand.press(*"go")  # what it would do makes the dialog higher
         assert line.region.y < before.y
         assert line.region.contains_point(hand.app.cursor_position)
+
+
+@pytest.mark.parametrize("text", ["", "go", "漢字", "x" * 300])
+async def test_an_input_method_composes_where_the_cursor_is_drawn(text: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n")
+        line = hand.app.screen.query_one("#request", TextLine)
+        for key in ("left", "home", "end", "left", "right"):
+            line.value = line.value or text
+            await hand.press(key)
+            cursor = line.get_component_rich_style("input--cursor").bgcolor
+            drawn, x = line.render_line(0), line.content_region.x
+            cells = [x + at for at in range(line.size.width) if _ground(drawn, at) == cursor]
+            assert cells[:1] == [hand.app.cursor_position.x], key
+
+
+def _ground(drawn: Strip, at: int) -> Color | None:
+    style = next(iter(drawn.crop(at, at + 1))).style
+    return style.bgcolor if style is not None else None
 
 
 async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it_comes_after(tmp_path: Path) -> None:
