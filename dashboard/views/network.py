@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -41,6 +42,8 @@ NAME_MORE = 6
 """Cells that long names take from NOW above their share: cut names are alike, and NOW has the rest of the line."""
 NOW_LEAST, METER_FROM = 10, 62
 """What NOW keeps, and the cells of a tree from which on the meter of the last minute must stay beside it."""
+NAMES_FIRST = 99
+"""The part of what is left over that names get until none is cut; NOW gets 1."""
 LANE, WIDE_LANE = 24, 40
 """Cells of a lane."""
 _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
@@ -125,8 +128,11 @@ def network(
     if root is not None:
         lines.pop(root, None)
     done = sum(counts.done_of[one.id] for one in roots)
-    columns = _columns(lines, measures, _widest_tag(state), metered=metered, working=counts.working, done=done)
-    rooms = {columns[place].title: room for place, room in fitted(columns, measures.width - 2, GAP)}
+    shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done)
+    columns, rooms = _fitted(shape(_widest_tag(state)), measures)
+    if rooms["AGENT"] < columns[0].most:  # the mark of a generation gives way where that leaves every name whole
+        bare = _fitted(shape(0), measures)
+        columns, rooms = bare if bare[1]["AGENT"] == bare[0][0].most else (columns, rooms)
     rows = _Rows(state, counts, live, now_ms, measures, metered, rooms["NOW"])
 
     def make(key: str) -> tuple[Cell, ...]:
@@ -149,6 +155,10 @@ def network(
     )
 
 
+def _fitted(columns: tuple[Column, ...], measures: Measures) -> tuple[tuple[Column, ...], dict[str, int]]:
+    return columns, {columns[place].title: room for place, room in fitted(columns, measures.width - 2, GAP)}
+
+
 def lane_cells(state: State, width: int) -> int:
     """Return how many cells of a tree of so many a lane gets: fewer where what is paid has columns too."""
     return WIDE_LANE if width >= 120 and not is_metered(state) else LANE
@@ -168,7 +178,7 @@ def _columns(
     queue = Column("QUEUE", 5, right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
-        Column("AGENT", name, named=True),
+        Column("AGENT", name, grow=NAMES_FIRST, most=max(name, min(widest, NAME_MOST)), named=True),
         Column("", tag, right=True, drop=6),
         *((state, now, queue, last) if lane else (state, last, now, queue)),
         Column("DONE", max(5, len(count(done))), right=True),

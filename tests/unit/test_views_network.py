@@ -335,6 +335,19 @@ def test_a_long_name_is_whole_where_what_an_agent_does_now_has_room_to_give(colu
     assert rooms["NOW"] >= 10
 
 
+@pytest.mark.parametrize("columns", [62, 67, 68, 69, 70, 71, 74, 76, 90])
+def test_a_name_is_cut_only_where_neither_what_an_agent_does_nor_its_generation_has_room(columns: int) -> None:
+    world = team_world(SupervisorSpec(name="inspection", mode="parallel", members=[agent("duplicate-finder")]))
+    measures = Measures(columns, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
+    listing = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    rooms = {listing.columns[index].title: room for index, room in fitted(listing.columns, columns - 2, GAP)}
+    every = [listing.cells(place)[0] for place in range(len(listing.keys))]
+    name = next(one for one in every if one.text == "duplicate-finder")
+
+    assert cell_len(name.lead + name.text) <= rooms["AGENT"]
+    assert rooms["NOW"] >= 10
+
+
 def test_what_an_agent_says_falls_away_where_only_its_begin_would_stand() -> None:
     world = audit()
     live = {f"progress:{key}": '{"done": 3, "total": 7, "note": "headers"}' for key in world.state.tasks}
