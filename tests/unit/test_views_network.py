@@ -338,7 +338,7 @@ def test_a_long_name_is_whole_where_what_an_agent_does_now_has_room_to_give(colu
 @pytest.mark.parametrize("columns", [62, 67, 68, 69, 70, 71, 74, 76, 90])
 def test_a_name_is_cut_only_where_neither_what_an_agent_does_nor_its_generation_has_room(columns: int) -> None:
     world = team_world(SupervisorSpec(name="inspection", mode="parallel", members=[agent("duplicate-finder")]))
-    measures = Measures(columns, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
+    measures = Measures(columns, 0, None, None, progress_of(world.state), Sorting("declared"))
     listing = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
     rooms = {listing.columns[index].title: room for index, room in fitted(listing.columns, columns - 2, GAP)}
     every = [listing.cells(place)[0] for place in range(len(listing.keys))]
