@@ -117,6 +117,14 @@ class Document:
         return self._lines.get(loc, 1)
 
 
+_OPENED = {
+    "while scanning a quoted scalar": "quote",
+    "while parsing a flow sequence": "[",
+    "while parsing a flow mapping": "{",
+}
+"""What is not closed where a text ends within it, by what the parser says of it."""
+
+
 def read_document(text: str, path: Path) -> Document:
     """Read one YAML document.
 
@@ -127,11 +135,20 @@ def read_document(text: str, path: Path) -> Document:
         return _Reading(text, path).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark is not None else 1
         said = error.problem or error.context or "not YAML"
+        opened = _OPENED.get(error.context or "")
+        if opened and mark and error.context_mark and mark.index >= len(text.rstrip()):
+            mark, said = error.context_mark, f"the {opened} that begins here is not closed"
+        line = mark.line + 1 if mark is not None else 1
         if mark is not None and text[mark.index : mark.index + 1] == "\t":
             said = "a tab cannot indent a line; use spaces"
         raise TeamFileError(path, [Problem(line, "", f"not valid YAML: {printable(said)}")]) from error
+    except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
+        found = yaml.reader.Reader.NON_PRINTABLE.search(text)  # its place is counted in bytes, or in characters
+        line = text.count("\n", 0, found.start()) + 1 if found is not None else 1
+        sign = f" ({printable(found[0])})" if found is not None else ""
+        said = f"not valid YAML: a control character{sign}; in double quotes it can be written as an escape"
+        raise TeamFileError(path, [Problem(line, "", said)]) from error
     except yaml.YAMLError as error:
         said = str(error).split("\n", 1)[0]
         raise UnusableTeamFile(path, f"not valid YAML: {printable(said)}") from error

@@ -40,6 +40,8 @@ _WRONG_TYPE = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
     "bool_type": "true or false",
     "list_type": "a list, such as [a, b]",
     "dict_type": "a block of keys",

@@ -348,7 +348,7 @@ def test_references_are_listed_once() -> None:
         (HEAD + "base: &b {a: 1}\nx: {<<: *b}", "4: merging with '<<' is not supported"),
         (HEAD + "x: {1: 2}", "3: a key must be a word, not 1"),
         (HEAD + "x: {[1]: 2}", "3: a key must be a word"),
-        (HEAD + "x: [1, 2", "4: not valid YAML"),
+        (HEAD + "x: [1, 2", "3: not valid YAML: the [ that begins here is not closed"),
         ("version: 1\n\tsupervisor: x", "2: not valid YAML"),
         (HEAD + "x: " + "[" * (MAX_DEPTH + 1), f"3: nested deeper than {MAX_DEPTH} levels"),
     ],

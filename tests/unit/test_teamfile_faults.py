@@ -126,6 +126,22 @@ def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
     assert "s3cret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("version: 1\nsupervisor: {name: 'chief}\nagents: []\n", "the quote that begins here is not closed"),
+        ('version: 1\nsupervisor: {name: "chief}\nagents: []\n', "the quote that begins here is not closed"),
+        ("version: 1\nagents: [a,\n  b\n", r"the \[ that begins here is not closed"),
+        ("version: 1\nsupervisor: {name: chief\n\n", "the { that begins here is not closed"),
+        ("version: 1\n# 漢 \x1b[31m\n", r"a control character \(\\x1b\)"),
+        ("version: 1\n# \ud800\n", r"a control character \(\\ud800\)"),
+    ],
+)
+def test_a_text_that_is_no_yaml_is_faulted_where_that_begins(text: str, said: str) -> None:
+    with pytest.raises(TeamFileError, match=rf"team\.yaml:2: not valid YAML: {said}"):
+        parse_team(text, PATH)
+
+
 @pytest.mark.parametrize("text", ["version: 1\nagents:\n\t- {name: a}\n", "version: 1\rsupervisor:\r\tname: chief\r"])
 def test_a_tab_is_named_as_what_is_wrong(text: str) -> None:
     with pytest.raises(TeamFileError, match=r"team\.yaml:3: not valid YAML: a tab cannot indent a line; use spaces"):
