@@ -58,7 +58,7 @@ def what_was(world: World) -> Any:
                 for one in state.supervisors.values()
             ],
             "agents": [
-                (one.id, one.name, one.supervisor_id, sorted(state.spec_of(one).specialties), one.paused,
+                (one.id, one.name, one.supervisor_id, state.spec_of(one).specialties, one.paused,
                  state.spec_of(one).timeout_s)
                 for one in state.agents.values()
             ],
@@ -86,6 +86,7 @@ CHANGES: list[tuple[Command, list[Command]]] = [
     (ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(attempts=7))), []),
     (ChangeSupervisor(supervisor="books", options=SupervisorOptions(limits=Limits(attempts=7), grace_s=3)), []),
     (ChangeCapabilities(agent="ada", add=["read", "SUM"], remove=["count"]), []),
+    (ChangeCapabilities(agent="ada", remove=["count"]), [ChangeCapabilities(agent="ada", add=["read"])]),
 ]
 
 

@@ -179,6 +179,7 @@ class ChangeCapabilities(CommandBase):
 
     agent: Target
     add: list[Label] = field(default_factory=list)
+    """A new one goes before the next one here that the agent has, else last."""
     remove: list[Label] = field(default_factory=list)
 
 

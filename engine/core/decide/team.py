@@ -222,7 +222,7 @@ def change_capabilities(state: State, command: commands.ChangeCapabilities, ctx:
     if not added and not removed:
         raise Refused(f"{agent.name} has these specialties already; nothing to change")
     kept = [word for word in spec.specialties if word not in removed]
-    new = changed(spec, specialties=(*kept, *added))
+    new = changed(spec, specialties=_placed(kept, add))
     event = CapabilitiesChanged(
         agent_id=agent.id,
         spec=new,
@@ -243,6 +243,18 @@ def _cleaned(words: Sequence[str]) -> list[str]:
     if "" in found:
         raise Refused("a specialty is one or more words, not an empty text")
     return found
+
+
+def _placed(kept: Sequence[str], add: Sequence[str]) -> tuple[str, ...]:
+    """Return the specialties that are kept with new ones, each before the next one of `add` that is kept, else last."""
+    words, place = [*kept], len(kept)
+    for word in reversed(add):
+        known = next((at for at, one in enumerate(words) if one.casefold() == word.casefold()), None)
+        if known is None:
+            words.insert(place, word)
+        else:
+            place = known
+    return tuple(words)
 
 
 def _has(words: Sequence[str], word: str) -> bool:

@@ -146,13 +146,14 @@ def _settings(state: State, command: commands.ChangeSupervisor) -> commands.Chan
 
 def _capabilities(state: State, command: commands.ChangeCapabilities) -> commands.ChangeCapabilities:
     agent = find_agent(state, command.agent)
-    has = {word.casefold(): word for word in state.spec_of(agent).specialties}
+    specialties = state.spec_of(agent).specialties
+    has = {word.casefold() for word in specialties}
     add, remove = (
         list(dict.fromkeys(" ".join(one.split()) for one in words)) for words in (command.add, command.remove)
     )
     return commands.ChangeCapabilities(
         agent=at(agent.id),
-        add=[has[word.casefold()] for word in remove if word.casefold() in has],
+        add=[*specialties] if any(word.casefold() in has for word in remove) else [],  # each in its place
         remove=[word for word in add if word.casefold() not in has],
     )
 
