@@ -45,6 +45,12 @@ def natural_width(node: Node, size: int) -> int:
     return max(LEAST if size > BARE else BARE_LEAST, min(MOST, wide))
 
 
+def figure_width(node: Node, size: int) -> int:
+    """Return how many columns a box takes to say its figure, whatever becomes of its name."""
+    figure = cell_len(_figure(node, size).replace(" of ", "/"))
+    return max(LEAST, min(MOST, figure + (5 if size <= BARE else 4))) if size > 1 else LEAST
+
+
 def _right(node: Node) -> str:
     """What a box of one line says beside its name."""
     if node.is_group:
@@ -115,12 +121,20 @@ def _figure(node: Node, tall: int) -> str:
 def _far(node: Node, room: int, tall: int) -> list[Span]:
     """Return how far a node is: its meter and its figure."""
     said = _figure(node, tall)
-    figure = said if cell_len(said) <= room else cut(said.replace(" of ", "/"), room)
+    figure = _whole(said, node.share, room)
     wide = room - cell_len(figure) - (1 if figure else 0)
     if node.share is None or wide < 3:
         return [Span(figure, "muted")]
     tone = "busy" if node.is_awake else "done"
     return [*meter(node.share, wide, tone=tone), Span(f" {figure}" if figure else "", "" if node.is_awake else "muted")]
+
+
+def _whole(said: str, share: float | None, room: int) -> str:
+    """Return a figure in the longest form that has room, and nothing where none has: a part of a number is another."""
+    if not any(sign.isdigit() for sign in said):
+        return cut(said, room)
+    forms = (said, said.replace(" of ", "/"), "" if share is None else f"{share:.0%}", said.partition(" ")[0])
+    return next((one for one in forms if one and cell_len(one) <= room), "")
 
 
 def _bar_in_border(canvas: Canvas, node: Node, place: tuple[int, int], wide: int) -> None:
@@ -130,7 +144,7 @@ def _bar_in_border(canvas: Canvas, node: Node, place: tuple[int, int], wide: int
     room = wide - 4 - cell_len(figure)
     if node.share is None:
         if figure:
-            canvas.text(x + 1, y, f" {cut(node.figure, wide - 4)} ", "muted")
+            canvas.text(x + 1, y, f" {_whole(node.figure, None, wide - 4)} ", "muted")
         return
     if figure and room >= _BAR:
         canvas.text(x + 2 + room, y, figure, "" if node.is_awake else "muted")

@@ -3,13 +3,13 @@
 `drawing` is a pure function; it also says where each box stands, for the cursor and the mouse.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from dashboard.views.canvas import Canvas
 from dashboard.views.graph import boxes, routes
-from dashboard.views.graph.model import Edge, Graph
+from dashboard.views.graph.model import Edge, Graph, Node
 from dashboard.views.graph.nodes import IDLE, Sight
 from dashboard.views.graph.overflow import bounded
 from dashboard.views.graph.stages import Stages, stages
@@ -198,7 +198,10 @@ def _plan(graph: Graph, *, width: int, height: int, size: int | None) -> _Plan:
     room = width - sum(least)
     natural = _widths(graph, found, chosen)
     whole = _widths(_without_figures(graph), found, chosen) if width < SMALL else natural
-    widths = _shrunk(whole if sum(natural) > room else natural, room)
+    floors = _widths(graph, found, chosen, boxes.figure_width)
+    if width < SMALL or sum(floors) > room:
+        floors = [boxes.LEAST] * len(floors)
+    widths = _shrunk(whole if sum(natural) > room else natural, room, floors)
     if width < SMALL and sum(widths) > room:  # some is out of sight anyway: that shall not cost names too
         widths = [min(one, SMALL_MOST) for one in whole]
         widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), boxes.BARE_LEAST))  # the last takes what is left
@@ -226,17 +229,19 @@ def _least_gap(width: int) -> int:
     return SMALL_GAP if width < SMALL else LEAST_GAP
 
 
-def _widths(graph: Graph, found: Layered, size: int) -> list[int]:
+def _widths(
+    graph: Graph, found: Layered, size: int, takes: Callable[[Node, int], int] = boxes.natural_width
+) -> list[int]:
     """Return the columns of each layer: what its widest box takes."""
-    wide = {node.id: boxes.natural_width(node, size) for node in graph.nodes}
+    wide = {node.id: takes(node, size) for node in graph.nodes}
     return [max((wide.get(key, 1) for key in layer), default=1) for layer in found.layers]
 
 
-def _shrunk(widths: list[int], room: int) -> list[int]:
-    """Return widths of layers that fit into so many columns, the widest cut first, none below the least."""
+def _shrunk(widths: list[int], room: int, floors: Sequence[int]) -> list[int]:
+    """Return widths of layers that fit into so many columns, the widest cut first, none below its floor."""
     out = list(widths)
-    while sum(out) > room and max(out) > boxes.LEAST:
-        out[out.index(max(out))] -= 1
+    while sum(out) > room and (giving := [place for place, floor in enumerate(floors) if out[place] > floor]):
+        out[max(giving, key=lambda place: out[place])] -= 1
     return out
 
 
