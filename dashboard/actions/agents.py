@@ -1,6 +1,7 @@
 """Actions on agents and supervisors at work: swap, rollback, another strategy, pause."""
 
 from functools import partial
+from typing import get_args
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, one_of, supervisors
@@ -12,7 +13,7 @@ from engine.core.commands import Command, Pause, Resume
 from engine.core.queries.strategies import known_strategies
 from engine.core.queries.targets import word_for
 from engine.core.queries.waiting import Waits
-from engine.core.state import State
+from engine.core.state import State, SwapMode
 
 
 def _swap(at: Acting, said: Spoken) -> None:
@@ -35,7 +36,7 @@ def _swap(at: Acting, said: Spoken) -> None:
     is_path = choice is not None and choice not in at.state.registry
     if is_path and not at.deck.at_hand("a path; swap with a file in a shell: quarterdeck swap"):
         return
-    if agent_ids and None not in found:
+    if agent_ids and None not in found and _is_mode(at, said):
         dialog = dialogs.swap.SwapDialog(*agent_ids, choice=choice, mode=said.option("mode"))
         at.app.push_screen(dialog, swapped)
 
@@ -47,8 +48,16 @@ def _rollback(at: Acting, said: Spoken) -> None:
     agent = at.state.agents[agent_id]
     if agent.previous is None:
         at.warn(f"{agent.name} has its first spec; there is nothing to roll back to")
-    else:
+    elif _is_mode(at, said):
         at.ask(dialogs.swap.RollbackDialog(agent_id, said.option("mode")))
+
+
+def _is_mode(at: Acting, said: Spoken) -> bool:
+    """Tell whether the mode that was typed is one; say so where it is not."""
+    mode, modes = said.option("mode"), get_args(SwapMode)
+    if mode is not None and mode not in modes:
+        at.warn(f"no mode {mode!r}; there are {', '.join(modes)}")
+    return mode is None or mode in modes
 
 
 def _strategy(at: Acting, said: Spoken) -> None:

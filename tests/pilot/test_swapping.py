@@ -291,3 +291,15 @@ async def test_a_dialog_opens_on_the_team_as_it_was_at_its_key_although_its_agen
         await until(hand.pilot, lambda: idle.id not in hand.work.state.agents)
 
         assert "nothing under way" in hand.told("told")
+
+
+@pytest.mark.parametrize("line", ["swap reader --with critic", "rollback reader"])
+async def test_a_mode_that_is_none_is_said_and_not_taken_for_another(line: str, tmp_path: Path) -> None:
+    work = trouble()
+    work.order(SwapAgent(agent="reader", spec=agent("fast", "read")))
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("colon", *f"{line} --mode migrat", "enter")
+        assert hand.said == "no mode 'migrat'; there are drain, migrate, abort"
+        assert not hand.app.screen.is_modal
+        await hand.press("colon", *f"{line} --mode migrate", "enter")
+        assert hand.dialog.query_one(Radio).chosen == "migrate"
