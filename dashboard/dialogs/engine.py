@@ -18,7 +18,7 @@ from dashboard.widgets.fields import Field
 from engine.core.commands import HandOver
 from store import StoreError
 
-GRACE_S = 2.0
+GRACE_S, LONGEST_GRACE_S = 2.0, 600.0
 
 
 class EngineDialog(Dialog, ModalScreen[object]):
@@ -89,7 +89,9 @@ class LeadingDialog(Dialog):
         if info is None or not can_hand_over(self.deck.view.situation):
             raise Mistyped("no engine stands by; start one: quarterdeck engine --standby")
         grace_s = length_s(self.query_one("#grace", Input).value or f"{GRACE_S:g}")
-        return HandOver(token=info.token, grace_s=GRACE_S if grace_s is None else min(600.0, grace_s))
+        if grace_s is not None and grace_s > LONGEST_GRACE_S:
+            raise Mistyped(f"the engine waits for {LONGEST_GRACE_S:g} s at most before it hands over")
+        return HandOver(token=info.token, grace_s=GRACE_S if grace_s is None else grace_s)
 
 
 class LeaveDialog(ChoiceDialog, ModalScreen[object]):

@@ -137,7 +137,9 @@ async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path:
         hand.app.feed.standbys = [StandbyInfo(pid=77, since_ms=1, beat_ms=10)]
         hand.clock[0] += 1_000
         hand.app.flush()
-        await hand.press("colon", *"hand-over --grace 5s", "enter")
+        await hand.press("colon", *"hand-over --grace 1h", "enter", "enter")
+        assert hand.problem == "the engine waits for 600 s at most before it hands over"
+        await hand.press("escape", "colon", *"hand-over --grace 5s", "enter")
         assert "engine 77" in hand.told("told")
         await hand.press("enter")
         assert hand.ordered == HandOver(token=1, grace_s=5.0)
