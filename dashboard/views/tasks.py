@@ -26,9 +26,9 @@ _TOOK = 6
 COLUMNS = (
     Column("TASK", 16, grow=4, most=80, path=True),
     Column("STATE", 11),
-    Column("AGENT", 10, grow=6, drop=1, named=True),
+    Column("AGENT", 10, grow=99, drop=1, named=True),  # until no name is cut; the others have texts
     Column("RUN", 5, drop=4),
-    Column("WHY, OR HOW FAR", 24, grow=7, most=90, calm=True),
+    Column("WHY, OR HOW FAR", 26, grow=5, most=90, calm=True),
     Column("PRI", 3, right=True, drop=6),
     Column("DUE", 6, right=True, drop=5, calm=True),
     Column("TRY", 3, right=True, drop=7),

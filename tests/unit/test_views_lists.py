@@ -88,9 +88,9 @@ def test_in_a_window_of_80_with_a_scroll_bar_a_task_says_whole_what_it_waits_for
 def test_names_of_agents_stand_whole_in_the_list_of_tasks_where_there_is_room() -> None:
     work = team_world(agent("duplicate-finder", "read"), agent("ada", "write"))
     columns = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS).columns
-    rooms = {width: {columns[at].title: room for at, room in fitted(columns, width)} for width in (110, 200)}
+    rooms = {width: {columns[at].title: room for at, room in fitted(columns, width)} for width in (101, 107, 110, 200)}
 
-    assert [room["AGENT"] for room in rooms.values()] == [len("duplicate-finder")] * 2
+    assert [room["AGENT"] for room in rooms.values()] == [len("duplicate-finder")] * 4
     assert rooms[200]["TASK"] > 40
 
 
