@@ -1,0 +1,52 @@
+"""How wide the columns of the network are, and which of them gives way."""
+
+import pytest
+from rich.cells import cell_len
+
+from dashboard.views.arrangement import arranged
+from dashboard.views.digest import digest
+from dashboard.views.meters import Meters
+from dashboard.views.network import GAP, Folding, Measures, network
+from dashboard.views.progress import progress_of
+from dashboard.views.rows import fitted
+from dashboard.views.sorting import Sorting
+from engine.core.commands import SupervisorSpec
+from tests.pilot.scene import NOW_MS, audit
+from tests.world import agent, team_world
+
+
+@pytest.mark.parametrize("columns", [80, 100, 110, 120, 160, 200])
+def test_the_meter_of_the_last_minute_stays_at_every_width(columns: int) -> None:
+    world = audit()
+    tree = columns - arranged(columns, 40, 35, lines=11).pane
+    measures = Measures(tree, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
+
+    assert "LAST 60 s" in [shown[index].title for index, _ in fitted(shown, tree - 4, GAP)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "whole"), [(58, "import-reader"), (77, "duplicate-finders"), (80, "duplicate-finder")]
+)
+def test_a_long_name_is_whole_where_what_an_agent_does_now_has_room_to_give(columns: int, whole: str) -> None:
+    world = team_world(SupervisorSpec(name="inspection", mode="parallel", members=[agent(whole)]))
+    measures = Measures(columns, 0, Meters(), None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures).columns
+
+    rooms = {shown[index].title: room for index, room in fitted(shown, columns - 2, GAP)}
+
+    assert rooms["AGENT"] >= cell_len(f"│ └ {whole}")
+    assert rooms["NOW"] >= 10
+
+
+@pytest.mark.parametrize("columns", [62, 67, 68, 69, 70, 71, 74, 76, 90])
+def test_a_name_is_cut_only_where_neither_what_an_agent_does_nor_its_generation_has_room(columns: int) -> None:
+    world = team_world(SupervisorSpec(name="inspection", mode="parallel", members=[agent("duplicate-finder")]))
+    measures = Measures(columns, 0, None, None, progress_of(world.state), Sorting("declared"))
+    listing = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    rooms = {listing.columns[index].title: room for index, room in fitted(listing.columns, columns - 2, GAP)}
+    every = [listing.cells(place)[0] for place in range(len(listing.keys))]
+    name = next(one for one in every if one.text == "duplicate-finder")
+
+    assert cell_len(name.lead + name.text) <= rooms["AGENT"]
+    assert rooms["NOW"] >= 10
