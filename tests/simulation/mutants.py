@@ -236,7 +236,7 @@ def assert_can_be_worked_with(document: Document, texts: list[JsonValue]) -> Non
     twin = imported((read_document(msgspec.json.encode(document), texts).state, texts), paused=True)
     for run in list(twin.state.runs.values()):
         if not run.cancelling:
-            twin.order(Cancel(target=run.id))
+            twin.order(Cancel(target=f"@{run.id}"))
     twin.crash()
     assert [*twin.state.runs, *twin.state.tasks] == []
 
