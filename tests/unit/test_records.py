@@ -15,6 +15,7 @@ from engine.core.codec import decode_events, decode_state, encode_event, encode_
 from engine.core.commands import Submit
 from engine.core.errors import CorruptJournal
 from engine.core.events import AttemptDone, AttemptFailed, ChildPlan, CommandApplied, Delegated, Event
+from engine.core.fold import fold
 from engine.core.limits import Limits
 from engine.core.records import Entity, fields
 from engine.core.shared import EMPTY
@@ -187,3 +188,18 @@ def test_the_garbage_collector_knows_every_record_that_it_is_told_of() -> None:
 
     assert {one for one in collected if not issubclass(one, State)} == set()
     assert gc.is_tracked(State())
+
+
+def test_tasks_that_are_read_from_a_journal_refer_to_one_text_for_their_supervisor_and_their_queue() -> None:
+    world = team_world(agent("ada", "parse"), agent("bob", "write"), participants=["ada"])
+    world.order(Submit(request="read it"))
+    world.ask(next(iter(world.started)), "write", [f"chapter {number}" for number in range(3)])
+    rows = [(seq, event.type, encode_event(event)) for seq, event in enumerate(world.journal, start=1)]
+    state = State()
+
+    fold(state, decode_events(rows))
+
+    chapters = [task for task in state.tasks.values() if task.call_key is not None]
+    assert len(chapters) == 3
+    assert {id(task.supervisor_id) for task in chapters} == {id(state.roots[0].id)}
+    assert {id(task.queue) for task in chapters} == {id(state.queues[str(chapters[0].queue)].key)}
