@@ -134,7 +134,7 @@ class Deck(TimeTravel):
         return not refusal
 
     def _lost(self) -> str:
-        """Say that the file is another by now, whose team nobody here has seen; empty where it is not."""
+        """Return why a change is refused because the file was deleted or replaced; empty if it was not."""
         try:
             self.feed.stay()
         except FileLost:

@@ -23,7 +23,7 @@ class Opening:
     """How dashboards are opened one after the other, each on the database that was chosen in the one before."""
 
     db: Path
-    """The first one, to which somebody may come back."""
+    """The first one; `:teams` may lead back to it."""
     settings: Settings
     habits: Habits
     readonly: bool = False

@@ -40,7 +40,7 @@ def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:
 
 
 def end_with_parent() -> None:
-    """End when nobody is there for whom an archive is read: it may take a minute, and a gigabyte."""
+    """Exit once the parent has: reading an archive may take a minute of processor time and a gigabyte."""
     os.read(sys.stdin.fileno(), 1)
     os._exit(1)
 

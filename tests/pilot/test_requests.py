@@ -192,7 +192,7 @@ async def test_a_text_is_kept_until_it_was_taken(keys: str, dialog: type[Dialog]
 
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press(*keys, *"go", "escape", *keys[-1])
-        assert text() == ""  # it was not sent, because nobody wanted that
+        assert text() == ""  # it was not sent, by choice
         hand.app._send = lambda _: CommandReply(command_id="c", status="refused", reason="it has left the team")  # type: ignore[method-assign, assignment]
         await hand.press(*"go on", "enter")
         await until(hand.pilot, lambda: hand.said.startswith("refused"))

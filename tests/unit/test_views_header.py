@@ -117,7 +117,7 @@ def test_a_path_is_no_wider_than_its_room_whatever_the_names_are() -> None:
 
 def test_the_health_strip_has_a_second_of_the_queue_in_each_sample_however_often_it_was_looked_at() -> None:
     work, activity, now_ms = asking(), Activity(), 767_000
-    for quarter in range(80, 0, -1):  # four looks a second while events come, then nobody looks for a while
+    for quarter in range(80, 0, -1):  # four samples a second while events come, then none for a while
         if quarter > 24:
             activity.sample_queues(now_ms - quarter * 250, 40 if quarter > 40 else 20, {})
 
