@@ -1,7 +1,10 @@
 """The supervisors and agents of a team by their figures, for the table under the plots."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
+from itertools import chain
 from types import MappingProxyType
 
 from dashboard.views.activity import Activity, Ended
@@ -19,6 +22,8 @@ from engine.core.state import State
 
 _TOOK, _BUSY, _SHARE = 20, 12, 10
 """Cells of the pictures of a row."""
+_NEWEST = 2 * _TOOK
+"""Tasks in the picture of their times."""
 COLUMNS = (
     Column("AGENT", 16, grow=1, most=28, named=True, means="an agent or a team, with its figures of that window"),
     Column("DONE", 7, right=True, means="attempts that ended well in the window of the plots, not since ever"),
@@ -41,16 +46,28 @@ _IN_ALL = (
 class Figures:
     """What the window says of one agent, or of all below a supervisor."""
 
-    done: int = 0
     failed: int = 0
     time_ms: int = 0
     """Spent at work on what ended."""
-    p50_ms: float | None = None
-    p95_ms: float | None = None
-    took_ms: Sequence[int] = ()
-    """Of the newest tasks, the oldest first."""
-    ended_ms: Sequence[int] = ()
-    """When each of those ended."""
+    times_ms: Sequence[int] = ()
+    """Of each task that was done, the shortest first."""
+    newest: Sequence[tuple[int, int]] = ()
+    """When the newest of them ended, the oldest first, and how long each took."""
+
+    @property
+    def done(self) -> int:
+        """How many tasks were done."""
+        return len(self.times_ms)
+
+    @property
+    def p50_ms(self) -> int | None:
+        """Half of the tasks took less."""
+        return self.times_ms[len(self.times_ms) // 2] if self.times_ms else None
+
+    @property
+    def p95_ms(self) -> int | None:
+        """A twentieth of the tasks took longer."""
+        return self.times_ms[min(len(self.times_ms) - 1, len(self.times_ms) * 95 // 100)] if self.times_ms else None
 
 
 ORDERS: dict[str, Callable[[Figures], float]] = {
@@ -78,25 +95,35 @@ def figures(
     ends: Sequence[Ended], from_ms: int, teams: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> dict[str, Figures]:
     """Return what each agent did since a moment, and what all below each of the supervisors of `teams_of` did."""
-    by: dict[str, list[Ended]] = {}
+    by: dict[str, list[Ended]] = defaultdict(list)
     for end in ends:
         if end.at_ms >= from_ms:
-            for member_id in (end.agent_id, *teams.get(end.agent_id, ())):
-                by.setdefault(member_id, []).append(end)
-    found = {}
-    for member_id, own in by.items():
-        took = [end.at_work_ms for end in own if end.done]
-        ordered = sorted(took)
-        found[member_id] = Figures(
-            done=len(took),
-            failed=len(own) - len(took),
-            time_ms=sum(end.at_work_ms for end in own),
-            p50_ms=ordered[len(ordered) // 2] if ordered else None,
-            p95_ms=ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)] if ordered else None,
-            took_ms=took[-2 * _TOOK :],
-            ended_ms=[end.at_ms for end in own if end.done][-2 * _TOOK :],
-        )
-    return found
+            by[end.agent_id].append(end)
+    found = {agent_id: _of_agent(own) for agent_id, own in by.items()}
+    below: dict[str, list[Figures]] = defaultdict(list)
+    for agent_id, one in found.items():
+        for team_id in teams.get(agent_id, ()):
+            below[team_id].append(one)
+    return found | {team_id: _of_all(members) for team_id, members in below.items()}
+
+
+def _of_agent(ends: Sequence[Ended]) -> Figures:
+    done = [end for end in ends if end.done]
+    return Figures(
+        failed=len(ends) - len(done),
+        time_ms=sum([end.at_work_ms for end in ends]),
+        times_ms=sorted([end.at_work_ms for end in done]),
+        newest=[(end.at_ms, end.at_work_ms) for end in done[-_NEWEST:]],
+    )
+
+
+def _of_all(members: Sequence[Figures]) -> Figures:
+    return Figures(
+        failed=sum(one.failed for one in members),
+        time_ms=sum(one.time_ms for one in members),
+        times_ms=sorted(chain.from_iterable(one.times_ms for one in members)),  # what is sorted already is merged
+        newest=nlargest(_NEWEST, chain.from_iterable(one.newest for one in members))[::-1],
+    )
 
 
 def metric_rows(
@@ -145,7 +172,7 @@ def metric_rows(
 def _cells(one: Figures, shares: Sequence[float], whole_ms: int, *, swapped_ms: int | None = None) -> tuple[Cell, ...]:
     ended = one.done + one.failed
     share = one.time_ms / whole_ms if whole_ms else 0.0
-    took = _took(one, swapped_ms) if one.took_ms else ""
+    took = _took(one, swapped_ms) if one.newest else ""
     busy = spark(shares, _BUSY, most=1.0) if shares else ""
     return (
         Cell(count(one.done), "" if one.done else "muted"),
@@ -163,9 +190,9 @@ def _cells(one: Figures, shares: Sequence[float], whole_ms: int, *, swapped_ms: 
 
 def _took(one: Figures, swapped_ms: int | None) -> str:
     """Return how long the newest tasks took, with a mark where the agent was swapped between two of them."""
-    drawn = spark(one.took_ms, _TOOK)
-    after = len(one.took_ms) if swapped_ms is None else sum(at_ms > swapped_ms for at_ms in one.ended_ms)
-    if after == len(one.took_ms):
+    drawn = spark([took_ms for _, took_ms in one.newest], _TOOK)
+    after = len(one.newest) if swapped_ms is None else sum(at_ms > swapped_ms for at_ms, _ in one.newest)
+    if after == len(one.newest):
         return drawn
     place = _TOOK - 1 - after // 2  # two tasks take a cell, the newest at the right
     return drawn[:place] + SWAPPED + drawn[place + 1 :]

@@ -7,7 +7,7 @@ It is made of the ends of attempts, which say how long each was at work and whet
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import ceil
 
 from rich.cells import cell_len
@@ -74,6 +74,10 @@ class Window:
         self._each_ms = max(250, ceil(window_ms / self._samples))
         self._first = now_ms // self._each_ms - self._samples + 1
         self._buckets: dict[int, _Bucket] = {}
+        self._ranked: dict[int, tuple[int, int]] = {}
+        """The percentiles of samples, as they were told last."""
+        self._changed: set[int] = set()
+        """Samples that have got a time since then."""
 
     def add(self, ends: Iterable[Ended]) -> None:
         """Count ends of attempts, in any order; older ones than the window are left out."""
@@ -89,6 +93,7 @@ class Window:
                 bucket.done += 1
                 if len(bucket.took_ms) < _MOST_IN_BUCKET:
                     bucket.took_ms.append(end.at_work_ms)
+                    self._changed.add(place)
             # By the clock it may lie years ahead of the window, with as long a time at work. Of what waited in between
             # the end does not say when it worked: it counts as if that was at last.
             from_ms = max(end.at_ms - min(end.at_work_ms, each_ms * self._samples), first * each_ms)
@@ -127,10 +132,28 @@ class Window:
         over_ms = now_ms % each_ms
         if over_ms:
             out.busy[-1] *= each_ms / over_ms  # the newest sample is not over yet
-        for one in found:
-            one.took_ms.sort()  # what is sorted already is merged, not sorted again
-        _percentiles(out, [one.took_ms for one in found])
+        self._rank(out, [one.took_ms for one in found])
         return out
+
+    def _rank(self, out: Series, took: list[list[int]]) -> None:
+        """Percentiles of each sample and those before it, a twentieth of the window: single samples say little.
+
+        Those of samples in which nothing has ended since, nor before them in that span, are known.
+        """
+        back, first = max(1, len(took) // 20), self._first
+        changed = {place + later for place in self._changed for later in range(back)}
+        known = {place: one for place, one in self._ranked.items() if place - back >= first and place not in changed}
+        for place in range(len(took)):
+            one = known.get(first + place)
+            if one is None:
+                near = list(chain.from_iterable(took[max(0, place - back + 1) : place + 1]))
+                near.sort()
+                one = (near[len(near) // 2], near[min(len(near) - 1, len(near) * 95 // 100)]) if near else (0, 0)
+                known[first + place] = one
+            out.p50_ms.append(one[0])
+            out.p95_ms.append(one[1])
+        self._ranked = known
+        self._changed.clear()
 
 
 def _under_way(busy: list[float], since_ms: Sequence[int], until_ms: int, each_ms: int) -> None:
@@ -145,15 +168,6 @@ def _under_way(busy: list[float], since_ms: Sequence[int], until_ms: int, each_m
     for place, count_of_sample in enumerate(begun):
         level += count_of_sample
         busy[place] += level * min(1.0, (until_ms - place * each_ms) / each_ms)
-
-
-def _percentiles(out: Series, took: list[list[int]]) -> None:
-    """Percentiles of each sample and those before it, a twentieth of the window: single samples say little."""
-    back = max(1, len(took) // 20)
-    for place in range(len(took)):
-        near = sorted(one for bucket in took[max(0, place - back + 1) : place + 1] for one in bucket)
-        out.p50_ms.append(near[len(near) // 2] if near else 0.0)
-        out.p95_ms.append(near[min(len(near) - 1, len(near) * 95 // 100)] if near else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
