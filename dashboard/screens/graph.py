@@ -23,6 +23,8 @@ TALL = 25
 """Body height from which details of the node under the cursor are shown; that of a 30-row terminal."""
 TASKS_A_MS = 8
 """Tasks and agents per millisecond of pause before the graph is built again."""
+UNFOLDS_AFTER_MS = 2_000
+"""After this long a graph that did not fit is drawn whole again, which takes as long as drawing it folded."""
 FULL_SIZE = 4
 """Rows of a box where the graph need not fit."""
 
@@ -67,6 +69,8 @@ class GraphScreen(BoardScreen):
         self._graph = Graph("")
         self._made: tuple[object, ...] = ()
         self._next_ms = 0
+        self._folded, self._unfolds_ms = False, 0
+        """Whether the graph did not fit, and when it is tried whole again."""
         self._flows: dict[tuple[str, str], int] = {}
         self._drawing = Drawing([])
 
@@ -79,9 +83,9 @@ class GraphScreen(BoardScreen):
         room = height - 1 - told
         self._make(view, sight, room)
         found = self._drawn(sight, width, room)
-        if not found.fits and self._folds:
-            opened = self._opened(view)
-            self._graph = graph_of(sight, self._subject, self._flows, opened=opened, folded=True)
+        if not found.fits and self._folds and not self._folded:
+            self._folded, self._unfolds_ms = True, view.wall_ms + UNFOLDS_AFTER_MS
+            self._graph = graph_of(sight, self._subject, self._flows, opened=self._opened(view), folded=True)
             found = self._drawn(sight, width, room)
         self._drawing = found
         self.board.places = [(box.x, box.y + 1) for box in found.boxes.values()]
@@ -103,9 +107,11 @@ class GraphScreen(BoardScreen):
         state = sight.state
         opened, lines = self._opened(view), room if self._folds else 0
         asked = (self._subject, self._idle, self.needle, self._chain, opened, lines, state.seq)
-        if asked == self._made or (asked[:-1] == self._made[:-1] and not view.due(self._next_ms)):
+        same = asked[:-1] == self._made[:-1]
+        if asked == self._made or (same and not view.due(self._next_ms)):
             return
         self._made = asked
+        self._folded = self._folded and same and not view.due(self._unfolds_ms)
         self._next_ms = view.wall_ms + (len(state.tasks) + len(state.agents)) // TASKS_A_MS
         if self._subject == TEAM or run_to_show(state) is None:
             known = state.agents.keys() | state.supervisors.keys()
@@ -114,7 +120,7 @@ class GraphScreen(BoardScreen):
             self._flows = kept | hand_overs(state)
         if self._subject != TEAM and self._subject not in self._runs():
             self._subject = ""
-        graph = graph_of(sight, self._subject, self._flows, opened=opened, lines=lines)
+        graph = graph_of(sight, self._subject, self._flows, opened=opened, lines=lines, folded=self._folded)
         if self.needle:
             graph = graph.only(chain(graph, [one.id for one in graph.nodes if _matches(self.needle, one)]))
         if self._chain is not None and graph.node(self._chain) is not None:

@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
-from dashboard.screens.graph import GraphScreen
-from engine.core.commands import RemoveMember
+from dashboard.screens.graph import UNFOLDS_AFTER_MS, GraphScreen
+from engine.core.commands import RemoveMember, Submit, SupervisorSpec
 from tests.pilot.hand import opened
 from tests.pilot.rest import at_rest
 from tests.pilot.scene import NOW_MS, StillFeed, audit, write
@@ -134,3 +134,33 @@ async def test_a_chain_is_named_no_longer_once_its_node_is_gone(tmp_path: Path) 
         gone = screen.selected_key()
         await hand.meanwhile(RemoveMember(target=f"@{gone}", mode="abort"))
         assert not any("one chain" in cell.text for cell in screen.facts())
+
+
+@pytest.mark.anyio
+async def test_a_graph_that_did_not_fit_is_whole_again_soon_after_it_does(tmp_path: Path) -> None:
+    crews = [
+        SupervisorSpec(
+            name=f"team-{team}", mode="parallel", members=[agent(f"a{team}-{one}", "go") for one in range(12)]
+        )
+        for team in range(4)
+    ]
+    work = team_world(*crews, mode="parallel")
+    work.order(Submit(request="go"))
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("2")
+        screen = hand.app.screen
+        assert isinstance(screen, GraphScreen)
+        assert "● a3-1" not in screen.board.text
+        while ended := [key for key in work.started if not _name(work, key[0]).startswith("a3-")]:
+            for key in ended:
+                work.succeed(key)
+        for key in list(work.joins):
+            work.join(key)
+        hand.clock[0] += UNFOLDS_AFTER_MS
+        hand.app.flush()
+        await hand.press()
+        assert "● a3-1" in screen.board.text
+
+
+def _name(work: World, task_id: str) -> str:
+    return work.state.agents[work.state.tasks[task_id].agent_id or ""].name
