@@ -9,7 +9,7 @@ from dashboard.views.graph import Drawing, Graph, drawing, graph_of
 from dashboard.views.graph.details import HEIGHT, details
 from dashboard.views.graph.drawing import heading
 from dashboard.views.graph.model import Node, chain
-from dashboard.views.graph.nodes import IDLE, Sight
+from dashboard.views.graph.nodes import IDLE, STAYS_MS, Sight
 from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
@@ -106,7 +106,9 @@ class GraphScreen(BoardScreen):
         """Make the graph of the team as it is now; a large one less often."""
         state = sight.state
         opened, lines = self._opened(view), room if self._folds else 0
-        asked = (self._subject, self._idle, self.needle, self._chain, opened, lines, state.seq)
+        moves = bool(state.runs) or sight.now_ms - state.at_ms < STAYS_MS
+        looked = (state.seq, sight.now_ms // 1_000 if moves else 0)  # times grow without an event too
+        asked = (self._subject, self._idle, self.needle, self._chain, opened, lines, looked)
         same = asked[:-1] == self._made[:-1]
         if asked == self._made or (same and not view.due(self._next_ms)):
             return

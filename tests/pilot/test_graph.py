@@ -162,5 +162,21 @@ async def test_a_graph_that_did_not_fit_is_whole_again_soon_after_it_does(tmp_pa
         assert "● a3-1" in screen.board.text
 
 
+@pytest.mark.anyio
+async def test_times_in_boxes_grow_while_nothing_happens(tmp_path: Path) -> None:
+    work = team_world(agent("ada"))
+    submitted(work)
+    async with opened(tmp_path, work=work) as hand:
+        hand.clock[0] = work.now_ms + 20_000
+        await hand.press("2")
+        screen = hand.app.screen
+        assert isinstance(screen, GraphScreen)
+        assert "20 s" in screen.board.text
+        hand.clock[0] += 3_000
+        hand.app.flush()
+        await hand.press()
+        assert "23 s" in screen.board.text
+
+
 def _name(work: World, task_id: str) -> str:
     return work.state.agents[work.state.tasks[task_id].agent_id or ""].name
