@@ -26,10 +26,10 @@ The default is ten times as long, which is as long as the answer to a key takes.
 """
 INVITATION = (
     "a team of your own:",
-    "  quarterdeck init my-team                      a small team of functions to start from",
+    "  quarterdeck init my-team                      a small team of functions",
     "  quarterdeck init my-team --template research  one that a model leads",
-    "  quarterdeck up my-team/team.yaml              start it, and look at it as you did here",
-    "  documentation: README.md and docs/operating.md; each command: quarterdeck --help",
+    "  quarterdeck up my-team/team.yaml              start it and look at it",
+    "  documentation: README.md, docs/operating.md, quarterdeck --help",
 )
 """Said when the demo is left."""
 
@@ -60,7 +60,9 @@ def open_dashboard(
     with Reader(db):  # whatever is wrong with the file is said before the screen is taken
         pass
     if not has_terminal():
-        fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {quoted(db)}")
+        dumb = os.environ.get("TERM", "") if is_at_terminal() else ""
+        why = f"nothing can be drawn on a terminal of TERM={dumb}" if dumb else "there is no terminal to draw on"
+        fail("no_terminal", why, f"look with: quarterdeck ps --db {quoted(db)}")
     # Of two frames a sixtieth of a second apart the second is often the answer to a key, which would wait that long.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from dashboard.running import run_dashboard  # Textual, 0.3 s
@@ -109,4 +111,10 @@ def has_terminal() -> bool:
     """Return whether a screen can be drawn; the web server draws through a driver of its own."""
     if os.environ.get("TEXTUAL_DRIVER"):
         return True
+    # Of one without a cursor Rich says that it has 25 rows, however many it has: Textual then resizes without end.
+    return is_at_terminal() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+def is_at_terminal() -> bool:
+    """Return whether a person sees what is written, and can answer."""
     return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))

@@ -71,6 +71,16 @@ def test_the_size_of_the_terminal_counts_and_not_what_the_shell_exports(tmp_path
         read_until(controller, b"Agents")  # the last tab, whose name stands there from 100 columns
 
 
+@pytest.mark.parametrize("term", ["dumb", "unknown"])
+def test_nothing_is_drawn_on_a_terminal_without_a_cursor(tmp_path: Path, term: str) -> None:
+    with dashboard_at_a_terminal(tmp_path, TERM=term) as (process, controller, _):
+        assert process.wait(PATIENCE_S) == 2
+        shown = read_until(controller, b"\n").decode()
+
+    why = f"nothing can be drawn on a terminal of TERM={term} (team chief)"
+    assert shown == f"quarterdeck: {why}; look with: quarterdeck ps --db {tmp_path / 'team.db'}\r\n"
+
+
 def test_a_dashboard_ends_with_its_terminal_also_where_another_process_leads_the_session(tmp_path: Path) -> None:
     with dashboard_at_a_terminal(tmp_path) as (process, controller, _), Path(os.devnull).open() as nothing:
         read_until(controller, b"QUARTERDECK")
