@@ -62,8 +62,8 @@ STEPS = (
         "5", lambda before, now: now.place not in ("", before.place), "tabs",
     ),
     Step(
-        "Every list has the same filter, live while you type: words, agent:NAME, kind:failed, >5s. Enter keeps it, esc "
-        "takes it off.",
+        "Every list has the same filter, live while you type: words, agent:NAME, status:failed, >5s. Enter keeps it, "
+        "esc takes it off.",
         "/", lambda before, now: before.typing and not now.typing, "body",
     ),
     Step(

@@ -1,8 +1,14 @@
 """The tour: each step waits until it is done, none acts, and every card fits the smallest screen."""
 
+import re
+
 from rich.cells import cell_len
 
+from dashboard.views.filters import filter_of
+from dashboard.views.subjects import OfTask
 from dashboard.views.tour import ROWS, STEPS, Seen, Tour
+from engine.core.commands import Submit
+from tests.world import agent, team_world
 
 HOME = Seen("network", cursor="s1")
 DONE: tuple[tuple[Seen, ...], ...] = (
@@ -61,3 +67,14 @@ def test_every_card_fits_into_80_columns() -> None:
         assert all(cell_len(line) <= 80 for line in lines)
         words = " ".join(lines[1:]).replace("▲", "").replace("▼", "").split()
         assert words == [*STEPS[number].text.split(), *STEPS[number].key.split()]
+
+
+def test_what_it_says_of_filters_finds_failed_work_in_the_list_that_it_looks_at() -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    world.order(Submit(request="count"))
+    world.fail(next(iter(world.started)))
+    (failed,) = [task for task in world.state.tasks.values() if task.status == "failed"]
+    (step,) = [one for one in STEPS if one.key == "/"]
+    (example,) = re.findall(r"[a-z]+:[a-z]+", step.text)
+
+    assert filter_of(example).takes(OfTask(world.state, failed))
