@@ -15,6 +15,7 @@ from dashboard.views.activity import Activity
 from dashboard.views.amounts import count, duration, median, money, tokens
 from dashboard.views.digest import Digest
 from dashboard.views.filters import Filter, filter_typed
+from dashboard.views.help import COLUMNS
 from dashboard.views.lines import Span, cut_path
 from dashboard.views.meters import METER, Meters, lane_heading
 from dashboard.views.plots import meter
@@ -50,6 +51,14 @@ _NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look 
 _PIECE = 8
 """Cells of what an agent says below which nothing of it is shown, its gap with it."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
+_AGENT = (
+    "an agent by its name; ├ └ say under which supervisor. Beside it → ⇉ ↳ ⇄ the strategy of that (▸ one of your own), "
+    "g2 the generation of an agent, 2/4 how many of a pool there are"
+)
+_P50 = (
+    f"{COLUMNS['P50']}. Of a team under another: how long, on average, a request took on its way down and its output "
+    "on its way up, without the work; from the fourth level on with the level"
+)
 _HEADS = ("AGENT", "STATE", "QUEUE", "DONE", "FAIL", "P50", "TOKENS", "COST")
 ORDERS = {"declared": agents.ORDERS["declared"], **{head: agents.ORDERS[agents.HEADS[head]] for head in _HEADS}}
 """The ways to sort the members of each supervisor, by the heading that chooses them."""
@@ -178,12 +187,12 @@ def _columns(
     queue = Column("QUEUE", 5, right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
-        Column("AGENT", name, grow=NAMES_FIRST, most=max(name, min(widest, NAME_MOST)), named=True),
+        Column("AGENT", name, grow=NAMES_FIRST, most=max(name, min(widest, NAME_MOST)), named=True, means=_AGENT),
         Column("", tag, right=True, drop=6),
         *((state, now, queue, last) if lane else (state, last, now, queue)),
         Column("DONE", max(5, len(count(done))), right=True),
         Column("FAIL", 4, right=True, drop=2 if metered else 1),
-        *((Column("P50", 8, right=True, drop=7),) if lane or measures.middle else ()),
+        *((Column("P50", 8, right=True, drop=7, means=_P50),) if lane or measures.middle else ()),
         *((Column("TOKENS", 9, right=True, drop=8),) if metered and measures.width >= 90 else ()),
         *((Column("COST", 7, right=True, drop=1),) if metered else ()),
     )
@@ -291,7 +300,7 @@ def _agent_cells(rows: _Rows, agent: Agent, line: _Line) -> tuple[Cell, ...]:
             Cell(count(agent.done), "" if agent.done else "faint"),
             Cell(count(agent.failed) if agent.failed else "·", "error" if agent.failed else "faint"),
         ),
-        Cell(duration(median(agent.at_work_ms), most=8) if agent.at_work_ms else "·", "muted"),
+        Cell(duration(median(agent.at_work_ms), most=8), "muted"),
         (Cell(tokens(agent.usage), "muted"), Cell(money(agent.usage), "muted")),
     )
 

@@ -6,11 +6,12 @@ from rich.cells import cell_len
 from dashboard.views.arrangement import arranged
 from dashboard.views.digest import digest
 from dashboard.views.meters import Meters
-from dashboard.views.network import GAP, Folding, Measures, network
+from dashboard.views.network import GAP, Folding, Measures, mode_glyph, network
 from dashboard.views.progress import progress_of
 from dashboard.views.rows import fitted
 from dashboard.views.sorting import Sorting
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import Submit, SupervisorSpec
+from engine.core.strategies import BUILT_IN
 from tests.pilot.scene import NOW_MS, audit
 from tests.world import agent, team_world
 
@@ -50,3 +51,28 @@ def test_a_name_is_cut_only_where_neither_what_an_agent_does_nor_its_generation_
 
     assert cell_len(name.lead + name.text) <= rooms["AGENT"]
     assert rooms["NOW"] >= 10
+
+
+def test_what_stands_in_the_rows_of_teams_is_explained_where_the_columns_are() -> None:
+    inner = SupervisorSpec(name="inner", mode="parallel", members=[agent("eve")])
+    world = team_world(agent("bob"), inner)
+    world.order(Submit(request="count"))
+    world.settle()
+    measures = Measures(200, 60, None, None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    means = {column.title: column.means for column in shown.columns}
+    place = [column.title for column in shown.columns].index("P50")
+    of_team = next(cells for row in range(len(shown.keys)) if (cells := shown.cells(row))[0].text == "inner")
+
+    assert of_team[place].text != "", "how long requests took on their way"
+    assert "Of a team under another: how long, on average, a request took on its way" in means["P50"]
+    assert all(mode_glyph(mode) in means["AGENT"] for mode in (*BUILT_IN, "of_your_own"))
+
+
+def test_of_an_agent_that_has_done_nothing_the_median_is_unknown() -> None:
+    world = team_world(agent("bob"))
+    measures = Measures(200, 60, None, None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    place = [column.title for column in shown.columns].index("P50")
+
+    assert next(cells for row in range(2) if (cells := shown.cells(row))[0].text == "bob")[place].text == "–"
