@@ -88,19 +88,28 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     """
     if path is None:
         return Settings()
-    if not path.exists():
+    try:
+        written = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
         return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        return Settings(problem=_ignored(path, error))
     import tomllib  # only who has settings needs it
 
     try:
-        said = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return Settings(problem=f"{path} is ignored: {clean(str(error))}")
+        said = tomllib.loads(written)
+    except tomllib.TOMLDecodeError as error:
+        return Settings(problem=_ignored(path, error))
     found, wrong = _choices(said)
     keys, about_keys = _keys(said.get("keys", {}), actions)
     wrong += about_keys
     about = f"{path}: {clean(wrong[0])}" + (f", and {len(wrong) - 1} more" if len(wrong) > 1 else "") if wrong else ""
     return Settings(found["theme"], found["motion"], found["call"], keys, about)
+
+
+def _ignored(path: Path, error: Exception) -> str:
+    why = error.strerror if isinstance(error, OSError) else None
+    return f"{path} is ignored: {clean(why or str(error))}"
 
 
 def _choices(said: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:

@@ -1,5 +1,7 @@
 """The settings of a user: what is right in the file counts, and what is wrong is said in one line."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,12 @@ def read(tmp_path: Path, text: str) -> Settings:
 def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
     assert read_settings(tmp_path / "none.toml", ACTIONS) == Settings()
     assert read_settings(None, ACTIONS) == Settings()
+
+
+def test_where_the_file_cannot_even_be_looked_for_that_is_said_and_there_are_defaults(tmp_path: Path) -> None:
+    file = tmp_path / ("x" * 300) / "settings.toml"  # like the home folder of somebody else, but for root too
+
+    assert read_settings(file, ACTIONS) == Settings(problem=f"{file} is ignored: {os.strerror(errno.ENAMETOOLONG)}")
 
 
 def test_everything_can_be_chosen(tmp_path: Path) -> None:
