@@ -14,6 +14,7 @@ from engine.core.commands import (
     Move,
     Order,
     Pause,
+    RemoveMember,
     Resume,
     Rollback,
     SetDeadline,
@@ -27,11 +28,11 @@ from engine.core.commands import (
 from engine.core.events import CommandApplied
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
-from engine.core.spec import spec_hash
+from engine.core.spec import Circuit, Restart, spec_hash
 from engine.core.state import UNDOABLE
 from tests.depth import examples
 from tests.legal import assert_legal
-from tests.story import applied, member, refused
+from tests.story import applied, attempt, member, refused, submitted
 from tests.world import World, agent, team_world
 
 OTHER = agent("ada", "sum", timeout_s=9)
@@ -237,6 +238,59 @@ def test_a_command_is_undone_by_the_beginning_of_its_id_where_no_other_begins_so
     assert not member(world, "ada").paused
     assert world.state.runs["r1"].paused
     assert "was already" in refused(world, Undo(command_id="5f3a9"))
+
+
+def test_an_undone_pause_mends_nothing_that_has_failed() -> None:
+    world = team_world(
+        agent("ada", circuit=Circuit(failures=1, cool_s=10.0)), agent("bob"), mode="parallel",
+        options=SupervisorOptions(restart=Restart("one_for_one", 0, 60.0)),
+    )  # fmt: skip
+    submitted(world)
+    applied(world, Pause(target="chief"))
+    world.fail(attempt(world, "ada"))
+    world.fail(attempt(world, "bob"), "segmentation fault", crashed=True)
+    applied(world, Pause(target="ada"))
+    failed = world.state.supervisors["s1"].error
+    assert (member(world, "ada").circuit, failed) == ("open", "supervisor chief failed: 1 restart in 60 s")
+
+    for command_id in reversed([*world.state.undoable]):
+        applied(world, Undo(command_id=command_id))
+    assert (member(world, "ada").paused, member(world, "ada").circuit) == (False, "open")
+    assert (world.state.supervisors["s1"].paused, world.state.supervisors["s1"].error) == (False, failed)
+    applied(world, Undo())
+    assert world.state.supervisors["s1"].paused
+
+
+def test_the_priority_of_a_run_is_not_undone_over_another_that_part_of_it_has_got_since() -> None:
+    world = team()
+    applied(world, SetPriority(target="r1", priority=1))
+    applied(world, SetPriority(target="t2", priority=8))
+
+    assert "has changed since" in refused(world, Undo(command_id="c3"))
+
+
+def test_the_priority_of_a_run_is_not_undone_where_a_team_in_it_had_another() -> None:
+    books = SupervisorSpec(name="books", members=[agent("eve")])
+    world = team_world(agent("ada"), books, participants=["ada", "books"])
+    submitted(world)
+    (of_books,) = [one for one in world.state.tasks.values() if one.title == "books"]
+    applied(world, SetPriority(target=of_books.id, priority=2))
+    applied(world, SetPriority(target="r1", priority=1))
+
+    assert next(reversed(world.state.undoable)) != next(reversed(world.state.commands))
+
+
+def test_limits_on_slots_are_undone_where_who_leads_has_left() -> None:
+    world = team_world(
+        agent("ada"), agent("bob"), mode="delegate", options=SupervisorOptions(lead="ada"),
+    )  # fmt: skip
+    applied(world, RemoveMember(target="ada", mode="abort"))
+    applied(world, ChangeSupervisor(supervisor="chief", max_parallel=7))
+
+    applied(world, Undo())
+    assert world.state.supervisors["s1"].max_parallel != 7
+    applied(world, Undo())
+    assert world.state.supervisors["s1"].max_parallel == 7
 
 
 def test_a_deadline_that_has_passed_is_not_brought_back() -> None:

@@ -70,7 +70,11 @@ def undo(state: State, command: commands.Undo, ctx: DecisionContext) -> Decided:
     """Carry out the inverse of a command."""
     command_id, found = undoing.undone(state, command)
     inverse = as_command(found.inverse)
-    return undoing.undo_event(command_id, found, ON_COMMAND[type(inverse)](state, inverse, ctx))
+    if isinstance(inverse, commands.Resume):  # of the pause alone: what has failed stays so
+        decided = team.resumed(team.pausable(state, inverse.target), [])
+    else:
+        decided = ON_COMMAND[type(inverse)](state, inverse, ctx)
+    return undoing.undo_event(command_id, found, decided)
 
 
 ON_COMMAND[commands.Undo] = undo

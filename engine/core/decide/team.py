@@ -106,7 +106,7 @@ def unregister_spec(state: State, command: commands.UnregisterSpec, ctx: Decisio
 
 def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decided:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
-    found = _pausable(state, command.target)
+    found = pausable(state, command.target)
     if isinstance(found, Run):
         must(not found.paused, f"run {found.id} is paused already")
         return Decided(events=[RunPaused(run_id=found.id)], summary=f"paused run {found.id}")
@@ -118,11 +118,15 @@ def pause(state: State, command: commands.Pause, ctx: DecisionContext) -> Decide
 
 def resume(state: State, command: commands.Resume, ctx: DecisionContext) -> Decided:
     """Resume a paused object, and clear the error of a failed one."""
-    found = _pausable(state, command.target)
+    found = pausable(state, command.target)
+    return resumed(found, [] if isinstance(found, Run) else mended(found))
+
+
+def resumed(found: Agent | Supervisor | Run, events: list[Event]) -> Decided:
+    """Take back a pause, and mend a member by the given events."""
     if isinstance(found, Run):
         must(found.paused, f"run {found.id} is not paused")
         return Decided(events=[RunResumed(run_id=found.id)], summary=f"resumed run {found.id}")
-    events = mended(found)
     must(found.paused or bool(events), f"{found.name} is not paused")
     if found.paused and isinstance(found, Agent):
         events.append(AgentResumed(agent_id=found.id))
@@ -131,7 +135,12 @@ def resume(state: State, command: commands.Resume, ctx: DecisionContext) -> Deci
     return Decided(events=events, summary=f"resumed {found.name}")
 
 
-def _pausable(state: State, target: str) -> Agent | Supervisor | Run:
+def pausable(state: State, target: str) -> Agent | Supervisor | Run:
+    """Return what can be paused and resumed.
+
+    Raises:
+        Refused: If it cannot be.
+    """
     found = find_any(state, target)
     if isinstance(found, Agent | Supervisor | Run):
         return found

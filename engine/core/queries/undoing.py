@@ -104,12 +104,16 @@ def _resume(state: State, command: commands.Resume) -> commands.Pause | None:
 def _priority(state: State, command: commands.SetPriority) -> commands.SetPriority | None:
     """Return None if the tasks had several priorities, which one command cannot restore."""
     found = find_work(state, command.target)
+    priority = _one_priority(state, found)
+    return None if priority is None else commands.SetPriority(target=found.id, priority=priority)
+
+
+def _one_priority(state: State, found: Run | Task | RunSummary) -> int | None:
+    """Return the priority of all open work of a run or task, groups included; None if parts of it have others."""
     if isinstance(found, RunSummary):
         return None
-    work = [task for task in tasks_of(state, found) if task.kind == "agent" and not task.ended]
-    if any(task.priority != found.priority for task in work):
-        return None
-    return commands.SetPriority(target=found.id, priority=found.priority)
+    others = any(task.priority != found.priority for task in tasks_of(state, found) if not task.ended)
+    return None if others else found.priority
 
 
 def _deadline(state: State, command: commands.SetDeadline) -> commands.SetDeadline:
@@ -134,10 +138,11 @@ def _move(state: State, command: commands.Move) -> commands.Move | None:
 
 
 def _settings(state: State, command: commands.ChangeSupervisor) -> commands.ChangeSupervisor:
+    """Name options only where the command does: of others a member that they name may have left."""
     found = find_supervisor(state, command.supervisor)
     return commands.ChangeSupervisor(
         supervisor=at(found.id),
-        options=found.options,
+        options=found.options if command.options is not None else None,
         max_parallel=found.max_parallel,
         max_agents=found.max_agents,
         exactly=True,
@@ -162,7 +167,10 @@ def _undo(state: State, command: commands.Undo) -> Command | None:
     """Return the inverse of the undo, which repeats the original command."""
     command_id = whole_id(state, command.command_id) if command.command_id else next(reversed(state.undoable), "")
     found = state.undoable.get(command_id)
-    return None if found is None else inverse_of(state, as_command(found.inverse))
+    inverse = None if found is None else as_command(found.inverse)
+    if isinstance(inverse, commands.Resume):
+        return commands.Pause(target=inverse.target)  # it takes back the pause alone, and mends nothing
+    return None if inverse is None else inverse_of(state, inverse)
 
 
 INVERSES: dict[type, Callable[[State, Any], Command | None]] = {
@@ -192,8 +200,7 @@ def _is_paused(state: State, inverse: commands.Pause | commands.Resume) -> JsonV
 
 
 def _priorities(state: State, inverse: commands.SetPriority) -> JsonValue:
-    found = find_work(state, inverse.target)
-    return None if isinstance(found, RunSummary) else found.priority
+    return _one_priority(state, find_work(state, inverse.target))
 
 
 def _place(state: State, inverse: commands.Move) -> JsonValue:
