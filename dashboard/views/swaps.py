@@ -65,20 +65,25 @@ def previews(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPre
 
 def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
     """Return every mode with what it does to the work of these agents."""
-    seen = previews(state, agent_ids, MODES[0])
-    attempts = [attempt for one in seen for attempt in one.attempts]
+    seen = {mode: [one for each in previews(state, agent_ids, mode) for one in each.attempts] for mode in MODES}
     waiting = _waiting(state, agent_ids)
     to = _next(state, agent_ids)
     rest = f"the {counted(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
-    if not attempts:
+    if not seen[MODES[0]]:
         told = f"nothing is under way; {rest if waiting else f'the next task goes to {to}'}"
         same = f"the same as {MODES[0]}, because nothing is under way"
         return [(MODES[0], told), *((mode, same) for mode in MODES[1:])]
-    return [
-        ("drain", _drains(attempts) + (f"; {rest}" if waiting else f"; what comes goes to {to}")),
-        ("migrate", _migrates(attempts, to)),
-        ("abort", _aborts(attempts, to)),
-    ]
+    what_comes = f"; {rest}" if waiting else f"; what comes goes to {to}"
+    return [(mode, _told(found, to) + what_comes * (mode == MODES[0])) for mode, found in seen.items()]
+
+
+def _told(attempts: "Sequence[AttemptPreview]", to: str) -> str:
+    """Say what becomes of attempts, those first that the mode reaches."""
+    said = []
+    for fate, words in (("begins again", _aborts), ("migrates", _migrates), ("ends", _drains), ("stops", _stops)):
+        if found := [one for one in attempts if one.fate == fate]:
+            said.append(words(found, to))
+    return "; ".join(said)
 
 
 def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cell]:
@@ -117,7 +122,7 @@ def _next(state: State, agent_ids: Sequence[str]) -> str:
     return "the new ones"
 
 
-def _drains(attempts: "Sequence[AttemptPreview]") -> str:
+def _drains(attempts: "Sequence[AttemptPreview]", _to: str) -> str:
     generations = sorted({f"g{one.generation}" for one in attempts})
     on = generations[0] if len(generations) == 1 else "the old"
     return f"the attempt ends on {on}" if len(attempts) == 1 else f"{counted(len(attempts), 'attempt')} end on {on}"
@@ -139,6 +144,11 @@ def _aborts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     if len(attempts) > 1:
         return f"{counted(len(attempts), 'attempt')} start again on {to}{lost}"
     return f"the attempt starts again on {to}{lost}"
+
+
+def _stops(attempts: "Sequence[AttemptPreview]", _to: str) -> str:
+    stop = "the attempt stops at its" if len(attempts) == 1 else f"{counted(len(attempts), 'attempt')} stop at their"
+    return f"{stop} next step, as was asked"
 
 
 def _finished(steps: int, attempts: int, *, its: str | None = None) -> str:

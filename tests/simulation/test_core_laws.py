@@ -1,17 +1,18 @@
 """Laws of the core that hold for every history: of operators who do anything and agents that do anything."""
 
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.core.codec import decode_events, decode_state, encode_event, encode_state, kind_of
-from engine.core.commands import Order
+from engine.core.commands import Command, Order, Rollback, SwapAgent
 from engine.core.decide import decide
 from engine.core.decide.scratch import scratch_of
 from engine.core.decision_context import DecisionContext
 from engine.core.effects.table import effects_of
+from engine.core.errors import Refused
 from engine.core.events import (
     AttemptCancelled,
     AttemptDone,
@@ -24,10 +25,11 @@ from engine.core.events import (
     StepRecorded,
 )
 from engine.core.fold import fold
+from engine.core.queries.preview import preview, swap_preview
 from engine.core.queries.tree import above_of
 from engine.core.records import fields
 from engine.core.shared import EMPTY
-from engine.core.state import State, Task
+from engine.core.state import State, SwapMode, Task
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
 from tests.depth import examples
 from tests.legal import assert_legal
@@ -218,6 +220,27 @@ def test_nothing_begins_under_a_paused_supervisor_and_pools_keep_their_bounds_an
             else:
                 assert event.at_ms - grown_ms.get(event.agent_id, -(10**9)) >= pool.idle_s * 1000
         fold(state, [event])
+
+
+@some
+@given(worlds(), st.sampled_from(get_args(SwapMode)))
+def test_what_a_swap_is_said_to_do_with_each_attempt_is_what_it_asks_of_it(world: World, mode: str) -> None:
+    fates = {None: "ends", "migrate": "migrates", "restart": "begins again"}
+    for agent in world.state.agents.values():
+        target = f"@{agent.id}"
+        said = swap_preview(world.state, target, mode).attempts
+        swaps = (SwapAgent(agent=target, registered=name, mode=mode) for name in world.state.registry)
+        changes: list[Command] = [Rollback(agent=target, mode=mode), *swaps]
+        for command in changes:
+            try:
+                events = preview(world.state, command, world.now_ms).events
+            except Refused:
+                continue
+            after = scratch_of(world.state)
+            fold(after, events)
+            at_work = [after.tasks[task_id].attempt for task_id in (*agent.running, *agent.parked)]
+            asked = [fates.get(one.stopping, "stops") for one in at_work if one is not None]
+            assert sorted(one.fate for one in said) == sorted(asked)
 
 
 def nobody_takes(state: State, queue: str | None) -> bool:

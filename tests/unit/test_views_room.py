@@ -29,7 +29,7 @@ from engine.core.options import SupervisorOptions
 from engine.core.records import names
 from engine.core.spec import AgentSpec, Escalate
 from engine.core.strategies import STRATEGIES
-from tests.story import attempt, member, submitted, task_of
+from tests.story import applied, attempt, member, submitted, task_of
 from tests.world import agent, team_world
 
 
@@ -47,6 +47,23 @@ def test_what_becomes_of_work_is_said_for_one_attempt_with_its_steps() -> None:
         "abort": "the attempt starts again on g2; 2 finished steps are thrown away",
     }
     assert [line.text for line in attempt_lines(world.state, [member(world, "ada").id], "drain")] == ["ada  ends on g1"]
+
+
+def test_a_way_back_says_of_what_is_still_on_the_generation_before_that_it_is_left_alone() -> None:
+    world = team_world(agent("ada", "sum", max_concurrency=2))
+    submitted(world)
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", "sum", timeout_s=9, max_concurrency=2)))
+    submitted(world)
+    ada = member(world, "ada").id
+
+    assert dict(mode_lines(world.state, [ada])) == {
+        "drain": "2 attempts end on the old; what comes goes to g3",
+        "migrate": "the attempt goes on with g3 from step 1; the attempt ends on g1",
+        "abort": "the attempt starts again on g3; nothing was finished; the attempt ends on g1",
+    }
+    assert [line.text for line in attempt_lines(world.state, [ada], "abort")] == [
+        "ada  ends on g1", "ada  is stopped now and begins again from its input",
+    ]  # fmt: skip
 
 
 def test_a_swap_shows_every_field_in_which_two_specs_differ() -> None:

@@ -234,5 +234,10 @@ _PRECEDENCE: dict[StopReason | None, int] = {
 def ask_to_stop(task: Task, reason: StopReason) -> None:
     """Remember why the attempt of `task`, if any, was asked to stop; of several reasons the strongest counts."""
     attempt = task.attempt
-    if attempt is not None and _PRECEDENCE[reason] > _PRECEDENCE[attempt.stopping]:
-        attempt.stopping = reason
+    if attempt is not None:
+        attempt.stopping = stronger(attempt.stopping, reason)
+
+
+def stronger(one: StopReason | None, other: StopReason | None) -> StopReason | None:
+    """Return which of two reasons to stop counts."""
+    return max(one, other, key=_PRECEDENCE.__getitem__)

@@ -14,7 +14,8 @@ from engine.core.shared import EMPTY, put
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
 
-_REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
+REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
+"""Why attempts of the generation that is left are asked to stop, by the mode of the swap."""
 
 
 def _agent_swapped(state: State, event: events.AgentSwapped) -> None:
@@ -56,7 +57,7 @@ def _begin_generation(
 
 def stop_on(state: State, agent: Agent, generation: int, mode: SwapMode) -> None:
     """Stop the attempts of a generation as a swap in `mode` does."""
-    reason = _REASONS.get(mode)
+    reason = REASONS.get(mode)
     if reason is None:
         return
     for at_work in (agent.running, agent.parked):

@@ -1,5 +1,7 @@
 """Previews of commands, made by the code that decides them, without changing the state."""
 
+from typing import Literal, TypeAlias
+
 from engine.core.code import named_in
 from engine.core.commands import Command
 from engine.core.decide import carry_out
@@ -7,12 +9,19 @@ from engine.core.decide.loading import plan_of
 from engine.core.decide.strategy import switched
 from engine.core.decide.swapping import refusals, swap_mode
 from engine.core.decision_context import DecisionContext
+from engine.core.fold.slots import stronger
+from engine.core.fold.swapping import REASONS
 from engine.core.outcomes import Decided
 from engine.core.queries.targets import find_agent
 from engine.core.records import fact
-from engine.core.state import Attempt, State, SwapMode, Task
+from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task
 
 __all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview", "switched"]
+
+
+Fate: TypeAlias = Literal["ends", "migrates", "begins again", "stops"]
+_FATES: dict[StopReason | None, Fate] = {None: "ends", "migrate": "migrates", "restart": "begins again"}
+"""What becomes of an attempt by why it is asked to stop; it stops for the other reasons, as without a swap."""
 
 
 @fact
@@ -25,6 +34,7 @@ class AttemptPreview:
     """Number of finished steps."""
     waits: bool
     """It is parked."""
+    fate: Fate
     becomes: str
     """What the swap does with it, in words."""
 
@@ -57,27 +67,30 @@ def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
     """
     agent, how = find_agent(state, target), swap_mode(mode)
     at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
+    pairs = [(task, task.attempt) for task in at_work if task.attempt is not None]
     attempts = [
-        AttemptPreview(
-            title=task.title,
-            generation=task.attempt.generation,
-            steps=len(task.steps),
-            waits=task.attempt.parked,
-            becomes=_becomes(task, task.attempt, how),
-        )
-        for task in sorted(at_work, key=lambda task: task.attempt.started_ms if task.attempt is not None else 0)
-        if task.attempt is not None
+        _previewed(agent, task, attempt, how) for task, attempt in sorted(pairs, key=lambda pair: pair[1].started_ms)
     ]
     return SwapPreview(attempts=attempts, refusals=refusals(state, agent))
 
 
-def _becomes(task: Task, attempt: Attempt, mode: SwapMode) -> str:
-    if attempt.stopping in ("cancel", "limit", "requeue", "crash"):
+def _previewed(agent: Agent, task: Task, attempt: Attempt, mode: SwapMode) -> AttemptPreview:
+    """Tell what becomes of an attempt: a swap asks those to stop that are of the generation it leaves."""
+    asked = REASONS.get(mode) if attempt.generation == agent.generation else None
+    fate = _FATES.get(stronger(attempt.stopping, asked), "stops")
+    return AttemptPreview(
+        title=task.title, generation=attempt.generation, steps=len(task.steps), waits=attempt.parked, fate=fate,
+        becomes=_becomes(task, attempt, fate),
+    )  # fmt: skip
+
+
+def _becomes(task: Task, attempt: Attempt, fate: Fate) -> str:
+    if fate == "stops":
         return "stops at its next step, as was asked"
-    if mode == "drain":
+    if fate == "ends":
         return f"ends on g{attempt.generation}"
     done = len(task.steps)
-    if mode == "abort":
+    if fate == "begins again":
         lost = f"; {done} finished step{'' if done == 1 else 's'} thrown away" if done else ""
         return f"is stopped now and begins again from its input{lost}"
     kept = f"after step {done}" if done else "at its first step"
