@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -18,7 +19,7 @@ from engine.core.events import CommandApplied, CommandRefused
 from engine.core.records import JsonValue
 from engine.folding import events_of
 from engine.sender import sender_of
-from store import CommandRow, InboxClient, Reader, Record, Tail
+from store import CommandRow, InboxClient, Reader, Record, StoreError, Tail
 
 Source: TypeAlias = str | os.PathLike[str]
 _OUTCOMES = ("command_applied", "command_refused")
@@ -35,7 +36,7 @@ class CommandReply:
     code: str | None = None
     """The kind of refusal."""
     reason: str | None = None
-    """Why it was refused, and what to do."""
+    """Why it was refused, and what to do; of one that is pending, why its outcome is not known."""
     result: dict[str, JsonValue] = field(default_factory=dict)
     summary: str = ""
     """What it did, in a few words."""
@@ -80,32 +81,46 @@ class Client:
         Raises:
             StoreError: If it cannot be written, such as by a viewer.
         """
-        command_id = uuid.uuid4().hex
+        return self.send_all([command])[0]
+
+    def send_all(self, commands: Sequence[Command]) -> list[str]:
+        """Put commands into the inbox as one write, in their order, and return their ids.
+
+        Raises:
+            StoreError: As `send`.
+        """
         with Reader(self.path) as reader:
-            self._sent[command_id] = reader.last_seq()
-        self._inbox.put(
+            after_seq = reader.last_seq()
+        rows = [
             CommandRow(
-                id=command_id,
+                id=uuid.uuid4().hex,
                 kind=command.type,
                 body=encode_command(command),
                 sender=self._sender,
                 role="operator",
                 at_ms=time.time_ns() // 1_000_000,
             )
-        )
-        return command_id
+            for command in commands
+        ]
+        self._inbox.put(*rows)
+        self._sent.update({row.id: after_seq for row in rows})
+        return [row.id for row in rows]
 
     def wait(self, command_id: str, timeout_s: float = 10.0) -> CommandReply:
-        """Return the outcome of a command that this client sent; `pending` if there is none in time.
+        """Return the outcome of a command that this client sent; `pending` if there is none in time, or none to read.
 
         Args:
             command_id: What `send` returned.
             timeout_s: How long to wait, in seconds; 0 only looks.
         """
         after_seq = self._sent.get(command_id, 0)
-        outcome = self._outcome_after(after_seq, command_id)
-        if outcome is None and timeout_s > 0:
-            outcome = self._tailed(after_seq, command_id, timeout_s)
+        try:
+            outcome = self._outcome_after(after_seq, command_id)
+            if outcome is None and timeout_s > 0:
+                outcome = self._tailed(after_seq, command_id, timeout_s)
+        except StoreError as error:  # who took it for not sent would send it again
+            told = f"sent, but what became of it cannot be read: {error}"
+            return CommandReply(command_id=command_id, status="pending", reason=told)
         return outcome or CommandReply(command_id=command_id, status="pending")
 
     def perform(self, command: Command, timeout_s: float = 10.0) -> CommandReply:

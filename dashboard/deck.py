@@ -249,7 +249,7 @@ class Deck(TimeTravel):
         with self._client() as client:
             left_s = PATIENCE_S if client.engine_alive() else 0.0
             found = []
-            for command_id in [client.send(command) for command in commands]:
+            for command_id in client.send_all(commands):
                 found.append(client.wait(command_id, left_s))
                 left_s = 0.0 if found[-1].status == "pending" else left_s
         return found

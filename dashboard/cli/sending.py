@@ -147,4 +147,4 @@ def check_outcome(outcome: CommandReply, silent: str, hint: str) -> None:
     if outcome.status == "refused":
         fail(outcome.code or "refused", f"refused: {outcome.reason or 'the engine does not say why'}", "", REFUSED)
     if outcome.status == "pending":
-        fail("no_answer", silent, hint, NO_ENGINE)
+        fail("no_answer", outcome.reason or silent, hint, NO_ENGINE)

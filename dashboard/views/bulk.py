@@ -168,7 +168,7 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, way_back: str = "") -> Cell
     """Return one line about all: how many were changed, at which seqs, how many were refused and why."""
     applied = [one.seq for one in outcomes if one.status == "applied" and one.seq is not None]
     refused = [one.reason or "no reason given" for one in outcomes if one.status == "refused"]
-    waiting = sum(one.status == "pending" for one in outcomes)
+    waiting = [one.reason or "no engine has taken them yet" for one in outcomes if one.status == "pending"]
     said = []
     if applied:
         at = f"{min(applied):,}" if len(applied) == 1 else f"{min(applied):,}–{max(applied):,}"
@@ -178,6 +178,6 @@ def spoken(bulk: Bulk, outcomes: Sequence[Ended], *, way_back: str = "") -> Cell
         why = refused[0] if len(kinds) == 1 else f"{refused[0]} (and {counted(len(kinds) - 1, 'other reason')})"
         said.append(f"{len(refused):,} refused: {why}")
     if waiting:
-        said.append(f"{waiting:,} queued; no engine has taken them yet")
+        said.append(f"{len(waiting):,} queued; {waiting[0]}")
     tone = "error" if refused else "draining" if waiting else "busy"
     return Cell(", ".join(said) + way_back, tone)

@@ -48,7 +48,7 @@ def spoken(
         return Cell(f"✓ {summary or what}, applied at seq {seq:,}{way_back}", "busy")
     if status == "refused":
         return Cell(f"refused: {reason or what}", "error")
-    return Cell(f"queued: {what}; no engine has taken it yet, the next one will", "draining")
+    return Cell(reason or f"queued: {what}; no engine has taken it yet, the next one will", "draining")
 
 
 UNDO, BEFORE, AGAIN = " · u undo", " · u undoes the one before", " · u takes that back"
