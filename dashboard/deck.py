@@ -72,6 +72,8 @@ class Deck(TimeTravel):
         self.readonly = readonly or not self._may_command
         self.drafts: dict[str, str] = {}
         """What was written and not applied yet, by what it is for."""
+        self.begun_on: dict[str, int] = {}
+        """Of kept specs, the generation of the agent that was looked at."""
         self.undoable: list[tuple[str, ...]] = []
         """Ids of this session's commands that can be undone; those that were given together are undone together."""
         self._undos: set[str] = set()

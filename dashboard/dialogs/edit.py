@@ -50,9 +50,15 @@ class EditDialog(SpecEditor):
         super().action_begin_again()
         self._opened_on = self._generation
 
+    def keep(self) -> None:
+        super().keep()
+        self.deck.begun_on[self.draft_key] = self._opened_on
+
     def notes(self) -> list[Cell]:
         agent = self._agent
         self._opened_on = agent.generation if agent is not None else 0
+        if self.draft_key in self.deck.drafts:
+            self._opened_on = self.deck.begun_on.get(self.draft_key, self._opened_on)
         lost = lost_in_text(self.state, agent) if agent is not None else []
         return [Cell(f"YAML cannot express its {', '.join(lost)}: a swap would lose it", "warn")] if lost else []
 

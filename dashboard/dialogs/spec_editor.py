@@ -113,13 +113,14 @@ class SpecEditor(Dialog):
     @on(TextArea.Changed)
     def _typed(self) -> None:
         self._asked, self._unopened = [], ""
-        self._keep()
+        self.keep()
         if len(self.area.text) > LONG:
             self.set_timer(CHECK_S, self._check)
         else:
             self._check()
 
-    def _keep(self) -> None:
+    def keep(self) -> None:
+        """Remember the text for the next time, unless it is the one to begin with."""
         text = self.area.text
         if text == self.text_to_begin():
             self.deck.drafts.pop(self.draft_key, None)

@@ -94,6 +94,30 @@ async def test_a_spec_that_somebody_else_changes_while_it_is_edited_is_not_repla
         assert command.generation == 2
 
 
+async def test_a_text_that_was_left_does_not_replace_unseen_what_somebody_else_has_changed_since(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as hand:
+        idle = next(one for one in hand.work.state.agents.values() if one.status == "idle")
+        hand.app.push_screen(EditDialog(idle.id, idle.supervisor_id))
+        await hand.press("ctrl+end", *"weight: 2", "escape")
+        await hand.meanwhile(SwapAgent(agent=idle.id, spec=agent(idle.name, timeout_s=9)))
+        for _ in range(2):
+            hand.app.push_screen(EditDialog(idle.id, idle.supervisor_id))
+            await hand.press("ctrl+s")
+            assert hand.problem == f"would be refused: {idle.name} is g2 by now, not g1; look at it first"
+            assert text(hand).endswith("weight: 2")
+            await hand.press("escape")
+        assert not hand.app.orders
+
+        hand.app.push_screen(EditDialog(idle.id, idle.supervisor_id))
+        await hand.press("ctrl+r", "ctrl+end", *"weight: 3", "escape")
+        hand.app.push_screen(EditDialog(idle.id, idle.supervisor_id))
+        await hand.press()
+        assert hand.problem == ""
+        assert text(hand).endswith("weight: 3")
+
+
 async def test_a_text_that_was_left_is_there_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press(*SCOUT, "ctrl+end", *"weight: 2", "escape")
