@@ -218,8 +218,10 @@ class Frame(Sized):
         self.call_after_refresh(self._laid_out)
 
     def _laid_out(self) -> None:
-        self.look(self.deck.view)
+        view = self.deck.view
         self.deck.begin()
+        if self.deck.view is view:  # else this has just been looked at
+            self.look(view)
 
     def _said(self, view: ViewState) -> Cell | None:
         prompt = self.query_one(Prompt)

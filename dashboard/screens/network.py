@@ -7,6 +7,7 @@ from itertools import dropwhile
 from textual import events
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.widget import Widget
 
 from dashboard.frame.remembered import Remembered
@@ -84,6 +85,8 @@ class NetworkScreen(TableScreen):
         self._still = {part: Stillness() for part in ("body", "tail", "graph", "pane")}
         self._by_clock = False
         """Whether nothing but the clock has changed since the last look."""
+        self._drawn_for: dict[str, Size] = {}
+        """How large each part was when it was drawn."""
 
     def body(self) -> Iterable[Widget]:
         with Parts(id="parts"):
@@ -136,12 +139,16 @@ class NetworkScreen(TableScreen):
         still = self._still[part]
         if still.is_due(view, quiet=self._by_clock):
             draw(view)
-            still.drawn(view, moved=not self._by_clock or self.query_one(f"#{part}")._repaint_required)
+            shown = self.query_one(f"#{part}")
+            self._drawn_for[part] = shown.size
+            still.drawn(view, moved=not self._by_clock or shown._repaint_required)
 
     def fit(self) -> None:
-        """Divide the room anew, and fill what became larger."""
+        """Divide the room anew; a part whose size that changes tells so, and is drawn anew then."""
+        before = self._arranged
         self.divide()
-        self._show_beside(self.deck.view)
+        if self._arranged != before:
+            self._show_beside(self.deck.view)
 
     def divide(self) -> None:
         """Give each part its room; the screen is laid out anew only where that has changed."""
@@ -225,7 +232,10 @@ class NetworkScreen(TableScreen):
         self._next_ms = 0  # the frame has it looked at
 
     def on_lines_resized(self, event: Lines.Resized) -> None:
-        self._tell_more()
+        # All parts have their sizes when the first of them tells, and what stands around the screen tells too.
+        part = event.lines.id or ""
+        if part in self._still and event.lines.size and self._drawn_for.get(part) != event.lines.size:
+            self._tell_more()
 
     def _tell_more(self) -> None:
         if self.is_there:
