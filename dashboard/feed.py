@@ -10,9 +10,9 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import chain
 from pathlib import Path
 
 from dashboard.views.activity import Activity
@@ -39,6 +39,8 @@ EARLIER, EARLIER_BYTES = 1_000, 500_000
 """Events before the snapshot that are read when a file is opened, and the most that they may take in the journal: a
 call with 10,000 tasks is 1 MB there, and 4 as an event.
 """
+AT_ONCE = 100
+"""Events of which all bodies are in memory at once: of large ones only the beginning is kept."""
 STEP_S = 0.001
 """How often reading asks whether a key is still to be answered, in seconds."""
 LOOK_S = 0.2
@@ -199,10 +201,16 @@ class Feed:
             return 0
         self._hand_over(state)
         with Reader(self.path) as reader:
-            before = reader.records_before(state.seq + 1, EARLIER)
-            sizes = accumulate(len(one.body) for one in reversed(before))
-            small = sum(size <= EARLIER_BYTES for size in sizes)
-            self._hand_over(_Earlier(entries_of(reader, before[len(before) - small :], self.names)))
+            before, left_bytes = list[Record](), EARLIER_BYTES
+            while len(before) < EARLIER and left_bytes > 0:
+                page = reader.records_before(before[-1].seq if before else state.seq + 1, AT_ONCE)
+                for record in reversed(page):
+                    left_bytes -= len(record.body)
+                    if left_bytes >= 0:
+                        before.append(record)
+                if len(page) < AT_ONCE:
+                    break
+            self._hand_over(_Earlier(entries_of(reader, before[::-1], self.names)))
         return state.seq
 
     def _snapshot(self) -> State | None:
@@ -291,6 +299,21 @@ def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entr
     events = decode_events([(record.seq, record.kind, record.body) for record in records])
     names.learn([*ends_of(reader, names.unknown(records)), *events])
     return list(map(Entry.of, records, events))
+
+
+def entries_before(
+    reader: Reader, seq: int, most: int, names: Names, *, after_seq: int = 0, kinds: Collection[str] | None = None
+) -> list[Entry]:
+    """Return the nearest events before `seq`, the newest last; their bodies are in memory a few at a time."""
+    found: list[list[Entry]] = []
+    while most > 0:
+        limit = min(most, AT_ONCE)
+        records = reader.records_before(seq, limit, after_seq=after_seq, kinds=kinds)
+        found.append(entries_of(reader, records, names))
+        if len(records) < limit:
+            break
+        seq, most = records[0].seq, most - limit
+    return [*chain.from_iterable(reversed(found))]
 
 
 def parts_of(reader: Reader, entries: list[Entry], *, known: Container[str]) -> dict[str, str]:

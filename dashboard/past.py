@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dashboard.checkpoints import Checkpoints
-from dashboard.feed import entries_of
+from dashboard.feed import entries_before, entries_of
 from dashboard.views.activity import END_KINDS, KEPT_MS, SPEND_KINDS, Activity
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
@@ -228,7 +228,7 @@ class Past:
             if state is None:
                 return False
             self.names.learn_state(state)
-            recent = entries_of(reader, reader.records_before(target + 1, RECENT), self.names)
+            recent = entries_before(reader, target + 1, RECENT, self.names)
             activity = Activity.of(state, [entry.event for entry in recent])
             activity.learn_before(_before(reader, recent, SPEND_KINDS if is_metered(state) else END_KINDS))
             for at_ms, waiting, waiting_of in waited:

@@ -2,15 +2,13 @@
 
 from typing import ClassVar
 
-from dashboard.feed import entries_of
+from dashboard.feed import entries_before
 from dashboard.frame.table_screen import LONG, TableScreen
 from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.rows import Cell
 from store import Reader
 
-MOST = 2_000
-"""Newest events that are shown."""
 READ_EVERY_MS = 500
 
 
@@ -20,6 +18,8 @@ class JournalScreen(TableScreen):
     SORTED = False
     OPENS = "event"
     KINDS: ClassVar[tuple[str, ...]] = ()
+    MOST: ClassVar[int] = 2_000
+    """Newest events that are read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,12 +47,11 @@ class JournalScreen(TableScreen):
         self._reading, self._read_seq, self._read_ms = True, seq, view.wall_ms
 
         def read(reader: Reader) -> list[Entry]:
-            records = [one for one in reader.records_before(seq + 1, MOST, kinds=self.KINDS) if one.seq > newest]
-            return entries_of(reader, records, names)
+            return entries_before(reader, seq + 1, self.MOST, names, after_seq=newest, kinds=self.KINDS)
 
         def then(found: list[Entry]) -> None:
             self._reading, self.looked = False, True
-            self.entries = [*reversed(found), *known][:MOST]
+            self.entries = [*reversed(found), *known][: self.MOST]
             if newest and len(self.entries) >= LONG:  # a long listing is made when it is due
                 return
             self._next_ms = 0
@@ -65,5 +64,5 @@ class JournalScreen(TableScreen):
         self._reading, self._read_seq = False, -1
 
     def facts(self) -> list[Cell]:
-        more = "+" if len(self.entries) == MOST else ""
+        more = "+" if len(self.entries) == self.MOST else ""
         return [*super().facts(), Cell(f"{len(self.entries):,}{more} read", "muted")]

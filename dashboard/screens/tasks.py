@@ -1,6 +1,6 @@
 """Tasks, also those of runs that are over, which are read from the journal."""
 
-from dashboard.frame.journal_screen import MOST, JournalScreen
+from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW, MARKS
 from dashboard.views.ended import ENDS, Ended
 from dashboard.views.header import ViewState
@@ -56,7 +56,9 @@ class TasksScreen(JournalScreen):
 
     def facts(self) -> list[Cell]:
         facts = super().facts()[:-1]
-        return [*facts, Cell(f"the last {MOST:,} that ended", "faint")] if len(self.entries) == MOST else facts
+        if len(self.entries) < self.MOST:
+            return facts
+        return [*facts, Cell(f"the last {self.MOST:,} that ended", "faint")]
 
 
 SCREEN = TasksScreen

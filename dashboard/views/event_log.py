@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
+from dashboard.views.abridged import LARGE_BYTES, abridged
 from dashboard.views.amounts import moment
 from dashboard.views.filters import Filter
 from dashboard.views.glyphs import of_event
@@ -47,6 +48,8 @@ class Entry(NamedTuple):
     @classmethod
     def of(cls, record: Record, event: Event) -> "Entry":
         """Make an entry of a record and what was decoded from it, which shares the kind with all others."""
+        if len(record.body) > LARGE_BYTES:
+            event = abridged(event)
         return cls(record.seq, event.at_ms, event.type, event)
 
 

@@ -11,12 +11,13 @@ import anyio
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.feed import EARLIER_BYTES, Feed
+from dashboard.feed import EARLIER_BYTES, Feed, entries_before
+from dashboard.views.names import Names
 from engine.core.codec import encode_state
 from engine.core.commands import Pause
 from engine.core.state import State
 from engine.host.batch import row_of
-from store import Row, open_store
+from store import Reader, Row, open_store
 from tests.bench.histories import mapped, succeed
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
@@ -137,6 +138,22 @@ def test_events_before_the_snapshot_are_read_up_to_a_number_of_bytes(tmp_path: P
     feed = with_snapshot(tmp_path / "team.db", work)
 
     assert [one.seq for one in feed.recent] == list(range(large + 1, len(rows) + 1))
+
+
+def test_events_that_are_read_a_few_at_a_time_are_those_that_are_read_at_once(tmp_path: Path) -> None:
+    history = mapped(tasks=300)
+    for key in islice(history.workers(), 150):
+        succeed(history.world, key)
+    path, ends = tmp_path / "team.db", ("attempt_started", "attempt_done")
+    with_snapshot(path, history.world)
+
+    with Reader(path) as reader:
+        last = reader.last_seq()
+        for most, after_seq, kinds in ((10_000, 0, ends), (250, 0, ends), (200, 0, None), (10_000, last - 30, ends)):
+            found = entries_before(reader, last + 1, most, Names(), after_seq=after_seq, kinds=kinds)
+            records = reader.records_before(last + 1, most, after_seq=after_seq, kinds=kinds)
+            assert [one.seq for one in found] == [one.seq for one in records]
+            assert len(found) > 0
 
 
 def test_a_slice_of_time_folds_only_a_part(tmp_path: Path, work: World) -> None:

@@ -1,0 +1,52 @@
+"""Events of which only the beginning of large values is kept, so that thousands of them fit into memory.
+
+The values are what agents were given and put out. The state refers to what is as long as this, so that it is the same
+when it is folded from abridged events.
+"""
+
+from engine.core.events import Delegated, Event
+from engine.core.records import JsonValue, changed, names
+
+LARGE_BYTES = 100_000
+"""An event of a longer body is abridged."""
+CHARACTERS = 20_000
+"""Of all texts, numbers and names of one value together, as far as they are kept."""
+_VALUES = ("request", "output", "partial")
+"""Fields of events that hold such values."""
+
+
+def abridged(event: Event) -> Event:
+    """Return an event with no more than the beginning of each value."""
+    if isinstance(event, Delegated):
+        return changed(event, children=[changed(one, input=_Begin().of(one.input)) for one in event.children])
+    return changed(event, **{name: _Begin().of(getattr(event, name)) for name in _VALUES if name in names(event)})
+
+
+class _Begin:
+    """The beginning of one value; counts the characters that are left."""
+
+    def __init__(self) -> None:
+        self._left = CHARACTERS
+
+    def of(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, str):
+            room = max(0, self._left)
+            self._left -= len(value)
+            return value if len(value) <= room else f"{value[:room]}… ({len(value):,} characters)"
+        self._left -= 8
+        if isinstance(value, list):
+            kept: list[JsonValue] = []
+            for item in value:
+                if self._left <= 0:
+                    return [*kept, f"… {len(value) - len(kept):,} more"]
+                kept.append(self.of(item))
+            return kept
+        if isinstance(value, dict):
+            found: dict[str, JsonValue] = {}
+            for key, item in value.items():
+                if self._left <= 0:
+                    return found | {"…": f"{len(value) - len(found):,} more"}
+                self._left -= len(key)
+                found[key[:CHARACTERS]] = self.of(item)
+            return found
+        return value
