@@ -2,7 +2,7 @@
 
 from dashboard.frame.journal_screen import JournalScreen
 from dashboard.frame.table_screen import BELOW, MARKS
-from dashboard.views.ended import ENDS, Ended
+from dashboard.views.ended import SPENDS, Ended
 from dashboard.views.header import ViewState
 from dashboard.views.row_pane import More, of_task
 from dashboard.views.rows import Cell, Listing
@@ -21,7 +21,8 @@ class TasksScreen(JournalScreen):
     MARKED = "ctrl+d cancels, r retries, P and D set them"
     BINDINGS = [*MARKS]
     SORTED = True
-    KINDS = ENDS
+    KINDS = SPENDS
+    MOST = 6_000
     KEYS = (
         ("enter", "open"),
         "priority",
@@ -58,7 +59,7 @@ class TasksScreen(JournalScreen):
         facts = super().facts()[:-1]
         if len(self.entries) < self.MOST:
             return facts
-        return [*facts, Cell(f"the last {self.MOST:,} that ended", "faint")]
+        return [*facts, Cell(f"the last {len(self._ended.tasks):,} that ended", "faint")]
 
 
 SCREEN = TasksScreen

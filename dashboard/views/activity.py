@@ -184,9 +184,9 @@ _MOST = 2**63
 _SWAPS = (on.AgentSwapped, on.SwapRolledBack)
 END_KINDS = (on.AttemptDone.type, on.AttemptFailed.type)
 """Kinds of the events that `ends_of` looks at."""
-_SPENDING = tuple(one for one in on.EVENTS if hasattr(one, "usage"))
+SPENDING = tuple(one for one in on.EVENTS if hasattr(one, "usage"))
 """Events that report what an attempt has spent since it last did."""
-SPEND_KINDS = tuple(one.type for one in _SPENDING)
+SPEND_KINDS = tuple(one.type for one in SPENDING)
 """Kinds of the events that `spends_of` looks at."""
 _MARKS = {
     **dict.fromkeys(_SWAPS, "◆"),
@@ -424,7 +424,7 @@ _COUNTS: dict[type[Event], Callable[[Activity, Any], None]] = {
     on.Delegated: Activity._called,
     on.CallRejoined: Activity._called,
     on.AttemptResumed: Activity._resume,
-    **dict.fromkeys(_SPENDING, Activity._spend),
+    **dict.fromkeys(SPENDING, Activity._spend),
     on.AgentRemoved: lambda self, event: self._forget(event.agent_id),
     on.SupervisorRemoved: lambda self, event: self._forget(event.supervisor_id),
     **dict.fromkeys(on.ATTEMPT_ENDS, Activity._end),
@@ -446,7 +446,7 @@ def _ended(event: Any) -> Ended:
 
 def spends_of(events: Iterable[Event]) -> list[Spent]:
     """Return what agents spent, as events say."""
-    found = (_spent(event) for event in events if isinstance(event, _SPENDING))
+    found = (_spent(event) for event in events if isinstance(event, SPENDING))
     return [one for one in found if one is not None]
 
 

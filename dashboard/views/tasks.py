@@ -14,7 +14,7 @@ from dashboard.views.names import without
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.steps import last_line
 from dashboard.views.subjects import OfEnded, OfTask, worker_name
-from dashboard.views.usage import USED, is_metered, used
+from dashboard.views.usage import COST, TOKENS, is_metered, own_usage, used
 from dashboard.views.work import progress, took, why
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import name_of
@@ -39,6 +39,10 @@ COLUMNS = (
 
 PRI, DUE and TRY are there only where they say something of any task.
 """
+_SPENT = (
+    replace(TOKENS, means="what models read and wrote for the task itself; what it delegated has rows of its own"),
+    replace(COST, means="what models took for the task itself, in US dollars; – where no price is known"),
+)
 _AGENT = next(place for place, column in enumerate(COLUMNS) if column.title == "AGENT")
 _NEVER = 2**62
 _URGENT_FIRST = {
@@ -72,8 +76,8 @@ ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
     "run": lambda state, task: (task.run_id, *_by_state(state, task)),
     "due": lambda state, task: (task.ended, task.deadline_ms or _NEVER),
     "longest": lambda state, task: (-_worked_ms(task), *_by_state(state, task)),
-    "tokens": lambda state, task: (-_tokens(task.usage),),
-    "cost": lambda state, task: (-_cost(task.usage),),
+    "tokens": lambda state, task: (-_tokens(own_usage(state, task)),),
+    "cost": lambda state, task: (-_cost(own_usage(state, task)),),
 }  # fmt: skip
 """The ways to sort, in the order in which a key goes through them."""
 HEADS = {
@@ -152,7 +156,7 @@ def tasks(
     def make(key: str) -> tuple[Cell, ...]:
         task, gone = state.tasks.get(key), over.get(key)
         if task is not None:
-            cells, usage = _cells(state, task, counts, live, now_ms), task.usage
+            cells, usage = _cells(state, task, counts, live, now_ms), own_usage(state, task)
         elif gone is not None:
             cells, usage = _cells_of_ended(state, gone), gone.usage
         else:
@@ -163,7 +167,7 @@ def tasks(
     widest = max(len("AGENT▾"), min(widest_name(state), NAME_MOST))  # what names do not need is for the others
     name = replace(COLUMNS[_AGENT], width=min(COLUMNS[_AGENT].width, widest), most=widest)
     shown = [name if place == _AGENT else COLUMNS[place] for place in places]
-    columns = (*shown, *(USED if metered else ()))
+    columns = (*shown, *(_SPENT if metered else ()))
     total = len(every) + len(over)
     return Listing(columns=columns, keys=[key for _, key in ranked], make=make, empty=empty, total=total)
 

@@ -187,7 +187,9 @@ def test_ended_tasks_that_are_followed_are_those_that_are_made_anew(looks: list[
         one_by_one, anew = followed.of(window, known), ended_in(window, known)
         # An earlier attempt that has left the window is not forgotten.
         assert all(one.started_ms <= other.started_ms for one, other in zip(one_by_one, anew, strict=True))
-        assert [replace(one, started_ms=0) for one in one_by_one] == [replace(one, started_ms=0) for one in anew]
+        assert [replace(one, started_ms=0, usage=None) for one in one_by_one] == [
+            replace(one, started_ms=0, usage=None) for one in anew
+        ]
 
 
 def test_a_task_took_as_long_and_began_as_early_once_its_run_is_over() -> None:
