@@ -96,7 +96,7 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
         "name": supervisor.name,
         "parent": name_of(state, supervisor.parent_id),
         "strategy": supervisor.mode,
-        "status": _supervisor_status(state, supervisor, agents),
+        "status": _supervisor_status(state, supervisor, agents, working=counts.working),
         "agents": len(agents),
         "running": sum(len(agent.running) for agent in agents),
         "waiting": sum(queue.ready for queue in state.queues.values() if queue.supervisor_id == supervisor.id),
@@ -106,15 +106,20 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
     }
 
 
-def _supervisor_status(state: State, supervisor: Supervisor, agents: list[Agent]) -> str:
-    """Return error (it has failed, or all its agents are), paused, busy (an agent at any level below works) or idle."""
+def _supervisor_status(state: State, supervisor: Supervisor, agents: list[Agent], *, working: bool) -> str:
+    """Return error (it has failed, or all its agents are), paused, busy (an agent at any level below works) or idle.
+
+    What is busy is suspended without an engine.
+    """
     if supervisor.error is not None:
         return "error"
     if supervisor.paused:
         return "paused"
     if agents and all(agent.error is not None for agent in agents):
         return "error"
-    return "busy" if any(agent.running or agent.parked for agent in agents_of(state, supervisor.id)) else "idle"
+    if not any(agent.running or agent.parked for agent in agents_of(state, supervisor.id)):
+        return "idle"
+    return "busy" if working else "suspended"
 
 
 def usage_item(usage: Usage) -> Item:

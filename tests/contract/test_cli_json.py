@@ -403,14 +403,15 @@ def test_what_cannot_be_compared_is_one_line(run: Run, database: Path, tmp_path:
     assert err.startswith("quarterdeck: ")
 
 
-def test_a_supervisor_is_busy_while_an_agent_at_any_level_below_it_works() -> None:
+def test_a_supervisor_is_busy_while_an_agent_below_it_works_and_suspended_without_an_engine() -> None:
     world = team_world(SupervisorSpec(name="below", members=[agent("cyd", "sum")]))
     world.order(Submit(request="go"))
     assert world.started
 
-    items = [supervisor_item(world.state, one, digest(world.state)) for one in world.state.supervisors.values()]
+    def items(*, working: bool) -> list[tuple[object, ...]]:
+        counts = digest(world.state, working=working)
+        found = [supervisor_item(world.state, one, counts) for one in world.state.supervisors.values()]
+        return [(item["name"], item["status"], item["agents"]) for item in found]
 
-    assert [(item["name"], item["status"], item["agents"]) for item in items] == [
-        ("chief", "busy", 0),
-        ("below", "busy", 1),
-    ]
+    assert items(working=True) == [("chief", "busy", 0), ("below", "busy", 1)]
+    assert items(working=False) == [("chief", "suspended", 0), ("below", "suspended", 1)]
