@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from engine.core.records import JsonValue
 from engine.runtimes.values import shown_input
@@ -31,8 +31,17 @@ TAPE = "tape:"
 """Prefix of the keys of tapes; the key without a task contains the last event before the texts were written."""
 
 _KEYS = {"text": "output", "thought": "thought"}
-_Noted: TypeAlias = Piece | int | str
-"""A piece, the seq of a journaled event, or the text of `progress:`."""
+
+
+class _Place(NamedTuple):
+    """The place of a journaled event."""
+
+    seq: int
+    ends_text: bool
+
+
+_Noted: TypeAlias = Piece | _Place | str
+"""A piece, the place of a journaled event, or the text of `progress:`."""
 
 
 class Board:
@@ -67,11 +76,15 @@ class Board:
         """Set the progress of a task, as `{"done", "total", "note"}`."""
         self._note(task_id, json.dumps({"done": int(done), "total": int(total), "note": str(note)[:200]}))
 
-    def note(self, seq: int, task_id: str) -> None:
-        """Mark the place of a journaled event in the live output of its task."""
+    def note(self, seq: int, task_id: str, *, ends_text: bool = False) -> None:
+        """Mark the place of a journaled event in the live output of its task.
+
+        Args:
+            ends_text: Whether the event holds the text before it, such as the answer of a model.
+        """
         self._newest_seq = seq
         if self._with_tapes and task_id in self._tasks:
-            self._note(task_id, seq)
+            self._note(task_id, _Place(seq, ends_text))
 
     def told(self, seq: int) -> None:
         """Note that all live output from before event `seq` has been added."""
@@ -101,7 +114,7 @@ class Board:
             if shown is None:
                 shown = self._tasks[task_id] = _Shown(task_id, with_tape=self._with_tapes)
                 if self._with_tapes:  # events before the first output were not marked; this one stands for all of them
-                    shown.noted.append(self._newest_seq)
+                    shown.noted.append(_Place(self._newest_seq, ends_text=False))
             shown.noted.append(noted)
             is_news = not self._changed
             self._changed[task_id] = shown
@@ -159,12 +172,13 @@ class _Shown:
                 changed["progress"] = self._texts["progress"] = one
             elif isinstance(one, Piece):
                 self._show(one, added, changed)
-            else:  # a journaled event, such as the step of the model, ends the thoughts before it
-                added.pop("thought", None)
-                if self._texts.pop("thought", None) is not None:
-                    changed["thought"] = ""
+            else:
+                for key in ("thought", "output") if one.ends_text else ("thought",):
+                    added.pop(key, None)
+                    if self._texts.pop(key, None) is not None:
+                        changed[key] = ""
             if self._tape is not None and not isinstance(one, str):
-                self._tape.add(one)
+                self._tape.add(one.seq if isinstance(one, _Place) else one)
         for key, pieces in added.items():
             self._texts[key] = changed[key] = (self._texts.get(key, "") + "".join(pieces))[-SHOWN_CHARACTERS:]
 

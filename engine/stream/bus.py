@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from engine.core.events import ATTEMPT_ENDS, AttemptMigrated, Event
+from engine.core.events import ATTEMPT_ENDS, AttemptMigrated, Event, ModelFailed, StepRecorded
 from engine.stream.board import Board
 from engine.stream.records import Heard, Piece, Speaker
 from engine.stream.subscription import HeardT, ReadOn, Subscription
@@ -99,7 +99,7 @@ class Bus:
             for piece in _released(held, event):
                 self._pass_on(piece)
         if attempt is not None:
-            self.board.note(seq, attempt[0])
+            self.board.note(seq, attempt[0], ends_text=_is_answer(event))
         for subscription in self._subscriptions:
             subscription.push(seq, event)
         if held is not None:
@@ -112,6 +112,11 @@ class Bus:
         self.board.add(piece)
         for subscription in self._subscriptions:
             subscription.push_piece(piece)
+
+
+def _is_answer(event: Event) -> bool:
+    """Tell whether an event holds what a model wrote, or says that it failed on the way."""
+    return isinstance(event, ModelFailed) or (isinstance(event, StepRecorded) and event.what == "model")
 
 
 def _released(held: deque[Piece | str], event: Event) -> Iterator[Piece]:

@@ -77,3 +77,15 @@ def test_a_thought_is_shown_until_the_step_that_it_belongs_to_is_recorded() -> N
     assert (before["thought:t1"], before["output:t1"]) == ("Where?", "Here.")
     assert after["thought:t1"] == ""
     assert "output:t1" not in after
+
+
+def test_the_text_of_a_model_is_live_until_its_answer_is_recorded_and_that_of_a_function_until_it_ends() -> None:
+    board = Board(tapes=True, on_news=lambda: None)
+    speaker = Speaker(run_id="r1", task_id="t1", attempt=1, agent_id="a1", agent="ada")
+    board.add(Piece(speaker, "text", 0, "I ask the scouts."))
+    board.note(7, "t1")
+    assert board.take()["output:t1"] == "I ask the scouts."
+    board.note(8, "t1", ends_text=True)
+    assert board.take()["output:t1"] == ""
+    board.add(Piece(speaker, "text", 0, "# Trams"))
+    assert board.take()["output:t1"] == "# Trams"

@@ -223,3 +223,18 @@ async def test_a_lead_is_told_what_came_of_its_workers_attempts_where_its_superv
     first, *_, last = (request.messages[0].text for request in REQUESTS)
     assert "What came of their work" not in first
     assert "What came of their work on requests of this kind before:\n- scout: 2 of 2 done" in last
+
+
+async def test_what_a_lead_wrote_is_live_no_longer_while_it_waits_for_its_workers(tmp_path: Path) -> None:
+    shown: list[dict[str, str]] = []
+
+    async def look(text: str) -> str:
+        shown.append(await led.shown())
+        return "looked"
+
+    team = [chief(), worker(run=look)]
+    said = {"text": "I ask the scout.", "calls": [delegate("scout")]}
+    async with running(*team, path=tmp_path / "team.db", **leads(said, {"text": "done"})) as led:
+        assert await led.ask() == "done"
+
+    assert shown == [{}]
