@@ -296,6 +296,22 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: 
         await page.until(lambda: ["place", "tasks?glob.py"] in page.told)
 
 
+async def test_the_code_that_ends_a_paste_makes_no_keys_of_what_is_pasted(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.press("5")
+        await page.sees("lib/glob.py")
+        await may_use_the_clipboard(page, browser)
+        await page.value(r"navigator.clipboard.writeText('glob\x1b[201~\x9b201~.py')")
+
+        await page.press("/")
+        await page.press("v", control=True)
+
+        await page.until(lambda: page.told[-1][-1].endswith(".py"))
+        assert page.told[-1] == ["place", "tasks?glob[201~201~.py"]
+
+
 async def test_what_is_selected_with_shift_and_the_mouse_is_copied_by_ctrl_c(db: Path, browser: Browser) -> None:
     async with inside(db) as at:
         page = await browser.page(size=(133, 40))

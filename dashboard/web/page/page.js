@@ -241,6 +241,20 @@ for (const kind of ["keydown", "keyup"]) {
   window.addEventListener(kind, (event) => { if (isOfBrowser(event)) event.stopImmediatePropagation(); }, true);
 }
 
+// xterm.js sends pasted text as it is: the code that ends a paste, hidden in what was copied from a page of somebody
+// else, would make keys of the rest. No control character but tab and the ends of lines is text.
+const CONTROL = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f]/g;
+window.addEventListener("paste", (event) => {
+  const text = event.clipboardData ? event.clipboardData.getData("text/plain") : "";
+  const plain = text.replace(CONTROL, "");
+  if (plain === text) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text/plain", plain);
+  event.target.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}, true);
+
 // A finger that is drawn over the screen turns the wheel; xterm.js would scroll a page that is never longer.
 let finger = null;
 window.addEventListener("touchstart", (event) => { finger = event.touches.length === 1 ? event.touches[0] : null; }, true);
