@@ -111,10 +111,15 @@ class WebServer:
         return app
 
     async def runner(self) -> web.AppRunner:
-        """Return what serves this server; its connections that say nothing are closed, also before a first request."""
+        """Return what serves this server; its connections that say nothing are closed, also before a first request.
+
+        Nothing is unpacked (Content-Encoding), which our page never asks for: a megabyte can hold a gigabyte, and
+        unpacking it would stop every tab for seconds, whoever sent it.
+        """
         return web.AppRunner(
-            self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s
-        )
+            self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s,
+            auto_decompress=False,
+        )  # fmt: skip
 
     @web.middleware
     async def _gate(

@@ -10,6 +10,7 @@ import socket
 import ssl
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -115,6 +116,12 @@ async def test_who_does_not_take_an_answer_is_given_up(db: Path) -> None:
         with anyio.fail_after(PATIENCE_S), pytest.raises(ConnectionError):
             await ask_on()
         line.close()
+
+
+async def test_nothing_is_unpacked_for_whoever_sends_it(db: Path) -> None:
+    async with inside(db) as at, visitor(at, signed_in=False) as ann:
+        assert (await ann.post("/login", zlib.compress(at.token.encode()), **{"Content-Encoding": "deflate"}))[0] == 403
+        assert await ann.sign_in() == 204
 
 
 @pytest.mark.parametrize("broken", ["executable", "tempdir"])
