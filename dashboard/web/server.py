@@ -36,6 +36,8 @@ LEAVE_S = 5.0
 """So long a new tab waits for one that is ending, where all are open."""
 LARGEST_FRAME_BYTES = 1 << 20
 LARGEST_LOGIN_BYTES = 1_000
+LONGEST_REASON_BYTES = 123
+"""What a frame that closes a socket can hold besides its code."""
 FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
 """Why a socket was closed, for the page."""
 LET_GO = WSCloseCode.GOING_AWAY, "the server was ended; the team keeps running"
@@ -204,7 +206,7 @@ class WebServer:
         if not await self._has_room():
             most = counted(self._terms.sessions, "tab")
             why = f"{most} may be open on this server, and no more: close one, or start it with --sessions"
-            await socket.close(code=FULL, message=why.encode())
+            await socket.close(code=FULL, message=_reason(why))
             return socket
         try:
             session = Session(
@@ -213,7 +215,7 @@ class WebServer:
                 hang_s=self._terms.hang_s, stall_s=self._terms.stall_s,
             )  # fmt: skip
         except OSError as error:
-            await socket.close(code=GONE, message=_not_opened(error).encode())
+            await socket.close(code=GONE, message=_reason(_not_opened(error)))
             return socket
         key = session.app_service_id
         self.sessions[key] = session, login
@@ -238,7 +240,7 @@ class WebServer:
         with contextlib.suppress(ConnectionError, TimeoutError):
             # A server that ends drops what comes in: it would wait in vain for the browser to confirm.
             async with asyncio.timeout(0 if self._ending else None):
-                await socket.close(code=code, message=why.encode()[:120])
+                await socket.close(code=code, message=_reason(why))
         return socket
 
     async def _has_room(self) -> bool:
@@ -370,6 +372,18 @@ async def _handed_over(socket: web.WebSocketResponse, session: Session, message:
 
 def _not_opened(error: OSError) -> str:
     return f"a tab could not be opened: {(error.strerror or str(error)).lower()}"
+
+
+def _reason(why: str) -> bytes:
+    """Return a line that fits into what closes a socket: of a long one begin and end, in whole characters.
+
+    A browser that cannot read it would take the connection for lost, and come back again and again.
+    """
+    text = why.encode()
+    if len(text) <= LONGEST_REASON_BYTES:
+        return text
+    begin, end = (part.decode(errors="ignore") for part in (text[:30], text[-LONGEST_REASON_BYTES + 33 :]))
+    return f"{begin}…{end}".encode()
 
 
 def _place(text: str) -> str:

@@ -124,6 +124,20 @@ async def test_nothing_is_unpacked_for_whoever_sends_it(db: Path) -> None:
         assert await ann.sign_in() == 204
 
 
+@pytest.mark.parametrize("folder", ["ü" * 60, "u" + "ü" * 60], ids=["even", "odd"])
+async def test_why_a_tab_was_closed_is_told_in_whole_characters_with_its_end(db: Path, folder: str) -> None:
+    (db.parent / folder).mkdir()
+    db = Path(await anyio.Path(db).rename(db.parent / folder / db.name))
+    async with inside(db) as at, visitor(at) as ann:
+        await anyio.Path(db).rename(db.with_suffix(".away"))
+        async with ann.tab() as tab:
+            code, why = await tab.closed()
+    assert code == 4003
+    assert why.startswith(str(db)[:10])
+    assert "…ü" in why
+    assert "team.db does not exist" in why
+
+
 @pytest.mark.parametrize("broken", ["executable", "tempdir"])
 async def test_a_tab_that_cannot_be_opened_says_why(
     db: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
