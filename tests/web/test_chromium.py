@@ -269,6 +269,17 @@ async def test_an_address_is_readable_may_be_typed_and_a_used_link_is_told(db: P
         assert "%" not in await page.value("location.hash")
 
 
+@pytest.mark.parametrize("letter", ["x" * 10, "語"])  # ten x are as long in an address, nearly
+async def test_of_a_place_that_is_too_long_for_an_address_the_screen_is_shown(
+    db: Path, browser: Browser, letter: str
+) -> None:
+    async with inside(db) as at:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.value(f"location.hash = '#tasks?' + '{letter}'.repeat(990)")
+        await page.comes_to(f"{OPEN} && location.hash == '#tasks'")
+
+
 async def test_a_link_on_a_page_of_somebody_else_opens_the_dashboard(db: Path, browser: Browser) -> None:
     async with inside(db) as at, inside(db) as elsewhere:
         page = await browser.page(size=(133, 40))

@@ -6,7 +6,8 @@ const STAYS_CLOSED = { 4001: "full", 4003: "gone", 4004: "ended", 4005: "unknown
 const NativeSocket = window.WebSocket;
 const LARGEST_FRAME = 1 << 20; // bytes; the server closes a tab that sends more
 const LARGEST_UPLOAD = 256 << 20; // bytes; the server takes no more
-const LONGEST_KEPT = 2000; // characters; the server takes no more, nor a much longer address
+const LONGEST_KEPT = 2000; // characters; the server takes no more
+const LONGEST_ADDRESS = 8000; // characters; the server takes hardly more, nor do proxies
 const ASKED_MS = 5000; // between two questions whether the server is there
 const UNANSWERED = 5; // as many questions, and nothing heard: the connection is lost
 const C = 67, V = 86; // letters as keyCode
@@ -79,10 +80,17 @@ async function signIn(token, signal) {
   return answer;
 }
 
+// Of a place that is too long for an address its screen alone is asked for: refused, the page would come back for ever.
+function addressOf(url) {
+  const coded = (key, text) => text && `&${key}=${encodeURIComponent(text)}`;
+  const rest = coded("habits", kept());
+  const addresses = [place, screenOf(place), ""].map((open) => url + coded("open", open) + rest);
+  return addresses.find((address) => address.length < LONGEST_ADDRESS);
+}
+
 class PlacedSocket extends NativeSocket {
   constructor(url) {
-    const said = { open: place, habits: kept() };
-    super(url + Object.keys(said).map((key) => said[key] && `&${key}=${encodeURIComponent(said[key])}`).join(""));
+    super(addressOf(url));
     this.asked = 0;
     this.asking = setInterval(() => this.ask(), ASKED_MS);
     this.addEventListener("message", (event) => {
