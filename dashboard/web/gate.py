@@ -74,9 +74,8 @@ class Gate:
             if needs_origin or not (own or (opens_page and linked)):
                 raise Forbidden("this request does not come from the page of this server")
             return
-        found = urlsplit(origin)
         schemes = ("https",) if self.tls else ("http", "https")
-        if found.netloc.lower() != host.lower() or found.scheme not in schemes:
+        if origin.lower() not in [f"{scheme}://{host.lower()}" for scheme in schemes]:
             raise Forbidden(f"{origin[:80]} is not the origin of this server")
 
     def headers(self, host: str) -> dict[str, str]:

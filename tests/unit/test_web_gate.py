@@ -47,7 +47,17 @@ def test_a_server_elsewhere_answers_to_its_address_and_the_names_it_was_given(ho
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "http://localhost:8642", "http://127.0.0.1:8643", "null", "", "file://127.0.0.1:8642"],
+    [
+        "http://evil.example",
+        "http://localhost:8642",
+        "http://127.0.0.1:8643",
+        "http://127.0.0.1:8642/",
+        "null",
+        "",
+        "file://127.0.0.1:8642",
+        "http://[",
+        "http://[abc]",
+    ],
 )
 def test_an_origin_that_is_not_the_host_of_the_request_is_refused(origin: str) -> None:
     with pytest.raises(Forbidden, match="origin"):
