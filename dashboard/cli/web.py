@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BIND = "127.0.0.1:8642"
 SHORTEST_TOKEN = 16
 _BIND = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
+_NAME = re.compile(r"[\w-]+(\.[\w-]+)*|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*", re.ASCII | re.IGNORECASE)
 
 
 @click.command(short_help="Open the dashboard to browsers.")
@@ -147,6 +148,10 @@ def _check_reach(host: str, port: int, *, tls: bool, hosts: tuple[str, ...]) -> 
     """Refuse an address that others can reach, unless what goes over the net is encrypted and the name is known."""
     from dashboard.web.gate import is_loopback
 
+    for name in hosts:
+        if not _NAME.fullmatch(name):
+            way = "without scheme, port or path, such as --host team.example.org"
+            fail("usage", f"--host {name!r} is not the name of a host", way)
     if is_loopback(host):
         return
     if not tls:
