@@ -38,7 +38,7 @@ class StateScreen(TableScreen):
     )  # fmt: skip
     BINDINGS = [Binding("equals_sign", "compare", "compare", show=False)]
     DEFAULT_CSS = """
-    StateScreen #facts { height: 5; background: $background; }
+    StateScreen #facts { height: 5; max-height: 35%; background: $background; }
     """
 
     def __init__(self) -> None:

@@ -136,3 +136,16 @@ async def test_in_the_past_one_key_says_what_has_changed_since(tmp_path: Path) -
         await hand.press("equals_sign")
         await until(hand.pilot, lambda: "What differs" in hand.told("body"))
         assert "differences" in hand.told("body")
+
+
+@pytest.mark.parametrize("size", [(80, 12), (40, 10), (40, 14)])
+async def test_the_row_under_the_cursor_is_in_sight_also_on_a_low_screen(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with opened(tmp_path, size=size) as hand:
+        await snapshot_at(tmp_path / "team.db", AT)
+        await hand.press("9")
+        await until(hand.pilot, lambda: len(hand.table.rows.keys) == 2)
+        await hand.press("j")
+
+        rows = "".join(f"{strip.text}\n" for strip in hand.app.screen._compositor.render_strips())
+        assert "▌▾ snapshot" in rows
+        assert " file " in rows
