@@ -32,7 +32,7 @@ class PanelsScreen(FindingScreen):
     """The pane whose text grows."""
     BINDINGS = [Binding("f", "follow", "hold or follow", show=False)]
     DEFAULT_CSS = """
-    PanelsScreen #facts { height: 3; background: $surface; }
+    PanelsScreen #facts { height: 3; max-height: 40%; background: $surface; }
     """
 
     def __init__(self, key: str) -> None:

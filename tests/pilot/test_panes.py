@@ -13,6 +13,7 @@ from dashboard.views.arrangement import TREE_LEAST
 from dashboard.views.rows import Cell
 from dashboard.widgets.pane import Pane
 from tests.pilot.hand import Hand, opened
+from tests.pilot.trouble import trouble
 
 pytestmark = pytest.mark.anyio
 
@@ -105,3 +106,17 @@ async def test_a_text_is_folded_to_the_width_also_in_the_first_frame() -> None:
 
         assert told.render_line(0).text.strip() == "which of the two should it"
         assert told.render_line(1).text.strip() == "be, the left one or the"
+
+
+async def test_the_time_bar_and_the_keys_stay_where_they_are_also_where_the_facts_of_a_page_have_no_room(
+    tmp_path: Path,
+) -> None:
+    work = trouble()
+    pages = [("task", one) for one in work.state.tasks] + [("agent", one) for one in work.state.agents]
+    async with opened(tmp_path, work=work, size=(40, 10)) as hand:
+        for kind, key in pages:
+            hand.app.open(kind, key)
+            await hand.press()
+            lines = [strip.text for strip in hand.app.screen._compositor.render_strips()]
+            assert lines[-1].endswith("? keys "), (kind, key, lines)
+            await hand.press("escape")
