@@ -88,6 +88,10 @@ class Palette(ClosesOnce, CommandPalette):
     def __init__(self) -> None:
         super().__init__([Everything])
 
+    def _on_mount(self, event: events.Mount) -> None:
+        if self not in self.app.screen_stack:  # a key that was on its way closed it; Textual takes what is below it
+            event.prevent_default()
+
     def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # the worker is not used
         if is_on_top(self):  # what was typed last may come after it was closed, when there is no list any more
             super()._gather_commands(search_value)

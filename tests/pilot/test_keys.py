@@ -416,6 +416,16 @@ async def test_the_palette_is_opened_again_while_it_closes_and_typed_into_while_
         assert hand.place == "network"
 
 
+async def test_the_palette_may_be_closed_before_it_has_begun(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        hand.app.action_command_palette()
+        hand.app.screen.dismiss()
+        await hand.press()
+        assert hand.place == "network"
+        await hand.press("ctrl+p")
+        assert isinstance(hand.app.screen, Palette)
+
+
 @pytest.mark.parametrize("keys", [("ctrl+p",), ("0", "h"), ("S",)])
 async def test_pages_of_a_list_that_has_no_room_or_is_not_laid_out_yet_are_passed_over(
     tmp_path: Path, keys: tuple[str, ...]
