@@ -52,8 +52,7 @@ _PIECE = 8
 """Cells of what an agent says below which nothing of it is shown, its gap with it."""
 _MODES = {"sequential": "→", "parallel": "⇉", "map": "⇉", "delegate": "↳", "iterative": "⇄", "hierarchical": "⇄"}
 _AGENT = (
-    "an agent by its name; ├ └ say under which supervisor. Beside it → ⇉ ↳ ⇄ the strategy of that (▸ one of your own), "
-    "g2 the generation of an agent, 2/4 how many of a pool there are"
+    "├ └ under which supervisor; beside the name → ⇉ ↳ ⇄ a strategy, ▸ one of your own, g2 a generation, 2/4 a pool"
 )
 _P50 = (
     f"{COLUMNS['P50']}. Of a team under another: how long, on average, a request took on its way down and its output "
