@@ -13,6 +13,11 @@ PARALLEL = -n $(WORKERS) --dist loadfile
 PURE = -n $(PROCESSORS) --dist loadfile -p no:textual-snapshot
 STAMP := .venv/.made-from-lock
 
+# Files of tests are in memory where there is room and a program may be run from there: a disk takes as long for each
+# commit of a test as the test itself. PYTEST_DEBUG_TEMPROOT=/tmp puts them on a disk.
+PYTEST_DEBUG_TEMPROOT ?= $(shell $(PYTHON) -c 'import os; shm = os.statvfs("/dev/shm"); \
+	print("/dev/shm" if shm.f_bavail * shm.f_frsize > 4 << 30 and not shm.f_flag & os.ST_NOEXEC else "")' 2>/dev/null)
+check test: export PYTEST_DEBUG_TEMPROOT := $(PYTEST_DEBUG_TEMPROOT)
 # Workers keep what pytest made of the test files: without that each of them reads and rewrites all of them at each run.
 check test tests/__pycache__: export PYTHONDONTWRITEBYTECODE :=
 check test: | tests/__pycache__
