@@ -17,7 +17,7 @@ from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """\
 version: 1
-supervisor: {name: desk, strategy: sequential}
+supervisor: {name: desk, strategy: sequential, grace_s: 0.1}
 agents:
   - {name: ada, run: "hands:wait"}
   - {name: bob, run: "hands:shout"}

@@ -14,7 +14,7 @@ from tests.patience import PATIENCE_S
 
 TEAM = """\
 version: 1
-supervisor: {name: desk, strategy: parallel, participants: [reader, counter]}
+supervisor: {name: desk, strategy: parallel, participants: [reader, counter], grace_s: 0.1}
 agents:
   - {name: reader, run: "crew:read", specialties: [read]}
   - {name: counter, run: "crew:count", specialties: [count]}

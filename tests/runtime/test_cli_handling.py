@@ -13,7 +13,7 @@ from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """
 version: 1
-supervisor: {name: crew, strategy: sequential, participants: [waiter]}
+supervisor: {name: crew, strategy: sequential, participants: [waiter], grace_s: 0.1}
 agents:
   - {name: waiter, run: "hands:wait", specialties: [waiting], max_concurrency: 9, on_failure: [{escalate: 300}]}
   - {name: other, run: "hands:wait", specialties: [waiting], max_concurrency: 9}

@@ -24,7 +24,7 @@ from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """
 version: 1
-supervisor: {name: crew, strategy: sequential}
+supervisor: {name: crew, strategy: sequential, grace_s: 0.1}
 agents:
   - {name: waiter, run: "hands:wait", on_failure: [{retry: {retries: 1, base_s: 3000, cap_s: 3000}}]}
   - {name: helper, run: "hands:help_out", specialties: [helping]}
