@@ -120,7 +120,7 @@ class WebServer:
         """
         return web.AppRunner(
             self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s,
-            auto_decompress=False,
+            lingering_time=self._terms.silent_s, auto_decompress=False,
         )  # fmt: skip
 
     @web.middleware

@@ -257,10 +257,10 @@ async def test_an_operator_in_a_browser_has_no_paths_and_no_engine(db: Path) -> 
 
 
 async def refused(tab: Tab, line: str) -> None:
-    """Give a command line with a path, and see that it is refused where nothing was refused before."""
-    await tab.type(":")
-    await tab.until(lambda: "not in a browser: a path" not in tab.text)
-    await tab.type(line, "\r")
+    """Give a command line with a path, and see that it is refused where something else was said before."""
+    await tab.type(":", "none", "\r")
+    await tab.sees("no command 'none'")
+    await tab.type(":", line, "\r")
     await tab.sees("not in a browser: a path")
 
 
