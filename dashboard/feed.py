@@ -39,8 +39,9 @@ EARLIER, EARLIER_BYTES = 1_000, 500_000
 """Events before the snapshot that are read when a file is opened, and the most that they may take in the journal: a
 call with 10,000 tasks is 1 MB there, and 4 as an event.
 """
-AT_ONCE = 100
-"""Events of which all bodies are in memory at once: of large ones only the beginning is kept."""
+AT_FIRST, AT_ONCE, AT_ONCE_BYTES = 10, 100, 16_000_000
+"""Events that are read at first, and the most at once; fewer where they are large, of which only the beginning is kept.
+"""
 STEP_S = 0.001
 """How often reading asks whether a key is still to be answered, in seconds."""
 LOOK_S = 0.2
@@ -305,14 +306,16 @@ def entries_before(
     reader: Reader, seq: int, most: int, names: Names, *, after_seq: int = 0, kinds: Collection[str] | None = None
 ) -> list[Entry]:
     """Return the nearest events before `seq`, the newest last; their bodies are in memory a few at a time."""
-    found: list[list[Entry]] = []
+    found, limit = list[list[Entry]](), AT_FIRST
     while most > 0:
-        limit = min(most, AT_ONCE)
+        limit = min(limit, most)
         records = reader.records_before(seq, limit, after_seq=after_seq, kinds=kinds)
         found.append(entries_of(reader, records, names))
         if len(records) < limit:
             break
         seq, most = records[0].seq, most - limit
+        each_bytes = 1 + sum(len(one.body) for one in records) // limit
+        limit = max(1, min(4 * limit, AT_ONCE, AT_ONCE_BYTES // each_bytes))
     return [*chain.from_iterable(reversed(found))]
 
 

@@ -31,8 +31,8 @@ from engine.core.fold import fold
 from engine.core.state import State
 from store import Reader, StoreError
 
-PAGE = 500
-"""Events read and folded between two checks for a newer request: 5 ms."""
+PAGE = 100
+"""Events read and folded between two checks for a newer request: 1 ms."""
 ONWARD = 500
 """Most events that are folded forward in the drawing thread to reach a later moment."""
 WORTH = 2_000
@@ -230,7 +230,7 @@ class Past:
             self.names.learn_state(state)
             recent = entries_before(reader, target + 1, RECENT, self.names)
             activity = Activity.of(state, [entry.event for entry in recent])
-            activity.learn_before(_before(reader, recent, SPEND_KINDS if is_metered(state) else END_KINDS))
+            activity.learn_before(self._before(reader, recent, SPEND_KINDS if is_metered(state) else END_KINDS))
             for at_ms, waiting, waiting_of in waited:
                 activity.sample_queues(at_ms, waiting, waiting_of)
             self._arrived.put(_Moment(state, recent, activity))
@@ -259,6 +259,14 @@ class Past:
                 self._kept.add(keep_at, encode_state(state))
         return state
 
+    def _before(self, reader: Reader, recent: Sequence[Entry], kinds: Collection[str]) -> list[Event]:
+        """Return events of some kinds before the last ones, of the time in which rates and percentiles are taken."""
+        if not recent:
+            return []
+        after_seq = reader.seq_at(recent[-1].at_ms - KEPT_MS)
+        found = entries_before(reader, recent[0].seq, MINUTES, self.names, after_seq=after_seq, kinds=kinds)
+        return [one.event for one in found]
+
     def _overtaken(self) -> bool:
         with self._news:
             newer = self._stopped or bool(self._requests)
@@ -283,15 +291,6 @@ class Past:
         if begun is not None:
             return begun
         return State() if kept is None else decode_state(kept[1])
-
-
-def _before(reader: Reader, recent: Sequence[Entry], kinds: Collection[str]) -> list[Event]:
-    """Return events of some kinds before the last ones, of the time in which rates and percentiles are taken."""
-    if not recent:
-        return []
-    after_seq = reader.seq_at(recent[-1].at_ms - KEPT_MS)
-    found = reader.records_before(recent[0].seq, MINUTES, after_seq=after_seq, kinds=kinds)
-    return decode_events([(one.seq, one.kind, one.body) for one in found])
 
 
 def _looks(state: State, events: Sequence[Event]) -> Iterator[_Look]:

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from dashboard.feed import entries_of
+from dashboard.feed import entries_before
 from dashboard.frame.table_screen import TableScreen
 from dashboard.views.activity import END_KINDS, SPEND_KINDS, Ended, Spent, ends_of, spends_of
 from dashboard.views.amounts import clock
@@ -162,9 +162,9 @@ class MetricsScreen(TableScreen):
         def read(reader: Reader) -> tuple[list[Ended], list[Spent]]:
             ends, spends, before = list[Ended](), list[Spent](), seq + 1
             for _ in range(MOST // PAGE):
-                records = reader.records_before(before, PAGE, kinds=kinds)
-                near = [one for one in records if one.at_ms >= from_ms]
-                events = [one.event for one in entries_of(reader, near, names)]
+                found = entries_before(reader, before, PAGE, names, kinds=kinds)
+                near = [one for one in found if one.at_ms >= from_ms]
+                events = [one.event for one in near]
                 ends[:0], spends[:0] = ends_of(events), spends_of(events)
                 if len(near) < PAGE:
                     break

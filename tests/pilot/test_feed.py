@@ -6,18 +6,19 @@ import time
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.feed import EARLIER_BYTES, Feed, entries_before
+from dashboard.feed import AT_ONCE_BYTES, EARLIER_BYTES, Feed, entries_before
 from dashboard.views.names import Names
 from engine.core.codec import encode_state
 from engine.core.commands import Pause
 from engine.core.state import State
 from engine.host.batch import row_of
-from store import Reader, Row, open_store
+from store import Reader, Record, Row, open_store
 from tests.bench.histories import mapped, succeed
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
@@ -140,6 +141,17 @@ def test_events_before_the_snapshot_are_read_up_to_a_number_of_bytes(tmp_path: P
     assert [one.seq for one in feed.recent] == list(range(large + 1, len(rows) + 1))
 
 
+class Counting(Reader):
+    """A reader that knows how many bytes of bodies it had in memory at once."""
+
+    most_bytes = 0
+
+    def records_before(self, seq: int, limit: int = 500, **conditions: Any) -> list[Record]:
+        found = super().records_before(seq, limit, **conditions)
+        self.most_bytes = max(self.most_bytes, sum(len(one.body) for one in found))
+        return found
+
+
 def test_events_that_are_read_a_few_at_a_time_are_those_that_are_read_at_once(tmp_path: Path) -> None:
     history = mapped(tasks=300)
     for key in islice(history.workers(), 150):
@@ -154,6 +166,19 @@ def test_events_that_are_read_a_few_at_a_time_are_those_that_are_read_at_once(tm
             records = reader.records_before(last + 1, most, after_seq=after_seq, kinds=kinds)
             assert [one.seq for one in found] == [one.seq for one in records]
             assert len(found) > 0
+
+
+def test_a_few_large_events_are_in_memory_at_once(tmp_path: Path) -> None:
+    history = mapped(tasks=60)
+    for key in islice(history.workers(), 60):
+        history.world.succeed(key, "x" * 1_000_000)
+    with_snapshot(tmp_path / "team.db", history.world)
+
+    with Counting(tmp_path / "team.db") as reader:
+        found = entries_before(reader, reader.last_seq() + 1, 1_000, Names(), kinds=("attempt_done",))
+
+    assert len(found) == 60
+    assert reader.most_bytes <= AT_ONCE_BYTES + 1_000_000
 
 
 def test_a_slice_of_time_folds_only_a_part(tmp_path: Path, work: World) -> None:
