@@ -175,6 +175,7 @@ def test_a_few_large_events_are_in_memory_at_once(tmp_path: Path) -> None:
     with_snapshot(tmp_path / "team.db", history.world)
 
     with Counting(tmp_path / "team.db") as reader:
+        assert isinstance(reader, Counting)
         found = entries_before(reader, reader.last_seq() + 1, 1_000, Names(), kinds=("attempt_done",))
 
     assert len(found) == 60
