@@ -325,10 +325,12 @@ class QuarterdeckApp(Touring):
         if comes_up and self.screen_stack and isinstance(self.screen, Looking):
             self.screen.paint_answer()  # what it is bound to has been done
 
-    def _stands_at(self) -> tuple[int, int]:
+    def _stands_at(self) -> tuple[int, int, int]:
         """Return the moment that is shown and its speed: a change of these is drawn at once."""
         past = self.playback.moment(0, 0)
-        return (-1, 0) if past is None else (-2 if past.speed else past.seq, past.speed)
+        if past is None or past.speed:
+            return (-1, 0, 0 if past is None else past.speed)
+        return (past.seq, past.at_ms, 0)
 
     def show(self, *, by_clock: bool = False) -> None:
         for screen in self._visible():

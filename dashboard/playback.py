@@ -43,6 +43,7 @@ class Playback:
         """Seq shown when the last moment was requested."""
         self._else: Callable[[], None] | None = None
         """Called if the requested moment is already shown."""
+        self._live_seq = 0
 
     @property
     def past(self) -> "Past | None":
@@ -81,14 +82,19 @@ class Playback:
         self._stand()
         self._opened().by_events(by)
 
-    def by_time(self, by_ms: int) -> None:
-        """Go some time on, or back where negative; where nothing happened in it, to the next event."""
+    def by_time(self, by_ms: int, now_ms: int) -> None:
+        """Go some time on, or back where negative, up to `now_ms`; where nothing happened in it, to the next event."""
         past = self._opened()
-        at_ms = (self._at_ms if self._at_ms is not None else past.state.at_ms) + by_ms
+        at_ms = min((self._at_ms if self._at_ms is not None else past.state.at_ms) + by_ms, now_ms)
         self._stand(at_ms)
         if by_ms > 0:
-            self._else = lambda: self.by_events(1)
+            self._else = self._to_next
         past.to_time(at_ms)
+
+    def _to_next(self) -> None:
+        """Go to the next event; after the newest time goes on without one."""
+        if self._opened().state.seq < self._live_seq:
+            self.by_events(1)
 
     def to_mark(self, by: int, otherwise: Callable[[], None]) -> None:
         """Go to the next mark, or where `by` is negative to the one before; `otherwise` where there is none."""
@@ -130,7 +136,7 @@ class Playback:
         Returns:
             True if another moment is shown.
         """
-        past = self._past
+        past, self._live_seq = self._past, live_seq
         if past is None:
             return False
         changed = past.advance()

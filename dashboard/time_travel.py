@@ -124,8 +124,8 @@ class TimeTravel(App[int]):
         self.playback.to_seq(seq)
 
     def goto_time(self, at_ms: int) -> None:
-        """Show every screen as of a time, in UTC milliseconds."""
-        self.playback.to_time(at_ms)
+        """Show every screen as of a time, in UTC milliseconds; of what is still to come nothing can be shown."""
+        self.playback.to_time(min(at_ms, self.view.present_ms))
 
     def goto_mark(self, by: int) -> None:
         """Show the next swap, switch, failure or question, or where `by` is negative the one before."""
@@ -140,7 +140,7 @@ class TimeTravel(App[int]):
     def step_time(self, by_ms: int) -> None:
         """Go some time on or back."""
         if self._begun(by_ms):
-            self.playback.by_time(by_ms)
+            self.playback.by_time(by_ms, self.view.present_ms)
 
     def freeze(self) -> None:
         """Freeze at the moment that is shown; when frozen already, go back to live."""

@@ -13,6 +13,7 @@ from dashboard.dialogs.fork import ForkDialog
 from dashboard.frame.frame import Frame
 from dashboard.playback import STEP_MS, Playback
 from dashboard.screens.audit import AuditScreen
+from dashboard.time_travel import MINUTE_MS
 from dashboard.views.past import ALREADY_LIVE, REFUSED
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import FRESH_MS
@@ -259,6 +260,19 @@ async def test_the_line_goes_to_a_seq_or_a_time_within_the_journal(tmp_path: Pat
     async with opened(tmp_path) as hand:
         await hand.press("colon", *f"at {said}", "enter")
         await until(hand.pilot, arrived(hand.app, seq or hand.work.state.seq))
+
+
+async def test_a_time_that_is_still_to_come_is_the_newest_moment(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *"at 2100-01-01", "enter")
+        await until(hand.pilot, arrived(hand.app, hand.work.state.seq))
+        assert hand.app.view.now_ms == hand.clock[0]
+
+        for key, minutes in (("left_curly_bracket", 1), ("left_curly_bracket", 2), ("right_curly_bracket", 1)):
+            await hand.press(key)
+            await until(hand.pilot, lambda at=hand.clock[0] - minutes * MINUTE_MS: hand.app.view.now_ms == at)  # type: ignore[misc]
+        await hand.press(*["right_curly_bracket"] * 3)
+        await until(hand.pilot, lambda: hand.app.view.now_ms == hand.clock[0])
 
 
 async def test_what_is_neither_a_time_nor_a_seq_is_said(tmp_path: Path) -> None:
