@@ -240,6 +240,8 @@ class Activity:
         self._tracks: dict[str, Track] = {}
         self._open: dict[str, tuple[str, bool]] = {}
         """Attempts under way by task: the agent, and whether it is parked."""
+        self._cut: frozenset[str] = frozenset()
+        """Tasks whose attempts ended with the engine before: the state has them at work until that is recorded."""
         self._learned: Sequence[Event] = ()
         """The events that are being counted, and when the last one before them happened."""
         self._heard_ms = 0
@@ -283,7 +285,7 @@ class Activity:
         for agent in state.agents.values():
             for task_id in (*agent.running, *agent.parked):
                 task = state.tasks.get(task_id)
-                if task is None or task.attempt is None or task_id in self._open:
+                if task is None or task.attempt is None or task_id in self._open or task_id in self._cut:
                     continue
                 self._begin(task_id, agent.id, max(task.attempt.started_ms, state.at_ms - KEPT_MS))
                 if task.attempt.parked:
@@ -311,7 +313,8 @@ class Activity:
         """End the attempts of the engine before at its last event: nothing was at work while there was none."""
         place = next(place for place, event in enumerate(self._learned) if event is started)
         last_ms = self._learned[place - 1].at_ms if place else self._heard_ms
-        for task_id in [task_id for task_id, (_, parked) in self._open.items() if not parked]:
+        self._cut = frozenset(task_id for task_id, (_, parked) in self._open.items() if not parked)
+        for task_id in self._cut:
             agent_id, _ = self._open.pop(task_id)
             for track in (self._of(agent_id), self.team):
                 track.change(last_ms, -1)

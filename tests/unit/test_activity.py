@@ -26,7 +26,9 @@ from engine.core.events import (
     SupervisorRemoved,
     SwapRolledBack,
 )
+from engine.core.fold import fold
 from engine.core.spec import AgentSpec
+from engine.core.state import State
 from engine.core.values import Usage
 from tests.pilot.scene import audit
 from tests.story import attempt, member, submitted
@@ -106,6 +108,20 @@ def test_an_attempt_that_began_before_what_is_known_has_waited_until_it_went_on(
 
     assert sum(busy) == 100
     assert sum(waited[-SLOTS // 2 :]) > 50 * SLOT_MS
+
+
+def test_at_every_moment_of_a_takeover_the_counters_of_a_past_moment_are_those_that_were_shown_live() -> None:
+    world, live, state = team_world(agent("ada", max_concurrency=3)), Activity(), State()
+    for _ in range(2):
+        submitted(world)
+        world.now_ms += 3_000
+    world.crash()
+
+    for place, event in enumerate(world.journal, 1):
+        fold(state, [event])
+        live.learn([event])
+        found = Activity.of(state, world.journal[:place])
+        assert found.team.work(state.at_ms, 30, 4) == live.team.work(state.at_ms, 30, 4), event
 
 
 def test_an_attempt_that_was_cut_off_with_its_engine_is_no_failure() -> None:
