@@ -79,14 +79,14 @@ class MoveDialog(ChoiceDialog):
             self.problem(problem)
 
     def look(self, view: ViewState) -> None:
-        state, command = view.state, self.answer()
+        state, command = view.state, self.meant()
         self.told("told").show(what_moves(state, self._member_id))
-        if command is None or self.chosen not in state.supervisors:
+        if command is None:
             self.problem("there is no other supervisor to move it under")
             return
         self.rehearse(command, in_shell(state, command))
 
-    def answer(self) -> Move | None:
+    def meant(self) -> Move | None:
         return Move(target=at(self._member_id), parent=at(self.chosen)) if self.chosen is not None else None
 
 
@@ -122,7 +122,7 @@ class ReassignDialog(ChoiceDialog):
             return
         self.query_one(Radio).display = task.attempt is not None
         self.told("told").show([labelled("now", self._where(task, view))])
-        command = self.answer()
+        command = self.meant()
         if command is None:
             self.problem("there is no other agent in the team")
             return
@@ -137,7 +137,7 @@ class ReassignDialog(ChoiceDialog):
         reason = why(state, task, view.counts, view.now_ms)
         return reason or (f"for {agent.name}" if agent is not None else "for any able agent")
 
-    def answer(self) -> Reassign | None:
+    def meant(self) -> Reassign | None:
         task = self.state.tasks.get(self._task_id)
         now = self.query_one(Radio).chosen == "now" and task is not None and task.attempt is not None
         return Reassign(task=self._task_id, agent=at(self.chosen), now=now) if self.chosen is not None else None

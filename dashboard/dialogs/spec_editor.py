@@ -178,7 +178,8 @@ class SpecEditor(Dialog):
         if self._draft.problems:
             self.action_fault()
             return None
-        return super().answer() if self._may_run() else None
+        command = super().answer()
+        return command if command is not None and self._may_run() else None
 
     def meant(self) -> Answer:
         if self._draft.spec is None:

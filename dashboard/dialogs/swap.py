@@ -12,6 +12,7 @@ from dashboard.typed_paths import path_typed
 from dashboard.views.amounts import counted
 from dashboard.views.header import ViewState
 from dashboard.views.outcomes import rehearsed
+from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.spec_fields import changes
 from dashboard.views.swaps import (
@@ -172,13 +173,15 @@ class SwapDialog(SpecDialog):
         if self.query_one(Choices).chosen == _MORE:
             self._unfold()
             return None
+        command, file = super().answer(), self._file
+        if command is None or file is None or self._spec() is not self._of_file:
+            return command
+        return command if self.deck.allow(file.references, file.path, file.sha256) else None
+
+    def meant(self) -> Answer:
         new = self._spec()
         if new is None:
-            self.problem("choose a spec first")
-            return None
-        file = self._file
-        if new is self._of_file and file is not None and not self.deck.allow(file.references, file.path, file.sha256):
-            return None
+            raise Mistyped("choose a spec first")
         return self._command(new)
 
     def _command(self, new: AgentSpec) -> SwapAgent | SwapAgents:
@@ -220,10 +223,10 @@ class RollbackDialog(SpecDialog):
             return
         before, word = state.specs.get(agents[0].previous or ""), word_for(state, agents[0].id)
         self.compare(state, before, f"rollback {word}")
-        found = rehearsed(state, self.answer(), view.now_ms)
+        found = rehearsed(state, self.meant(), view.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
 
-    def answer(self) -> Rollback:
+    def meant(self) -> Rollback:
         agent_id = self._agent_ids[0]
         return Rollback(agent=at(agent_id), mode=self.mode, generation=self.generations.get(agent_id))
 

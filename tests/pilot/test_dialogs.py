@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from dashboard.dialogs.dialog import Dialog
 from dashboard.dialogs.edit import NewAgentDialog
+from dashboard.dialogs.members import MoveDialog, ReassignDialog
 from dashboard.widgets.bar import Bar
-from engine.core.commands import Cancel, RemoveMember
+from engine.core.commands import Cancel, Command, RemoveMember
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 
@@ -28,6 +30,25 @@ async def test_a_dialog_knows_the_size_of_its_window_before_its_first_frame(tmp_
         await hand.press()
 
         assert classes == [True]
+
+
+async def test_a_move_or_a_task_given_away_that_would_be_refused_by_now_keeps_its_dialog(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        state = hand.work.state
+        task = next(one for one in state.tasks.values() if one.kind == "agent" and one.attempt is not None)
+        member = next(one for one in state.agents.values() if one.status == "idle")
+        dialogs: list[Dialog] = [MoveDialog(member.id), ReassignDialog(task.id)]
+        gone: list[Command] = [RemoveMember(target=f"@{member.id}", mode="abort"), Cancel(target=task.id)]
+        for dialog, since in zip(dialogs, gone, strict=True):
+            hand.app.push_screen(dialog)
+            await hand.press()
+            assert hand.problem == ""
+            await hand.meanwhile(since)
+            said = hand.problem
+            assert said.startswith("would be refused: ")
+            await hand.press("enter")
+            assert (hand.dialog, hand.problem) == (dialog, said)
+            await hand.press("escape")
 
 
 async def test_a_dialog_says_that_no_engine_is_there_also_where_it_hides_the_header(tmp_path: Path) -> None:

@@ -120,9 +120,25 @@ async def test_an_agent_that_somebody_else_swaps_while_a_dialog_shows_it_is_not_
         await hand.meanwhile(SwapAgent(agent=idle.id, spec=agent(idle.name, timeout_s=8)))
         said = f"{idle.name} is g3 by now, not g2; look at it first"
         assert hand.problem == f"would be refused: {said}"
-        command = hand.dialog.answer()
+        command = hand.dialog.meant()
         assert isinstance(command, SwapAgent | Rollback)
         assert refused(hand.work, command) == said
+        assert hand.dialog.answer() is None
+
+
+async def test_code_is_not_trusted_for_a_swap_that_would_be_refused(tmp_path: Path) -> None:
+    (tmp_path / "crew.py").write_text("def read(task, ctx):\n    return 1\n")
+    (file := tmp_path / "new.yaml").write_text("name: reader-new\nrun: crew:read\n")
+    async with opened(tmp_path) as hand:
+        idle = next(one for one in hand.work.state.agents.values() if one.status == "idle")
+        hand.app.push_screen(SwapDialog(idle.id, choice=str(file)))
+        await hand.press()
+        assert "runs crew:read; swapping trusts it" in hand.told("shell")
+        await hand.meanwhile(RemoveMember(target=f"@{idle.id}", mode="drain"))
+        await hand.press("enter")
+        assert not hand.app.orders
+        assert "is being removed" in hand.problem
+        assert hand.app.untrusted(["crew:read"]) == ["crew:read"]
 
 
 async def test_a_line_names_agents_spec_and_mode(tmp_path: Path) -> None:
