@@ -54,7 +54,9 @@ class StrategyDialog(Dialog):
         return self.state.supervisors.get(self._supervisor_id)
 
     def title_line(self) -> str:
-        supervisor = self.state.supervisors[self._supervisor_id]
+        supervisor = self._supervisor
+        if supervisor is None:
+            return "Strategy of a supervisor that has left"
         return f"Strategy of {supervisor.name}, now {supervisor.mode}, joined by {supervisor.aggregation}"
 
     def inside(self) -> Iterable[Widget]:
@@ -83,7 +85,6 @@ class StrategyDialog(Dialog):
         self.query_one("#aggregator", Picker).offer(
             switching.members_to_choose(state, supervisor, supervisor.aggregator, "the best writer")
         )
-        self.query_one("#join", Picker).offer(switching.joins(supervisor.aggregation))
         self.query_one("#preserve", Picker).offer(switching.PRESERVE)
         self.query_one("#scope", Picker).offer(switching.scopes(state, supervisor), switching.scope_of_run(self._run))
         choices.focus()
@@ -100,6 +101,8 @@ class StrategyDialog(Dialog):
         mode = self.query_one(Choices).chosen
         if mode is None:
             return
+        self._title = [Cell(self.title_line(), "strong")]
+        self.look_at_engine(view)
         self._fit(mode)
         try:
             command = self._command(mode)
@@ -115,7 +118,10 @@ class StrategyDialog(Dialog):
     def _fit(self, mode: str) -> None:
         self.query_one("#lead").display = mode in _LED
         self.query_one("#join").display = mode in _JOINED
-        synthesis = self.query_one("#join", Picker).chosen == "synthesis" or mode != "parallel"
+        join, supervisor = self.query_one("#join", Picker), self._supervisor
+        now = supervisor.aggregation if supervisor is not None else ""
+        join.offer(switching.joins(now))
+        synthesis = (join.chosen or now) == "synthesis" or mode != "parallel"
         self.query_one("#aggregator").display = mode in _SYNTHESIS and synthesis
         self.query_one("#settings-field").display = switching.has_settings(mode)
         self.query_one("#settings", Input).placeholder = switching.asks_for(mode) + ";  write key=value"
@@ -126,8 +132,7 @@ class StrategyDialog(Dialog):
         Raises:
             Mistyped: If the settings are invalid, or the supervisor is gone.
         """
-        supervisor = self._supervisor
-        if supervisor is None:
+        if self._supervisor is None:
             raise Mistyped("this supervisor has left the team")
         text = self.query_one("#settings", Input).value if switching.has_settings(mode) else ""
         settings = settings_of(words_of(text)) if text.strip() else None
@@ -138,7 +143,7 @@ class StrategyDialog(Dialog):
         return SwitchStrategy(
             supervisor=at(self._supervisor_id),
             mode=mode,
-            aggregation=None if join == supervisor.aggregation else join,  # type: ignore[arg-type]
+            aggregation=join or None,  # type: ignore[arg-type]
             aggregator=self._picked("aggregator"),
             lead=self._picked("lead"),
             settings=settings,

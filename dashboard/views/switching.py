@@ -56,9 +56,9 @@ def members_to_choose(state: State, supervisor: Supervisor, now: str | None, nob
 
 
 def joins(now: str) -> list[Choice]:
-    """Return the ways to join results, the one of now first."""
-    names = [now, *(one for one in AGGREGATIONS if one != now)]
-    return [Choice(one, one, _JOINS.get(one, "") + (", as now" if one == now else "")) for one in names]
+    """Return the ways to join results; the first leaves it as it is, whatever it is by then."""
+    first = Choice("", now, f"{_JOINS.get(now, '')}, as now")
+    return [first, *(Choice(one, one, _JOINS.get(one, "")) for one in AGGREGATIONS if one != now)]
 
 
 def scopes(state: State, supervisor: Supervisor) -> list[Choice]:

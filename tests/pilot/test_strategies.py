@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.dialogs.dialog import Choices
+from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker
 from dashboard.widgets.pane import Pane
 from engine.core.commands import RemoveMember, Submit, SupervisorSpec, SwitchStrategy
@@ -96,3 +97,12 @@ async def test_a_supervisor_that_left_meanwhile_gets_no_other_strategy(tmp_path:
         assert hand.problem == "this supervisor has left the team"
         await hand.press("enter")
         assert not hand.app.orders
+
+
+async def test_what_somebody_else_switches_meanwhile_is_told_and_not_switched_back_unseen(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"strategy audit parallel", "enter")
+        await hand.meanwhile(SwitchStrategy(supervisor="@s3", mode="sequential", aggregation="vote"))
+        assert "now sequential, joined by vote" in hand.dialog.query_one("#title", Bar).text
+        await hand.press("enter")
+        assert hand.ordered == SwitchStrategy(supervisor="@s3", mode="parallel")
