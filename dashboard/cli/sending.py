@@ -16,6 +16,7 @@ from dashboard.cli.database import database_of, team_fields, team_in
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
 from dashboard.client import Client, CommandReply
 from engine.core.commands import Command
+from engine.folding import folded
 from engine.sender import sender_of
 
 TIMEOUT_S = 10.0
@@ -97,8 +98,10 @@ def order(ctx: click.Context, sending: Sending, command: Command) -> int:
     with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
-            start = f"quarterdeck engine --db {quoted(sending.path)}"
-            hint = f"start one: {start}; or leave the command for the next one: --queue"
+            from dashboard.views.header import program_line  # which a command that is carried out does not need
+
+            start = program_line(folded(sending.path)) or f"start one: quarterdeck engine --db {quoted(sending.path)}"
+            hint = f"{start}; or leave the command for the next one: --queue"
             fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
         outcome = client.perform(command, sending.timeout_s if alive else 0)
     team = team_in(sending.path)

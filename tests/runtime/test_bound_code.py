@@ -98,7 +98,7 @@ def test_no_other_engine_takes_the_team_over_and_the_program_goes_on_where_it_wa
     before = journal(path)
     run = shell_on(path, capsys)
 
-    for words in (["engine"], ["engine", "--standby"], ["run", "more"]):
+    for words in (["engine"], ["engine", "--standby"], ["run", "more"], ["pause", "first"]):
         status, _, err = run(*words)
         assert status in (3, 4)
         assert "first and second call code of the program that made this team: run that program again" in err
