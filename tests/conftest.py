@@ -23,6 +23,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # By default all that lives is looked through again and again: a quarter of the time of a test that opens the dashboard.
 gc.set_threshold(20_000, 10, 20)
+# What is made while tests are collected is there to the end.
+gc.disable()
 
 # Different examples at each run of a person, always the same ones where nobody could look into a rare failure.
 settings.register_profile("local", deadline=None, max_examples=examples(15))
@@ -79,9 +81,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtestloop() -> None:
-    """Let no collection of garbage walk through what was collected to be run: it is there to the end."""
-    gc.collect()
+    """Let no collection of garbage walk through what was collected to be run."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
