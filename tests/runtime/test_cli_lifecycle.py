@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_up_says_of_an_engine_that_was_suspended_that_it_does_not_answer(console
     os.kill(up["pid"], signal.SIGSTOP)
     db = console.database("slow")
     while (engine := engine_of(db)) is None or not engine.hung:
-        pass
+        threading.Event().wait(0.05)  # nothing tells
 
     assert f"slow was up already: engine {up['pid']} on {db}, but it does not answer" in console.done("up", "team.yaml")
 
