@@ -19,9 +19,9 @@ from typing import Any
 
 import aiohttp
 import anyio
-import pyte
 
 from tests.patience import PATIENCE_S
+from tests.web.letters import Letters
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
@@ -50,8 +50,7 @@ class Page:
         self._socket = socket
         self._ids = itertools.count(1)
         self._answers: dict[int, asyncio.Future[Any]] = {}
-        self._terminal = pyte.Screen(*size)
-        self._stream = pyte.ByteStream(self._terminal)
+        self._letters = Letters(*size)
         self._news = anyio.Event()
         self.told: list[list[Any]] = []
         """Text frames of its sockets."""
@@ -95,7 +94,7 @@ class Page:
         if method == "Network.webSocketFrameReceived":
             frame = about["response"]
             if frame["opcode"] == 2:
-                self._stream.feed(base64.b64decode(frame["payloadData"]))
+                self._letters.feed(base64.b64decode(frame["payloadData"]))
             elif frame["opcode"] == 1:
                 self.told.append(json.loads(frame["payloadData"]))
         elif method == "Network.requestWillBeSent":
@@ -108,7 +107,7 @@ class Page:
     @property
     def screen(self) -> str:
         """The lines of the terminal, as its bytes draw them."""
-        return "\n".join(self._terminal.display)
+        return self._letters.text
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Return once something holds that changes with what the browser says."""
@@ -158,9 +157,10 @@ class Page:
             " return [b.left, b.top, b.width, b.height]; })()"
         )
         left, top, width, height = box
+        columns, lines = self._letters.size
         at = {
-            "x": left + width / self._terminal.columns * (column + 0.5),
-            "y": top + height / self._terminal.lines * (row + 0.5),
+            "x": left + width / columns * (column + 0.5),
+            "y": top + height / lines * (row + 0.5),
         }
         await self.call("Input.dispatchMouseEvent", type="mouseMoved", **at)
         for kind in ("mousePressed", "mouseReleased"):
@@ -168,8 +168,9 @@ class Page:
 
     def find(self, text: str) -> tuple[int, int]:
         """Column and row of a text on the screen."""
-        row = next(row for row, line in enumerate(self._terminal.display) if text in line)
-        return self._terminal.display[row].index(text), row
+        lines = self._letters.lines
+        row = next(row for row, line in enumerate(lines) if text in line)
+        return lines[row].index(text), row
 
     async def resize(self, width: int, height: int) -> None:
         """Give the window another size, in pixels."""
@@ -178,7 +179,7 @@ class Page:
 
     def terminal_is(self, columns: int, lines: int) -> None:
         """Read what comes from now on as a terminal of another size."""
-        self._terminal.resize(lines, columns)
+        self._letters.resize(columns, lines)
 
     async def picture(self, path: Path) -> None:
         """Write what is seen as a PNG."""

@@ -13,7 +13,6 @@ from typing import Any
 
 import aiohttp
 import anyio
-import pyte
 from aiohttp import web
 
 from dashboard.web.gate import Gate
@@ -21,6 +20,7 @@ from dashboard.web.logins import Login
 from dashboard.web.server import Terms, WebServer
 from dashboard.web.session import Session
 from tests.patience import PATIENCE_S
+from tests.web.letters import Letters
 
 
 class Served:
@@ -123,9 +123,7 @@ class Tab:
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, columns: int, lines: int) -> None:
         self.socket = socket
-        self._screen = pyte.Screen(columns, lines)
-        self._stream = pyte.ByteStream(self._screen)
-        self._lines = [""] * lines
+        self._letters = Letters(columns, lines)
         self._news = anyio.Event()
         self._end: tuple[int | None, str] | None = None
         self.told: list[list[Any]] = []
@@ -133,19 +131,15 @@ class Tab:
 
     @property
     def text(self) -> str:
-        """The lines of the screen; only those that have changed are put together anew."""
-        for y in self._screen.dirty:
-            line = self._screen.buffer[y]
-            self._lines[y] = "".join(line[x].data for x in range(self._screen.columns))
-        self._screen.dirty.clear()
-        return "\n".join(self._lines)
+        """The lines of the screen."""
+        return self._letters.text
 
     async def listen(self) -> None:
         """Take what comes until the server closes the socket, and tell it what was drawn, as the page does."""
         while self._end is None:
             message = await self.socket.receive()
             if message.type is aiohttp.WSMsgType.BINARY:
-                self._stream.feed(message.data)
+                self._letters.feed(message.data)
                 with suppress(ConnectionError):
                     await self.socket.send_json(["drawn", len(message.data)])
             elif message.type is aiohttp.WSMsgType.TEXT:
