@@ -10,10 +10,11 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Unpack
 
 from dashboard.views.activity import Activity
 from dashboard.views.event_log import Entry
@@ -28,6 +29,7 @@ from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.lock import identity, lost
 from store.records import EngineInfo, StandbyInfo
+from store.statements import Conditions
 
 BLOCK, PIECE = 500, 50
 """Records that are read at once, and of those as many as are decoded and folded at once: a millisecond of work each."""
@@ -303,13 +305,13 @@ def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entr
 
 
 def entries_before(
-    reader: Reader, seq: int, most: int, names: Names, *, after_seq: int = 0, kinds: Collection[str] | None = None
+    reader: Reader, seq: int, most: int, names: Names, *, after_seq: int = 0, **conditions: Unpack[Conditions]
 ) -> list[Entry]:
     """Return the nearest events before `seq`, the newest last; their bodies are in memory a few at a time."""
     found, limit = list[list[Entry]](), AT_FIRST
     while most > 0:
         limit = min(limit, most)
-        records = reader.records_before(seq, limit, after_seq=after_seq, kinds=kinds)
+        records = reader.records_before(seq, limit, after_seq=after_seq, **conditions)
         found.append(entries_of(reader, records, names))
         if len(records) < limit:
             break

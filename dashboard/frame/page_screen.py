@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 
 from textual.widget import Widget
 
-from dashboard.feed import entries_of, parts_of
+from dashboard.feed import parts_of
 from dashboard.frame.frame import Frame, OwnKey
 from dashboard.task_input import input_of
 from dashboard.views.event_log import Entry
@@ -20,7 +20,7 @@ from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
 from engine.core.events import Event
 from engine.core.values import TextRef
-from store import Reader, Record
+from store import Reader
 
 HISTORY = 100
 """Events of one object that are shown."""
@@ -60,8 +60,6 @@ class PageScreen(Frame):
         self._told: dict[int, tuple[int, int, Sentence]] = {}
         self._called: object = None
         """What members were called when that was said."""
-        self._decoded: tuple[list[Record], list[Entry]] = ([], [])
-        """The records that were read last, and what they hold."""
 
     @property
     def events(self) -> list[Event]:
@@ -75,7 +73,7 @@ class PageScreen(Frame):
         """Return the task whose input is read from the journal, if it is shown here and forgotten by the state."""
         return None
 
-    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         """Read its events, the newest last."""
         return []
 
@@ -126,10 +124,7 @@ class PageScreen(Frame):
         self._reading, self._read_seq, self._read_ms = True, view.state.seq, view.wall_ms
 
         def read(reader: Reader) -> _Found:
-            records = self.records(reader, view)
-            if records != self._decoded[0]:
-                self._decoded = records, entries_of(reader, records, view.names)
-            entries = self._decoded[1]
+            entries = self.read(reader, view)
             parts = parts_of(reader, entries, known=self.parts)
             inputs = _input_of(reader, asked) if asked is not None else {}
             return _Found(reader.bodies({ref.seq for ref in missing}), entries, parts, inputs)

@@ -23,7 +23,7 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.events import AgentSwapped, AttemptStarted
 from engine.core.state import Agent, State, Task
-from store import Reader, Record
+from store import Reader
 
 STEPS = 400
 """Events of one task that are read."""
@@ -209,20 +209,22 @@ class AgentScreen(PanelsScreen):
     def asks_input_of(self, view: ViewState) -> str | None:
         return None if self._task_id in view.state.tasks else self._task_id
 
-    def records(self, reader: Reader, view: ViewState) -> list[Record]:
-        own = self._own.up_to(view.state.seq, reader, agent_id=self._key)
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
+        own = self._own.up_to(view.state.seq, reader, view.names, agent_id=self._key)
         task = view.state.tasks.get(self._task_id or "")
-        run_id = task.run_id if task is not None else next((one.run_id for one in own[::-1] if one.task_id), None)
-        task_id = task.id if task is not None else next((one.task_id for one in own[::-1] if one.task_id), None)
+        last = next((one.event for one in own[::-1] if getattr(one.event, "task_id", None)), None)
+        run_id, task_id = (getattr(last, "run_id", None), getattr(last, "task_id", None))
+        if task is not None:
+            run_id, task_id = task.run_id, task.id
         if task_id is None or (task is not None and task.attempts == 1 and _begins(own, task.id)):
             return own
-        of_task = self._of_task.up_to(view.state.seq, reader, run_id=run_id, task_id=task_id)
+        of_task = self._of_task.up_to(view.state.seq, reader, view.names, run_id=run_id, task_id=task_id)
         return sorted({one.seq: one for one in (*own, *of_task)}.values(), key=lambda one: one.seq)
 
 
-def _begins(records: Sequence[Record], task_id: str) -> bool:
-    """Tell whether records reach back to where an agent began a task."""
-    return any(one.task_id == task_id and one.kind == AttemptStarted.type for one in records)
+def _begins(entries: Sequence[Entry], task_id: str) -> bool:
+    """Tell whether events reach back to where an agent began a task."""
+    return any(isinstance(one.event, AttemptStarted) and one.event.task_id == task_id for one in entries)
 
 
 def _at_work(agent: Agent | None) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dashboard.frame.finding_screen import FindingScreen
 from dashboard.frame.page_screen import HISTORY
 from dashboard.newest import Newest
+from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.views.names import Texts
 from dashboard.views.pages import History, agent_page, described, run_page, task_page
@@ -12,7 +13,7 @@ from dashboard.views.prompt import prompt_of, prompt_text
 from dashboard.views.raw import object_of
 from dashboard.views.rows import Cell
 from dashboard.views.step_table import steps_among
-from store import Reader, Record
+from store import Reader
 
 
 class DescribeScreen(FindingScreen):
@@ -43,17 +44,17 @@ class DescribeScreen(FindingScreen):
             steps=self.events, prompt=prompt_text(told),
         )  # fmt: skip
 
-    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         state, seq = view.state, view.state.seq
         if self._key in state.agents:
-            return self._newest.up_to(seq, reader, agent_id=self._key)
+            return self._newest.up_to(seq, reader, view.names, agent_id=self._key)
         if self._key in state.runs or state.summary(self._key) is not None:
             return []
         task = state.tasks.get(self._key)
         if task is None and object_of(state, self._key) is not None:
-            return self._newest.up_to(seq, reader, value=self._key)
+            return self._newest.up_to(seq, reader, view.names, value=self._key)
         self._run_id = task.run_id if task is not None else self._run_id
-        return self._newest.up_to(seq, reader, run_id=self._run_id, task_id=self._key)
+        return self._newest.up_to(seq, reader, view.names, run_id=self._run_id, task_id=self._key)
 
 
 PAGE = DescribeScreen

@@ -13,6 +13,7 @@ from dashboard.newest import Newest
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.drafts import as_markdown, draft
 from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
+from dashboard.views.event_log import Entry
 from dashboard.views.graph.nodes import Sight
 from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
@@ -25,7 +26,7 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.report import Report
 from engine.core.state import Run
-from store import Reader, Record
+from store import Reader
 
 REPORT_MS = 1_000
 """A draft is set again at most this often."""
@@ -217,10 +218,10 @@ class RunScreen(PanelsScreen):
     def copied(self) -> tuple[str, str]:
         return "the report", self._written
 
-    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         if self._key in view.state.runs:
-            return self._fails.up_to(view.state.seq, reader, run_id=self._key, kinds=FAILS)
-        return self._ends.up_to(view.state.seq, reader, run_id=self._key, kinds=ENDS)
+            return self._fails.up_to(view.state.seq, reader, view.names, run_id=self._key, kinds=FAILS)
+        return self._ends.up_to(view.state.seq, reader, view.names, run_id=self._key, kinds=ENDS)
 
     def action_whole(self) -> None:
         """Show the report over the whole page, or the page again."""

@@ -15,6 +15,7 @@ from dashboard.frame.table_screen import SORTS
 from dashboard.newest import Newest
 from dashboard.views.activity import Activity
 from dashboard.views.arrangement import PANE_FROM
+from dashboard.views.event_log import Entry
 from dashboard.views.graph_slot import GraphSlot
 from dashboard.views.header import ViewState
 from dashboard.views.lines import Line, Span, indented
@@ -29,7 +30,7 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import Table
 from engine.core.events import StrategySwitched
-from store import Reader, Record
+from store import Reader
 
 EVERYTHING = 1_000_000
 GRAPH_LEAST = 8
@@ -84,9 +85,9 @@ class SupervisorScreen(PageScreen):
     def table(self) -> Table:
         return self.query_one("#body", Table)
 
-    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         kinds = [StrategySwitched.type]
-        return self._switches.up_to(view.state.seq, reader, kinds=kinds, value=self._key)
+        return self._switches.up_to(view.state.seq, reader, view.names, kinds=kinds, value=self._key)
 
     def show(self, view: ViewState) -> None:
         self.set_class(self.size.width >= PANE_FROM, "-beside")

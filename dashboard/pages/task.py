@@ -21,7 +21,7 @@ from dashboard.views.values import output_lines
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.panel import Panel
 from engine.core.state import Task
-from store import Reader, Record
+from store import Reader
 
 READ = 500
 """Events of a task that are read, the newest."""
@@ -143,10 +143,10 @@ class TaskScreen(PanelsScreen):
     def asks_input_of(self, view: ViewState) -> str | None:
         return None if self._key in view.state.tasks else self._key
 
-    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         task = view.state.tasks.get(self._key)
         self._run_id = task.run_id if task is not None else self._run_id
-        return self._newest.up_to(view.state.seq, reader, run_id=self._run_id, task_id=self._key)
+        return self._newest.up_to(view.state.seq, reader, view.names, run_id=self._run_id, task_id=self._key)
 
 
 def _none(text: str) -> Line:

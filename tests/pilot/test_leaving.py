@@ -20,9 +20,10 @@ from dashboard.pages.task import TaskScreen
 from dashboard.palette import Palette
 from dashboard.running import Opening
 from dashboard.settings import Settings
+from dashboard.views.event_log import Entry
 from dashboard.views.header import ViewState
 from dashboard.widgets.pane import Pane
-from store import Reader, Record
+from store import Reader
 from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
@@ -39,10 +40,10 @@ class SlowPage(TaskScreen):
         super().__init__(task_id)
         self.begun, self.go_on = threading.Event(), threading.Event()
 
-    def records(self, reader: Reader, view: ViewState) -> list[Record]:
+    def read(self, reader: Reader, view: ViewState) -> list[Entry]:
         self.begun.set()
         assert self.go_on.wait(READ_WITHIN_S)
-        return super().records(reader, view)
+        return super().read(reader, view)
 
 
 def asking(folder: Path) -> QuarterdeckApp:
