@@ -6,10 +6,13 @@ from hypothesis import given
 
 from dashboard.views.differences import MANY, difference_lines
 from engine.core.codec import decode_state, encode_state
-from engine.core.commands import ChangeSupervisor, Move, Pause, RemoveMember, Submit, SwapAgent
+from engine.core.commands import ChangeSupervisor, Move, Pause, Reassign, RemoveMember, Submit, SwapAgent
 from engine.core.queries.differences import Difference, differences
+from engine.core.signals import AgentUnusable
+from engine.core.spec import Retry
 from engine.core.state import State
 from tests.chance import worlds
+from tests.story import applied, attempt, submitted
 from tests.world import LONG, World, agent, team_world
 
 
@@ -60,6 +63,22 @@ def test_what_an_operator_changed_is_told_by_subject() -> None:
     assert ("settings", "s1", "changed", "max_parallel", 10, 3) in found
     assert ("spec", "ada", "changed", "timeout_s", None, 9.0) in found
     assert {one[0] for one in found} == {"agent", "settings", "spec"}
+
+
+def test_a_pause_is_told_of_an_agent_in_error_and_of_a_task_who_takes_it_now() -> None:
+    world = team_world(agent("ada", "parse", on_failure=[Retry(3)]), agent("bob", "parse"), participants=["ada"])
+    submitted(world)
+    world.fail(attempt(world, "ada"))
+    world.say(AgentUnusable(agent_id="a1", generation=1, error="no code"))
+    before = copy(world)
+    applied(world, Pause(target="ada"))
+    applied(world, Pause(target="bob"))
+    applied(world, Reassign(task="t2", agent="bob"))
+
+    found = told(differences(before, world.state))
+
+    assert ("agent", "a1", "changed", "status", "error", "error, paused") in found
+    assert ("task", "t2", "changed", "agent", "ada", "bob") in found
 
 
 def test_who_came_who_went_and_who_moved() -> None:

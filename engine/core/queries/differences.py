@@ -204,7 +204,7 @@ def _of_agent(side: _Side, one: Agent) -> Fields:
     return {
         "name": one.name,
         "supervisor": name_of(side.state, one.supervisor_id),
-        "status": one.status.value,
+        "status": _status(one),
         "error": one.error,
         "circuit": one.circuit,
         "exhausted": one.exhausted,
@@ -213,6 +213,12 @@ def _of_agent(side: _Side, one: Agent) -> Fields:
         **_usage(one.usage),
         **told,
     }
+
+
+def _status(one: Agent | Run) -> str:
+    """Return the status that is shown, also that it is paused where another one hides that."""
+    word = one.status.value
+    return f"{word}, paused" if one.paused and word != "paused" else word
 
 
 def _of_spec(_: _Side, spec: AgentSpec) -> Fields:
@@ -260,7 +266,7 @@ def _work(
 
 def _of_run(side: _Side, run: Run | RunSummary) -> Fields:
     told = {
-        "status": run.status.value,
+        "status": run.status.value if isinstance(run, RunSummary) else _status(run),
         "supervisor": name_of(side.state, run.supervisor_id),
         "strategy": run.strategy,
         "done": run.done,
@@ -299,7 +305,7 @@ def _unended(side: _Side, other: _Side) -> dict[str, Task]:
 def _of_task(side: _Side, task: Task) -> Fields:
     return {
         "status": task.status.value,
-        "agent": name_of(side.state, task.agent_id or task.worker_id),
+        "agent": name_of(side.state, _agent_of(task)),
         "attempts": task.attempts,
         "priority": task.priority,
         "deadline_ms": task.deadline_ms,
@@ -307,6 +313,13 @@ def _of_task(side: _Side, task: Task) -> Fields:
         "error": task.error,
         "output": task.output,
     }
+
+
+def _agent_of(task: Task) -> str | None:
+    """Return who is or was at work on a task; of one that waits who is to take it, whoever was at work before."""
+    if task.attempt is not None or task.ended:
+        return task.agent_id or task.worker_id
+    return task.worker_id or task.agent_id
 
 
 def _waiting(a: _Side, b: _Side) -> Iterator[Difference]:
