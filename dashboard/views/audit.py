@@ -86,11 +86,11 @@ def of_change(
         told += [labelled("outcome", f"✕ refused: {event.reason}", "error"), labelled("undo", "it changed nothing")]
     lines = [*worded([Cell(said, "strong")], width), *worded(told, width)]
     lines.append(hairline("EVENTS WITH IT", width))
-    caused, later = beside or Beside()
+    # Of a past moment not what came after it, which may be some of its own events.
+    caused, later = ([one for one in each if one.seq <= state.seq] for each in beside or Beside())
     if not caused:
         lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))
     lines += _told(caused, names, width, height - len(lines))
-    later = [one for one in later if one.seq <= state.seq]  # of a past moment not what came after it
     if later and height - len(lines) > 1:
         lines.append(hairline("WHAT CAME NEXT", width, right="6 has all events"))
         lines += _told(later, names, width, height - len(lines))

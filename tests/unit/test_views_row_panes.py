@@ -135,14 +135,18 @@ def test_what_came_after_a_change_takes_the_room_that_is_left_up_to_the_moment_t
     work.order(Resume(target="scout"))
     later = [Entry(seq, 0, kind_of(type(one)), one) for seq, one in enumerate(work.journal, 1) if seq > paused.seq]
 
-    shown, low, past = (
-        texts(of_change(paused, [], Beside((), later), state, Names(), width=90, height=height, now_ms=work.now_ms))
-        for state, height in ((work.state, 20), (work.state, 6), (decode_state(before), 20))
-    )
+    shown, low, past, within = (
+        texts(of_change(paused, [], beside, state, Names(), width=90, height=height, now_ms=work.now_ms))
+        for beside, state, height in (
+            (Beside((), later), work.state, 20), (Beside((), later), work.state, 6),
+            (Beside((), later), decode_state(before), 20), (Beside(later, ()), decode_state(before), 20),
+        )
+    )  # fmt: skip
 
     assert any("resumed" in line for line in shown)
     assert len(low) <= 6
     assert not any("NEXT" in line for line in past)
+    assert not any("resumed" in line for line in within)
 
 
 def test_panes_beside_each_other_are_as_wide_as_they_were_asked_to_be() -> None:
