@@ -24,7 +24,7 @@ class InboxScreen(TableScreen):
     )  # fmt: skip
 
     def listing(self, view: ViewState) -> Listing:
-        return inbox(view.state, now_ms=view.now_ms, needle=self.needle)
+        return inbox(view.state, now_ms=view.now_ms, needle=self.needle, acts=view.acts)
 
     def more(self, view: ViewState, key: str, width: int, height: int) -> More | None:
         return of_need(view, key, width, height)

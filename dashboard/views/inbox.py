@@ -72,8 +72,12 @@ SHOWN = 8
 """Questions that are named where one answer is for several."""
 
 
-def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
-    """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks."""
+def inbox(state: State, *, now_ms: int, needle: str = "", acts: bool = True) -> Listing:
+    """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks.
+
+    Args:
+        acts: Whether anything can be done about it; else no key that does is named.
+    """
     every = needs_person(state)
     wanted = filter_typed(needle)
     keys = wanted.of(every, lambda key: need(state, key, now_ms))
@@ -81,7 +85,7 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     empty = nothing(needle, "", "nothing waits for you", told)
 
     def make(key: str) -> tuple[Cell, ...]:
-        return _row(state, key, now_ms)
+        return _row(state, key, now_ms, acts=acts)
 
     columns = _for_questions(state, alone=len(every) == len(state.escalations)) if state.escalations else _TROUBLES
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(every))
@@ -111,7 +115,7 @@ def need(state: State, key: str, now_ms: int) -> OfNeed:
     return OfNeed(state, key, [cell.text for cell in _row(state, key, now_ms)], now_ms)
 
 
-def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
+def _row(state: State, key: str, now_ms: int, *, acts: bool = True) -> tuple[Cell, ...]:
     asked = state.escalations.get(key)
     if asked is not None:
         return (
@@ -125,11 +129,11 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
         )
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
-        return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(f"cannot work: {broken.error}"), *_acts(
-            "h swap · z resume"))  # fmt: skip
+        told, keys = f"cannot work: {broken.error}", "h swap · z resume" if acts else ""
+        return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(told), *_acts(keys))
     if failed is not None:
-        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_acts(
-            "z resume"))  # fmt: skip
+        keys = "z resume" if acts else ""
+        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_acts(keys))
     task = state.tasks.get(key)
     if task is None:
         return (Cell("settled", "muted"),)
@@ -143,7 +147,7 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
         Cell("a task", "error"),
         Cell(task.title, "strong"),
         Cell(told),
-        *_acts("r retry", task.ended_ms, now_ms),
+        *_acts("r retry" if acts else "", task.ended_ms, now_ms),
     )
 
 

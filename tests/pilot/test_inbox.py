@@ -26,6 +26,18 @@ async def test_the_inbox_has_as_many_rows_as_the_header_says_need_somebody(tmp_p
         assert "supervisor night failed: 1 restart in 60 s" in hand.line(3)
 
 
+async def test_where_nothing_can_be_done_about_a_trouble_its_row_names_no_key_for_that(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8")
+        acting = "\n".join(map(hand.line, range(5)))
+        assert all(keys in acting for keys in ("h swap · z resume", "z resume", "r retry"))
+    async with opened(tmp_path, work=trouble(), readonly=True) as hand:
+        await hand.press("8")
+        looking = "\n".join(map(hand.line, range(5)))
+        assert "cannot work: no module named 'scan'" in looking
+        assert not any(keys in looking for keys in ("swap", "resume", "retry"))
+
+
 async def test_the_key_for_who_is_in_need_goes_to_the_question_first(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("exclamation_mark")
