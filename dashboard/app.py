@@ -39,7 +39,7 @@ from dashboard.navigation import visit
 from dashboard.pace import FLUSH_S, KEY_S, STEP_S, Pace
 from dashboard.places import HOME, part_of, places
 from dashboard.settings import Settings
-from dashboard.terminal import Terminal
+from dashboard.terminal import Terminal, is_behind
 from dashboard.theme import DARK, THEMES, coarse, few_colours
 from dashboard.touring import Touring
 from dashboard.view_state import look
@@ -207,9 +207,10 @@ class QuarterdeckApp(Touring):
 
     @property
     def _is_free(self) -> bool:
-        """Whether the screens can look at the team now, and no key is to be answered first."""
+        """Whether the screens can look at the team now, and neither a key nor the terminal is to be waited for."""
         # None is there while it closes; what opens is about the team as it was at its key: the object could be gone.
-        return bool(self.screen_stack) and self._opening is None and not self._pace.key_is_first
+        waits = self._opening is not None or self._pace.key_is_first or is_behind(self._driver)
+        return bool(self.screen_stack) and not waits
 
     def begin(self) -> None:
         if not self._has_begun:

@@ -2,12 +2,23 @@
 
 from collections.abc import Callable
 
+from textual.driver import Driver
+
 from dashboard.clean import clean
 
 _KEEP_TITLE, _PUT_BACK = "\x1b[22;0t", "\x1b[23;0t"
 """The title that was there before is kept by the terminal, and put back at the end."""
 _TITLE, _NOTICE, _BELL = "\x1b]0;{}\x07", "\x1b]9;{}\x07", "\x07"
 _LONGEST = 120
+
+
+def is_behind(driver: Driver | None) -> bool:
+    """Tell whether a terminal has not taken yet what was drawn before, as over a slow link.
+
+    Textual keeps thirty writes for it. Frames that wait there would come before the answer to the next key.
+    """
+    writer = getattr(driver, "_writer_thread", None)
+    return writer is not None and not writer._queue.empty()
 
 
 def titled(team: str, needs: int) -> str:

@@ -1,10 +1,12 @@
 """A key is answered at once: before the timer that paints, and before a redraw that began earlier."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 from textual import events
+from textual.drivers._writer_thread import WriterThread
 
 from dashboard.frame.frame import Frame
 from dashboard.pace import KEY_S, Pace
@@ -16,6 +18,8 @@ from dashboard.widgets.table import Table
 from tests.pilot.engines import until
 from tests.pilot.hand import shown
 from tests.pilot.rest import at_rest
+
+MORE_THAN_A_PIPE_HOLDS = 1 << 20
 
 
 @pytest.mark.anyio
@@ -61,6 +65,31 @@ async def test_a_redraw_waits_for_a_key_that_comes_after_it_began(tmp_path: Path
         now_s[0] += 2 * KEY_S
         await app._tick()
         assert app.view is not before
+
+
+@pytest.mark.anyio
+async def test_nothing_is_redrawn_while_the_terminal_takes_what_was_drawn_before(tmp_path: Path) -> None:
+    app, (taken_from, written_to) = shown(tmp_path), os.pipe()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_rest(pilot)
+        with os.fdopen(taken_from, "rb") as terminal, os.fdopen(written_to, "w") as link:
+            writer = WriterThread(link)
+            writer.start()
+            app._driver._writer_thread = writer  # type: ignore[union-attr]
+            before = app.view
+            for frame in ("x" * MORE_THAN_A_PIPE_HOLDS, "y"):
+                writer.write(frame)
+            app._drawn = ()
+            await app._tick()
+            assert app.view is before
+
+            terminal.read(MORE_THAN_A_PIPE_HOLDS)
+            await until(pilot, writer._queue.empty)
+            app._drawn = ()
+            await app._tick()
+            assert app.view is not before
+            writer.stop()
+            app._driver._writer_thread = None  # type: ignore[union-attr]
 
 
 @pytest.mark.anyio
