@@ -1,6 +1,7 @@
 """What `ctrl+p` finds by words: everything that can be done, and every agent, supervisor and open run by name."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
+from textual.css.query import NoMatches
 from textual.strip import Strip
 
 from dashboard.actions import ACTIONS, key_of
@@ -91,6 +93,10 @@ class Palette(ClosesOnce, CommandPalette):
     def _on_mount(self, event: events.Mount) -> None:
         if self not in self.app.screen_stack:  # a key that was on its way closed it; Textual takes what is below it
             event.prevent_default()
+
+    async def _watch__show_busy(self) -> None:
+        with suppress(NoMatches):  # it is closing, and what would be shown is gone
+            await super()._watch__show_busy()
 
     def _gather_commands(self, search_value: str) -> None:  # type: ignore[override]  # the worker is not used
         if is_on_top(self):  # what was typed last may come after it was closed, when there is no list any more

@@ -426,6 +426,17 @@ async def test_the_palette_may_be_closed_before_it_has_begun(tmp_path: Path) -> 
         assert isinstance(hand.app.screen, Palette)
 
 
+async def test_a_search_of_the_palette_may_end_while_it_closes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("ctrl+p")
+        palette = hand.app.screen
+        assert isinstance(palette, Palette)
+        await palette.query("*").remove()  # as Textual does first where it closes a screen
+        palette._show_busy = not palette._show_busy
+        await hand.press("escape")
+        assert hand.place == "network"
+
+
 @pytest.mark.parametrize("keys", [("ctrl+p",), ("0", "h"), ("S",)])
 async def test_pages_of_a_list_that_has_no_room_or_is_not_laid_out_yet_are_passed_over(
     tmp_path: Path, keys: tuple[str, ...]
