@@ -447,10 +447,15 @@ class QuarterdeckApp(Touring):
         if self._shows_defects:
             super()._fatal_error()
             return
+        self.panic(Text(f"{self.defect}; where: --debug"))
+
+    @property
+    def defect(self) -> str:
+        """The bug of the dashboard that ended it, in one line; empty for none."""
         found = self._exception
-        defect = found.error if isinstance(found, WorkerFailed) else found
-        told = f"the dashboard has a defect, the team keeps running: {type(defect).__name__}: {defect}; where: --debug"
-        self.panic(Text(clean(told)))
+        bug = found.error if isinstance(found, WorkerFailed) else found
+        told = f"the dashboard has a defect, the team keeps running: {type(bug).__name__}: {bug}"
+        return clean(told) if bug is not None else ""
 
     def _team_name(self) -> str:
         roots = self.feed.state.roots

@@ -81,6 +81,8 @@ class TabDriver(WebDriver):
 
     def write_meta(self, data: dict[str, object]) -> None:
         """Tell the server something; a server that is gone hears nothing."""
+        if data.get("type") == "exit" and self._app.return_code:  # a defect ended it, and no user left it
+            return
         try:
             super().write_meta(json.loads(json.dumps(data)))
         except BrokenPipeError:

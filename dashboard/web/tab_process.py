@@ -38,7 +38,10 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     except ValueError:
         opened = None  # of another version, or typed by hand: the first screen is better than none
     app = TabApp(Path(db), viewer=role != "operator", folder=Path(folder), place=opened)
-    return app.run() or app.return_code or 0
+    status = app.run() or app.return_code or 0
+    if app.defect:  # the last line of all, which the server tells the browser: Textual wraps what it says
+        sys.stderr.write(f"{app.defect}\n")
+    return status
 
 
 if __name__ == "__main__":

@@ -306,6 +306,28 @@ async def test_a_process_that_is_killed_is_told_as_such(db: Path) -> None:
     assert at.pids() == []
 
 
+PLANTED = """
+import sys
+from dashboard.web import tab, tab_process
+tab.TabApp.keep_up = lambda self, *, changed: [][0]
+sys.exit(tab_process.main(*sys.argv[4:]))
+"""
+
+
+async def test_a_defect_that_ends_a_screen_is_told_as_such(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted, program = anyio.Path(tmp_path / "planted.py"), anyio.Path(tmp_path / "python")
+    await planted.write_text(PLANTED)
+    await program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P "{planted}" "$@"\n')
+    await program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    async with inside(db) as at, visitor(at) as ann, ann.tab(columns=60) as tab:
+        code, why = await tab.closed()
+    assert code == 4003
+    assert why == "the dashboard has a defect, the team keeps running: IndexError: list index out of range"
+
+
 async def test_a_browser_that_does_not_read_loses_its_tab_and_slows_nobody_down(db: Path) -> None:
     async with inside(db, stall_s=5.0) as at, visitor(at) as ann, ann.tab() as good:
         await good.sees("scout")
