@@ -37,6 +37,8 @@ class TabApp(QuarterdeckApp):
         habits = Habits(kept) if kept.exists() else None  # a browser that keeps nothing is offered nothing
         super().__init__(db, readonly=viewer, place=place, settings=settings, habits=habits)
         self._folder = folder
+        self._asked = place
+        """Where it opens; None once that is shown."""
         self._known: dict[str, str] = {}
         """What the page knows, by kind."""
         self._has_looked = False
@@ -52,13 +54,20 @@ class TabApp(QuarterdeckApp):
             if is_demo(self.feed.state):
                 self._guide = Guide(in_browser=True, viewer=self.readonly)
         to_draw = super().keep_up(changed=changed)
-        self._tell("place", str(place_of(self)))
+        self._tell("place", str(self._place()))
         self._tell("colour", self.current_theme.background or "")
         self._tell("habits", self.habits.text)
         if not (self.in_past or self.view.situation.opening):
             # The browser's tab says how much needs a person, as the title of a terminal does.
             self._tell("title", titled(self._team_name(), len(self.view.counts.needs_person)))
         return to_draw
+
+    def _place(self) -> Place:
+        """Return where it stands, or until that is shown where it opens: a page that loads anew comes back to there."""
+        past_is_read = self.playback.busy and not self.in_past and self.playback.trouble is None
+        if self._opens_at is None and not past_is_read:
+            self._asked = None
+        return self._asked or place_of(self)
 
     def _tell(self, kind: str, said: str) -> None:
         """Tell the page something that is not what it was told before."""

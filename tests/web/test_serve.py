@@ -65,10 +65,11 @@ async def test_a_theme_is_kept_by_the_browser_and_comes_back_with_its_next_tab(d
             assert next(said for kind, said in tab.told if kind == "colour") != dark
 
 
-async def test_a_moment_of_the_past_is_come_back_to(db: Path) -> None:
-    async with inside(db) as at, visitor(at) as ann, ann.tab(place="tasks@30") as tab:
-        await tab.comes_to("tasks@30")
-        await tab.sees("PAST")
+@pytest.mark.parametrize(("place", "shows"), [("tasks@30", "PAST"), ("agents?careful", "scout-careful")])
+async def test_a_place_is_come_back_to_and_never_told_as_another_before(db: Path, place: str, shows: str) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab(place=place) as tab:
+        assert await tab.hears("place") == place  # a page that loads itself anew meanwhile comes back to what it heard
+        await tab.sees(shows)
 
 
 async def test_a_token_is_good_once_and_the_next_one_is_printed(db: Path) -> None:
