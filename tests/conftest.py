@@ -80,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(EndOfHangs())
 
 
+@pytest.hookimpl(tryfirst=True)  # the loop of a worker would be the only one to be called
 def pytest_runtestloop() -> None:
     """Let no collection of garbage walk through what was collected to be run."""
     gc.freeze()
