@@ -126,6 +126,7 @@ class Session(AppService):
         self._unanswered_bytes = 0
         self._stopping: asyncio.Task[None] | None = None
         self._drawn: asyncio.Task[None] | None = None
+        self._complaints: asyncio.Task[None] | None = None
 
     async def _ignored(self) -> None:
         """Close nothing: the server closes the socket once `ended` returns."""
@@ -159,7 +160,7 @@ class Session(AppService):
         assert process is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        complaints = asyncio.create_task(self._hear(process.stderr))
+        self._complaints = complaints = asyncio.create_task(self._hear(process.stderr))
         beats = asyncio.create_task(self._watch())
         self._drawn = drawing = asyncio.create_task(self._draw(process.stdout))
         try:
@@ -171,8 +172,7 @@ class Session(AppService):
         finally:
             for task in (beats, drawing):
                 task.cancel()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(complaints, 0.5)
+            await asyncio.wait((complaints,), timeout=0.5)  # and it reads on: a killed process ends with its pipes
 
     async def _draw(self, stdout: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, ValueError):
@@ -299,7 +299,7 @@ class Session(AppService):
                 await asyncio.wait_for(self._leave(process), END_S)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            await _drained(process)
             for key in self.downloads:  # never taken: asked for now that nothing answers, the server lets go of it
                 async for _ in self._download_manager.download(key):
                     pass
@@ -309,11 +309,19 @@ class Session(AppService):
     async def _leave(self, process: Process) -> None:
         await self.send_meta({"type": "quit"})
         self.stdin.close()
-        assert process.stdout is not None
-        # A process that still draws into a full pipe could not end.
-        while await process.stdout.read(65_536):
-            pass
-        await process.wait()
+        await _drained(process)
+
+
+async def _drained(process: Process) -> None:
+    """Wait until a process has ended.
+
+    What it draws is read meanwhile: into a full pipe it could not end, and while something is in the pipe it does not
+    count as ended, even when it was killed.
+    """
+    assert process.stdout is not None
+    while await process.stdout.read(65_536):
+        pass
+    await process.wait()
 
 
 def environment(given: Mapping[str, str], folder: Path, width: int, height: int) -> dict[str, str]:

@@ -314,14 +314,20 @@ sys.exit(tab_process.main(*sys.argv[4:]))
 """
 
 
+async def program(folder: Path, script: anyio.Path) -> str:
+    """Return a program that runs a script in place of the process of a tab."""
+    made = anyio.Path(folder / "python")
+    await made.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P "{script}" "$@"\n')
+    await made.chmod(0o700)
+    return str(made)
+
+
 async def test_a_defect_that_ends_a_screen_is_told_as_such(
     db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planted, program = anyio.Path(tmp_path / "planted.py"), anyio.Path(tmp_path / "python")
+    planted = anyio.Path(tmp_path / "planted.py")
     await planted.write_text(PLANTED)
-    await program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P "{planted}" "$@"\n')
-    await program.chmod(0o700)
-    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(sys, "executable", await program(tmp_path, planted))
     async with inside(db) as at, visitor(at) as ann, ann.tab(columns=60) as tab:
         code, why = await tab.closed()
     assert code == 4003
@@ -347,6 +353,42 @@ async def test_a_browser_that_does_not_read_loses_its_tab_and_slows_nobody_down(
             slow.close()
         await good.type("5")
         await good.sees("lib/glob.py")
+
+
+FLOODS = """
+import os
+os.close(0)
+os.write(1, b"__GANGLION__\\n")
+while True:
+    os.write(1, b"D\\0\\0\\xff\\xff" + bytes(65_535))
+    os.write(2, bytes(65_536))
+"""
+
+
+async def test_a_process_that_floods_its_pipes_and_hears_nothing_can_be_ended(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = anyio.Event()
+
+    async def write(_: bytes) -> None:
+        drawing.set()
+        await anyio.sleep_forever()
+
+    async def tell(_: str) -> None:
+        pass
+
+    floods = anyio.Path(tmp_path / "floods.py")
+    await floods.write_text(FLOODS)
+    monkeypatch.setattr(sys, "executable", await program(tmp_path, floods))
+    tab = Session(Launch(db, "viewer"), write_bytes=write, write_str=tell, download_manager=DownloadManager())
+    await tab.start(80, 24)
+    running = asyncio.create_task(tab.run())
+    with anyio.fail_after(PATIENCE_S):
+        await drawing.wait()
+        await tab.stop()
+        await asyncio.wait((running,))
+    assert not tab.folder.exists()
+    running.exception()
 
 
 async def test_no_more_is_sent_to_a_browser_than_it_says_that_it_has_drawn(db: Path) -> None:
