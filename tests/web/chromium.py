@@ -22,6 +22,7 @@ import anyio
 
 from tests.patience import PATIENCE_S
 from tests.web.letters import Letters
+from tests.web.visitor import Inside
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
@@ -31,6 +32,10 @@ ARGUMENTS = (
     # Else each window loads two pages of its own for a field that no test types into: half of what opening it costs.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
 )  # fmt: skip
+OPEN = "document.body.classList.contains('-first-byte') && document.body.classList.contains('-open')"
+NOTICE = "getComputedStyle(document.getElementById('notice')).display != 'none'"
+SHOWN = "document.querySelector('.xterm-helper-textarea') == document.activeElement"
+"""What a page is like once it draws, while it tells something, and while it takes keys."""
 KEYS = {"ArrowDown": 40, "ArrowLeft": 37, "ArrowUp": 38, "Enter": 13, "Escape": 27, "Tab": 9}
 
 
@@ -245,3 +250,10 @@ async def browsing(at: tuple[int, str]) -> AsyncIterator[Browser]:
         made = await devtools.call("Target.createBrowserContext", disposeOnDetach=True)
         yield Browser(http, devtools, group, context=made["browserContextId"])
         group.cancel_scope.cancel()
+
+
+async def opened(page: Page, at: Inside, *, width: int = 1200, height: int = 720) -> None:
+    """Sign a browser in by the link, and wait for the first screen."""
+    await page.resize(width, height)
+    await page.goes_to(f"{at.base}/#token={at.token}")
+    await page.comes_to(OPEN)

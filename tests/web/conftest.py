@@ -1,5 +1,6 @@
-"""Databases that are served, and a certificate."""
+"""Databases that are served, a certificate, and a browser."""
 
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from tests.pilot.scene import audit, written
+from tests.web.chromium import Browser, browsing, chromium
 
 
 @pytest.fixture
@@ -30,3 +32,16 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
     cert_file.write_bytes(made.sign(key, SHA256()).public_bytes(Encoding.PEM))
     key_file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return cert_file, key_file
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
+    """One browser for the tests of a file, each with a window of its own: starting it costs as much as a test."""
+    with chromium(tmp_path_factory.mktemp("chromium")) as at:
+        yield at
+
+
+@pytest.fixture
+async def browser(program: tuple[int, str]) -> AsyncIterator[Browser]:
+    async with browsing(program) as window:
+        yield window
