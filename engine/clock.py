@@ -9,7 +9,8 @@ it takes to compute them, reproducibly.
 import heapq
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import anyio
@@ -46,6 +47,15 @@ class Clock(ABC):
 
     def release(self) -> None:  # noqa: B027
         """End a hold: the work is done, or waits for the engine or for this clock."""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the clock in the body, such as while a thread works: whatever it takes, no time passes."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.release()
 
     async def drive(self) -> None:  # noqa: B027
         """Let time pass while the engine runs; returns at once if time passes by itself."""

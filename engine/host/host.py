@@ -232,11 +232,12 @@ class Host:
             command = checked(command, str(command.type))
         except BadValue as bad:
             raise CommandRefusedError(bad.code, bad.reason) from bad
-        granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
-        order = Order(
-            id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted,
-            ended=await self._ended_runs(command),
-        )  # fmt: skip
+        with self.clock.held():
+            granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
+            order = Order(
+                id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted,
+                ended=await self._ended_runs(command),
+            )  # fmt: skip
         slot = self._orders.expect(order.id)
         self._loop.put(order)
         try:

@@ -205,7 +205,8 @@ class Intake:
             return
         try:
             command = decode_command(row.kind, row.body)
-            granted, ended = await self._granted(command), await self._ended(command)
+            with self._services.clock.held():
+                granted, ended = await self._granted(command), await self._ended(command)
         except (ValueError, TrustError) as error:
             await self._refuse(row, one_line(error))
             return

@@ -158,6 +158,14 @@ def test_model_agents_of_a_team_file_stay_so_without_their_tools_and_servers(tmp
     assert set(report.workers) >= {"chief", "scout"}
 
 
+def test_the_same_seed_is_the_same_history_where_a_team_names_code_and_addresses(tmp_path: Path) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text(MODEL_TEAM, encoding="utf-8")
+    team = read_team(file).load_command().team
+
+    assert len({live_through(plan_of(2, team, hours=1)).digest for _ in range(4)}) == 1
+
+
 def test_the_report_names_who_never_got_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "team.yaml"
     file.write_text(TEAM.replace("max_parallel: 2", "max_parallel: 2, participants: [scout]"), encoding="utf-8")
