@@ -126,7 +126,7 @@ class QuarterdeckApp(Touring):
         self._has_begun = False
         self._unpainted = ExitStack()
         """Keeps the first screen from being painted before it is laid out and has looked."""
-        give_keys(self.settings.keys)
+        give_keys(self.settings.keys, self.settings.key_signs)
         self.view = self._look()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -25,6 +25,7 @@ from dashboard.views.amounts import size
 from dashboard.views.bulk import Bulk
 from dashboard.views.bulk import spoken as spoken_all
 from dashboard.views.header import ViewState
+from dashboard.views.keyed import keyed
 from dashboard.views.outcomes import AGAIN, BEFORE, NOTHING_TO_UNDO, UNDO, can_be_undone, spoken
 from dashboard.views.past import REFUSED
 from dashboard.views.rows import Cell
@@ -130,7 +131,7 @@ class Deck(TimeTravel):
 
     def may(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
-        refusal = REFUSED if self.in_past else self._read_only() if self.readonly else self._lost()
+        refusal = keyed(REFUSED) if self.in_past else self._read_only() if self.readonly else self._lost()
         if refusal:
             self.say(refusal, "warn")
         return not refusal
@@ -233,11 +234,11 @@ class Deck(TimeTravel):
         if takes_back:
             self._undos.update(done)
         if not done or (takes_back and self.undoable):
-            return BEFORE if done else ""
+            return keyed(BEFORE) if done else ""
         newest = done[-UNDOABLE:]
         self.undoable.append(tuple(newest))
         some = f", the newest {len(newest):,} can be undone" if len(newest) < len(done) else ""
-        return some + (AGAIN if undone else UNDO)
+        return some + keyed(AGAIN if undone else UNDO)
 
     def order_all(self, bulk: Bulk, commands: Sequence[Command], *, failed: Callable[[], None] = do_nothing) -> None:
         """Send several commands, and say in one line what became of them; if they cannot be sent, call `failed`."""
@@ -265,7 +266,7 @@ class Deck(TimeTravel):
         if command_id is not None:
             self.order(Undo(command_id=command_id))
         elif not self.undoable:
-            self.say(NOTHING_TO_UNDO, "muted")
+            self.say(keyed(NOTHING_TO_UNDO), "muted")
         elif self.may():
             # Taken before the outcome is known, so that a second press undoes the one before.
             last = self.undoable.pop()

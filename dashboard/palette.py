@@ -16,7 +16,7 @@ from dashboard.actions import ACTIONS, key_of
 from dashboard.actions.action import Acting, Spoken
 from dashboard.clean import clean
 from dashboard.deck import ClosesOnce, is_on_top
-from dashboard.frame.key_labels import sign_of
+from dashboard.key_labels import sign_of
 from dashboard.widgets.fields import Paged
 from dashboard.widgets.typing import tame
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
 
 from dashboard.clean import clean
+from dashboard.key_labels import sign_of
 from dashboard.theme import NAMES
 from dashboard.views.teams import from_home
 from engine.folders import NoHome, home_folder
@@ -48,6 +49,11 @@ class Settings:
     """Keys of actions that differ from their own, by the names of the actions; empty of one whose key another has."""
     problem: str = ""
     """What in the file is ignored and why, in one line."""
+
+    @property
+    def key_signs(self) -> dict[str, str]:
+        """How texts write those keys; an action that has none is written as a word of the `:` line."""
+        return {action: sign_of(key) or f":{action}" for action, key in self.keys.items()}
 
     @property
     def is_reduced(self) -> bool:

@@ -11,6 +11,7 @@ from dashboard.feed import Feed
 from dashboard.playback import Playback
 from dashboard.summaries import Summaries
 from dashboard.views.header import ViewState
+from dashboard.views.keyed import keyed
 from dashboard.views.past import ALREADY_LIVE, CAUGHT_UP, forked, no_mark
 from dashboard.views.rows import Cell
 from engine.core.errors import CoreError
@@ -170,11 +171,11 @@ class TimeTravel(App[int]):
             self.playback.leave()
             self.flush()
         else:
-            self.say(ALREADY_LIVE, "muted")
+            self.say(keyed(ALREADY_LIVE), "muted")
 
     def _begun(self, by: int) -> bool:
         if not self.in_past and by > 0:
-            self.say(ALREADY_LIVE, "muted")
+            self.say(keyed(ALREADY_LIVE), "muted")
             return False
         self.playback.begin(self.feed.state)
         return True

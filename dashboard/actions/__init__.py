@@ -19,6 +19,7 @@ from dashboard.actions.specs import SPECS
 from dashboard.actions.team import OF_REQUEST, TEAM
 from dashboard.actions.work import WORK
 from dashboard.views.help import COLUMNS, HERE, MOVES, NEEDS_YOU, SETTINGS, STATES
+from dashboard.views.keyed import write_keys
 from dashboard.views.rows import Cell
 from engine.core.state import State
 
@@ -51,12 +52,18 @@ def bindings() -> list[Binding]:
     ]  # fmt: skip
 
 
-def give_keys(keys: Mapping[str, str]) -> None:
-    """Let actions be shown and found by keys of the user's; Textual's keymap makes them work."""
+def give_keys(keys: Mapping[str, str], signs: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Let actions be shown and found by keys of the user's; Textual's keymap makes them work.
+
+    Args:
+        keys: As Textual calls them, by the names of the actions.
+        signs: How texts write them.
+    """
     _OTHER_KEYS.clear()
     _OTHER_KEYS.update(keys)
     BY_KEY.clear()
     BY_KEY.update({key_of(action): action for action in ACTIONS if key_of(action)})
+    write_keys(signs)
 
 
 def key_of(action: Action) -> str:

@@ -4,6 +4,7 @@ from functools import partial
 
 from dashboard.actions.action import Acting, Action, Spoken
 from dashboard.views.amounts import counted
+from dashboard.views.keyed import keyed
 
 MOST_COPIED = 1_000_000
 """Characters that are given to a terminal at once."""
@@ -15,7 +16,7 @@ def _open(kind: str, at: Acting, said: Spoken) -> None:
     key = target.id if target is not None else at.looked_at(whole=kind == "describe") if not name else ""
     if kind == "describe" and key.isdigit():  # an event, whose page says all of it
         if getattr(at, "subject_id", "") == key:
-            at.warn("this is all that is known of the event; y shows its JSON")
+            at.warn(keyed("this is all that is known of the event; <raw:y> shows its JSON"))
         else:
             at.deck.open("event", key)
     elif key:

@@ -3,6 +3,7 @@
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken
 from dashboard.time_travel import MINUTE_MS
+from dashboard.views.keyed import keyed
 from dashboard.views.parsers import Mistyped, Seq, moment_of
 
 
@@ -27,7 +28,7 @@ def _back_here(at: Acting, _said: Spoken) -> None:
     if seq.isdigit():
         at.deck.goto_seq(int(seq))
     else:
-        at.warn("choose an event: b shows the team as it was after it; :at goes to any moment")
+        at.warn(keyed("choose an event: <back here:b> shows the team as it was after it; :at goes to any moment"))
 
 
 def _fork(at: Acting, said: Spoken) -> None:

@@ -10,6 +10,7 @@ from dashboard.typed_paths import path_typed
 from dashboard.views.digest import needs_person
 from dashboard.views.header import program_line
 from dashboard.views.inbox import place_of
+from dashboard.views.keyed import keyed
 from dashboard.views.past import REFUSED
 
 
@@ -29,7 +30,7 @@ def _engine(at: Acting, _said: Spoken) -> None:
     situation = at.deck.view.situation
     info = situation.engine
     if at.deck.in_past:
-        at.warn(REFUSED)
+        at.warn(keyed(REFUSED))
     elif situation.trouble is not None:
         at.deck.say(situation.trouble, "error")
     elif info is not None and info.alive and not info.hung:
@@ -51,7 +52,8 @@ def _hand_over(at: Acting, said: Spoken) -> None:
 def _export(at: Acting, said: Spoken) -> None:
     path = said.word()
     if at.deck.in_past:
-        at.warn("an export holds the newest state: L goes back to live; F makes a file of this moment")
+        told = "an export holds the newest state: <live:L> goes back to live; <fork:F> makes a file of this moment"
+        at.warn(keyed(told))
     elif path is None:
         at.app.push_screen(dialogs.files.ExportDialog(at.deck.path))
     elif at.deck.at_hand("a path; x sends the archive to the browser"):

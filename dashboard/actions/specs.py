@@ -2,12 +2,14 @@
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, supervisors
+from dashboard.views.keyed import keyed
 
 
 def _edit(on: Acting, said: Spoken) -> None:
     target = on.asked(said.word())
     if target is not None and target.kind == "supervisor":
-        on.warn(f"{target.said} has no spec; N makes a new agent under it, o changes its settings")
+        told = keyed("<new-agent:N> makes a new agent under it, <set:o> changes its settings")
+        on.warn(f"{target.said} has no spec; {told}")
         return
     agent_id = on.asked_agent(said.word()) if target is not None else None
     if agent_id is not None:

@@ -9,6 +9,7 @@ from dashboard.actions.marked import in_bulk
 from dashboard.typed_paths import path_typed
 from dashboard.views.amounts import counted, duration
 from dashboard.views.bulk import cancelling
+from dashboard.views.keyed import keyed
 from dashboard.views.limits import limit_lines
 from dashboard.views.parsers import Line, Mistyped, due_in_s, length_s, limits_of, settings_of, words_of
 from dashboard.views.rows import Cell, labelled
@@ -31,7 +32,7 @@ def _move(on: Acting, said: Spoken) -> None:
     if target.kind in ("agent", "supervisor"):
         on.ask(dialogs.members.MoveDialog(target.id, said.word(1)))
     else:
-        on.warn(f"{target.said} is not a member of the team; a gives a task to another agent")
+        on.warn(f"{target.said} is not a member of the team{keyed('; <reassign:a> gives a task to another agent')}")
 
 
 def _capability(on: Acting, said: Spoken) -> None:

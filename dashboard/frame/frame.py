@@ -18,14 +18,15 @@ from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions,
 from dashboard.actions.action import Spoken
 from dashboard.deck import is_on_top
 from dashboard.frame.front_first import FrontFirst
-from dashboard.frame.key_labels import key_at, sign_of
 from dashboard.frame.sizing import Sized
+from dashboard.key_labels import key_at, sign_of
 from dashboard.places import SHORT, tabs
 from dashboard.settings import settings_shown
 from dashboard.views.amounts import counted
 from dashboard.views.filter_words import HINT, suggestions
 from dashboard.views.filters import filter_typed, last_token
 from dashboard.views.header import ViewState, path_to, team_of
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Span, cells, spread
 from dashboard.views.outcomes import WAYS_BACK
 from dashboard.views.past import play_keys
@@ -377,7 +378,7 @@ class Frame(Sized):
     def on_scrubber_said_clicked(self) -> None:
         """Undo where a click can only mean that."""
         message = self.deck.message
-        if message is not None and message.text.endswith(WAYS_BACK):
+        if message is not None and message.text.endswith(tuple(map(keyed, WAYS_BACK))):
             self.action_act("undo")
 
     def action_act(self, name: str) -> None:

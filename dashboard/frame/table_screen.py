@@ -12,6 +12,7 @@ from textual.widget import Widget
 from dashboard.frame.frame import Frame
 from dashboard.frame.sizing import LEAST_HIGH, Grip
 from dashboard.views.header import ViewState, reading
+from dashboard.views.keyed import keyed
 from dashboard.views.past import empty_in_past
 from dashboard.views.row_pane import More, drawn
 from dashboard.views.rows import OFFER, Cell, Listing, in_order_of
@@ -44,7 +45,7 @@ class TableScreen(Frame):
     SORTED: ClassVar[bool] = True
     """Whether rows move by themselves; their order is then held while the operator has the cursor on a row."""
 
-    MARKED: ClassVar[str] = "h swaps them, z pauses or resumes, ctrl+d removes"
+    MARKED: ClassVar[str] = "<swap:h> swaps them, <pause or resume:z> pauses or resumes, <cancel:ctrl+d> removes"
     """What can be done with rows that are marked."""
     OPENS: ClassVar[str] = ""
     """The kind of page that a row opens; its key is the id of what the page is about."""
@@ -294,7 +295,7 @@ class TableScreen(Frame):
 
     def _say_marked(self) -> None:
         if marked := len(self.marked()):
-            what = f" · {self.MARKED}" if self.deck.view.acts else ""
+            what = f" · {keyed(self.MARKED)}" if self.deck.view.acts else ""
             self.deck.say(f"{marked:,} marked{what} · esc unmarks", "muted")
         self.look(self.deck.view)
 

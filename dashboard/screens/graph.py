@@ -14,6 +14,7 @@ from dashboard.views.graph.subject import TEAM, run_to_show
 from dashboard.views.graph.team import hand_overs
 from dashboard.views.graph.walking import at_first, walked
 from dashboard.views.header import ViewState, reading
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Line
 from dashboard.views.rows import Cell, matches
 from dashboard.views.targets import Target, target_of
@@ -201,7 +202,7 @@ class GraphScreen(BoardScreen):
         runs, shown = self._runs(), run_to_show(self.state)
         is_run = self._subject in runs or (not self._subject and shown is not None)
         if not is_run and not runs:
-            how = ": n gives the team a request" if self.deck.view.acts else ""
+            how = keyed(": <run:n> gives the team a request") if self.deck.view.acts else ""
             self.deck.say(f"there was no run yet{how}", "muted")
             return
         self._turn_to(TEAM if is_run else "" if shown is not None else runs[-1])

@@ -17,7 +17,7 @@ class RunsScreen(TableScreen):
     PLACE = "runs"
     GRIPS = (BELOW,)
     BELOW_FROM, FILLS = 34, True
-    MARKED = "z pauses or resumes them, ctrl+d cancels them, r submits them again"
+    MARKED = "<pause or resume:z> pauses or resumes them, <cancel:ctrl+d> cancels them, <retry:r> submits them again"
     BINDINGS = [*MARKS]
     KEYS = (
         ("enter", "open"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),

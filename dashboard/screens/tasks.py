@@ -18,7 +18,7 @@ class TasksScreen(JournalScreen):
     DEFAULT_CSS = """
     TasksScreen #below { height: 25%; }
     """
-    MARKED = "ctrl+d cancels, r retries, P and D set them"
+    MARKED = "<cancel:ctrl+d> cancels, <retry:r> retries, <priority:P> and <deadline:D> set them"
     BINDINGS = [*MARKS]
     SORTED = True
     KINDS = SPENDS

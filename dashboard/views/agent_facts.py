@@ -8,6 +8,7 @@ from dashboard.views.amounts import count, counted, duration, elapsed, is_known,
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
 from dashboard.views.glyphs import of_agent
+from dashboard.views.keyed import keyed
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
 from dashboard.views.live_values import published
@@ -199,7 +200,8 @@ def _alerts(state: State, agent: Agent, width: int, now_ms: int) -> list[Line]:
     if agent.away:
         found.append((AWAY, "warn"))
     if agent.circuit != "closed":
-        found.append((f"circuit {circuit_words(state, agent, now_ms)}; z closes it", "warn"))
+        closes = keyed("<pause or resume:z> closes it")
+        found.append((f"circuit {circuit_words(state, agent, now_ms)}; {closes}", "warn"))
     if agent.probation is not None:
         trial = agent.probation
         found.append(

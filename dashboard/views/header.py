@@ -9,6 +9,7 @@ from dashboard.views.activity import Activity
 from dashboard.views.amounts import counted, moment, stopwatch
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Span, cells, cut, cut_name
 from dashboard.views.names import Names
 from dashboard.views.past import Moment, past_condition
@@ -263,7 +264,7 @@ def paused_runs(state: State) -> str:
     if not state.runs or not all(run.paused for run in state.runs.values()):
         return ""
     who, they = ("it is", "it") if len(state.runs) == 1 else ("all are", "one")
-    return f"; {who} paused: 7, then z resumes {they}"
+    return f"; {who} paused: {keyed('<runs:7>, then <pause or resume:z> resumes')} {they}"
 
 
 def can_hand_over(situation: Situation) -> bool:

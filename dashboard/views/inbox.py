@@ -9,6 +9,7 @@ from dashboard.views.amounts import clock, counted, elapsed, left
 from dashboard.views.digest import needs_person
 from dashboard.views.event_log import Entry
 from dashboard.views.filters import filter_typed
+from dashboard.views.keyed import keyed
 from dashboard.views.names import without
 from dashboard.views.rows import Cell, Column, Listing, labelled, nothing
 from dashboard.views.subjects import OfNeed
@@ -129,10 +130,10 @@ def _row(state: State, key: str, now_ms: int, *, acts: bool = True) -> tuple[Cel
         )
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
-        told, keys = f"cannot work: {broken.error}", "h swap · z resume" if acts else ""
+        told, keys = f"cannot work: {broken.error}", keyed("<swap:h> swap · <pause or resume:z> resume") if acts else ""
         return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(told), *_acts(keys))
     if failed is not None:
-        keys = "z resume" if acts else ""
+        keys = keyed("<pause or resume:z> resume") if acts else ""
         return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_acts(keys))
     task = state.tasks.get(key)
     if task is None:
@@ -147,7 +148,7 @@ def _row(state: State, key: str, now_ms: int, *, acts: bool = True) -> tuple[Cel
         Cell("a task", "error"),
         Cell(task.title, "strong"),
         Cell(told),
-        *_acts("r retry" if acts else "", task.ended_ms, now_ms),
+        *_acts(keyed("<retry:r> retry") if acts else "", task.ended_ms, now_ms),
     )
 
 

@@ -51,11 +51,13 @@ def spoken(
     return Cell(reason or f"queued: {what}; no engine has taken it yet, the next one will", "draining")
 
 
-UNDO, BEFORE, AGAIN = " · u undo", " · u undoes the one before", " · u takes that back"
+UNDO, BEFORE, AGAIN = " · <undo:u> undo", " · <undo:u> undoes the one before", " · <undo:u> takes that back"
 """Ends of what was said of a change that can be undone, of an undo, and of the undo of the first change."""
 WAYS_BACK = (UNDO, BEFORE, AGAIN)
 """A click on such an end does it."""
-NOTHING_TO_UNDO = "nothing to undo; u undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
+NOTHING_TO_UNDO = (
+    "nothing to undo; <undo:u> undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
+)
 
 
 def can_be_undone(command: Command) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent, spent
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_agent, of_run, of_task
+from dashboard.views.keyed import keyed
 from dashboard.views.limits import limit_lines
 from dashboard.views.names import Texts, pretty
 from dashboard.views.rows import Cell, labelled
@@ -72,7 +73,8 @@ def agent_page(
     if agent.last_error is not None:
         cells.append(labelled("last error", agent.last_error, "warn"))
     if agent.circuit != "closed":
-        cells.append(labelled("circuit", f"{circuit_words(state, agent, now_ms)}; z closes it", "warn"))
+        closes = keyed("<pause or resume:z> closes it")
+        cells.append(labelled("circuit", f"{circuit_words(state, agent, now_ms)}; {closes}", "warn"))
     if agent.restarts:
         cells.append(labelled("restarts", count(agent.restarts), "warn"))
     if agent.stuck:

@@ -7,15 +7,20 @@ from pathlib import Path
 
 from dashboard.views.amounts import counted, duration, moment
 from dashboard.views.event_log import Entry
+from dashboard.views.keyed import keyed
 from dashboard.views.rows import Cell, labelled
 from engine.core.queries.tree import open_tasks
 from engine.core.state import State
 
-REFUSED = "refused: this is the past, where nothing can be changed; L goes back to live, F forks from here"
+REFUSED = (
+    "refused: this is the past, where nothing can be changed; <live:L> goes back to live, <fork:F> forks from here"
+)
 RATE_MS = 5_000
 """What happened a second is counted over so long."""
 CAUGHT_UP = "played up to the newest event; live again"
-ALREADY_LIVE = "this is the newest event already; [ goes back to the last mark, { by a minute"
+ALREADY_LIVE = (
+    "this is the newest event already; <mark before:[> goes back to the last mark, <minute before:{> by a minute"
+)
 KEYS = (
     ("[ ]", "mark"), (", .", "event"), ("p", "play"), ("F", "fork"), ("L", "live"), ("{ }", "1 min"),
 )  # fmt: skip
@@ -105,10 +110,10 @@ def fork_moment(asked_seq: int, at_seq: int) -> str:
 
 def no_mark(by: int) -> str:
     """Return what is said where no further mark is there."""
-    return (
-        "no mark before this moment; { goes back by a minute"
+    return keyed(
+        "no mark before this moment; <minute before:{> goes back by a minute"
         if by < 0
-        else "no mark after this moment; L goes back to live"
+        else "no mark after this moment; <live:L> goes back to live"
     )
 
 

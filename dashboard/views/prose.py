@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, chop_cells
 
 from dashboard.clean import clean_lines
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import BLANK, Line, Span, fit_spans, joined, padded
 from dashboard.views.markdown import parser
 
@@ -255,4 +256,4 @@ def paragraph(text: str, width: int, *, tone: str = "", most: int = 1_000) -> li
             break
     if len(lines) <= most and len(text) <= room * most * 2:
         return lines
-    return [*lines[: most - 1], Line((Span("… more; y shows it whole", "muted"),))]
+    return [*lines[: most - 1], Line((Span(keyed("… more; <raw:y> shows it whole"), "muted"),))]

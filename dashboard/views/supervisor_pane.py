@@ -9,6 +9,7 @@ from dashboard.views.agent_pane import Seen, limit_row
 from dashboard.views.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.field_names import called
 from dashboard.views.glyphs import of_agent
+from dashboard.views.keyed import keyed
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, columns, cut_name, cut_path, fit_spans, spread
 from dashboard.views.pages import History
@@ -106,7 +107,7 @@ def facts(seen: Seen, supervisor: Supervisor, progress: Progress, room: int) -> 
             spread([Span(f"run {run.id} ", "muted"), Span(run.title)], [Span(more, "muted")], room, key=run.id)
         )
     else:
-        lines.append(Line((Span(f"no open run{'; n gives it a request' if seen.acts else ''}", "muted"),)))
+        lines.append(Line((Span(f"no open run{keyed('; <run:n> gives it a request') if seen.acts else ''}", "muted"),)))
     lines.append(progress_line(seen, supervisor, progress, room))
     return lines
 
@@ -228,7 +229,7 @@ def supervisor_side(seen: Seen, supervisor: Supervisor, history: History, width:
 
 
 def _settings(seen: Seen, lines: Sequence[Line]) -> Section:
-    return Section("SETTINGS", lines, "o changes them" if seen.acts else "")
+    return Section("SETTINGS", lines, keyed("<set:o> changes them") if seen.acts else "")
 
 
 def _switches(seen: Seen, supervisor: Supervisor, history: History, room: int) -> list[Line]:

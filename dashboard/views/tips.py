@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dashboard.views.amounts import counted, duration
+from dashboard.views.keyed import keyed
 from dashboard.views.rows import Cell
 from engine.core.state import Agent, Escalation, RunStatus, State
 
@@ -112,7 +113,8 @@ def _strategy(seen: Seen) -> str:
             continue
         teams = [state.tasks[one] for one in group.children if one in state.tasks and state.tasks[one].kind == "group"]
         if len(teams) >= 2 and not teams[0].ended and teams[1].started_ms is None:
-            return f"S on {root.name}, then parallel_then_synthesis: {teams[1].title} begins beside {teams[0].title}"
+            both = f"{teams[1].title} begins beside {teams[0].title}"
+            return f"<strategy:S> on {root.name}, then parallel_then_synthesis: {both}"
     return ""
 
 
@@ -123,20 +125,20 @@ def _swap(seen: Seen) -> str:
     slow, fast = pair
     if not slow.running and not any(queue.ready and slow.id in queue.agents for queue in seen.state.queues.values()):
         return ""
-    return f"h on {slow.name}, enter: it takes {duration(_ms(slow))} a task, {fast.name} {duration(_ms(fast))}"
+    return f"<swap:h> on {slow.name}, enter: it takes {duration(_ms(slow))} a task, {fast.name} {duration(_ms(fast))}"
 
 
 def _undo(seen: Seen) -> str:
     if not seen.undoable:
         return ""
     if seen.swap is None or seen.swap.before_ms is None or seen.swap.now_ms is None:
-        return "u: take that change back"
+        return "<undo:u>: take that change back"
     before, now = duration(seen.swap.before_ms), duration(seen.swap.now_ms)
-    return f"{seen.swap.name}: {before} a task before, {now} now · u undoes it"
+    return f"{seen.swap.name}: {before} a task before, {now} now · <undo:u> undoes it"
 
 
 def _question(seen: Seen) -> str:
-    return "! then enter answers what an agent asks you" if _asked(seen.state, "ask") else ""
+    return "<who needs me:!> then enter answers what an agent asks you" if _asked(seen.state, "ask") else ""
 
 
 def _failures(seen: Seen) -> str:
@@ -144,7 +146,7 @@ def _failures(seen: Seen) -> str:
     if not asked:
         return ""
     alike = ", ctrl+a for all alike" if len(asked) > 1 else ""
-    return f"! then enter: {counted(len(asked), 'failed task')} you decide about{alike}"
+    return f"<who needs me:!> then enter: {counted(len(asked), 'failed task')} you decide about{alike}"
 
 
 def _asked(state: State, kind: str) -> list[Escalation]:
@@ -154,25 +156,26 @@ def _asked(state: State, kind: str) -> list[Escalation]:
 def _past(seen: Seen) -> str:
     if "task_failed" not in seen.done and "attempt_failed" not in seen.done:
         return ""
-    return "[ goes back to what failed; , and . step through it; L comes back"
+    return "<mark before:[> goes back to what failed; , and . step through it; <live:L> comes back"
 
 
 def _fork(seen: Seen) -> str:
-    return "F forks here: another team, from this moment on · L comes back to live" if seen.in_past else ""
+    told = "<fork:F> forks here: another team, from this moment on · <live:L> comes back to live"
+    return told if seen.in_past else ""
 
 
 def _kill(seen: Seen) -> str:
     if seen.pid is None or not seen.state.runs or seen.now_ms - seen.since_ms < KILL_FROM_MS:
         return ""
-    return f"kill -9 {seen.pid} in another terminal, then E: nothing that is done is lost"
+    return f"kill -9 {seen.pid} in another terminal, then <engine:E>: nothing that is done is lost"
 
 
 def _graph(seen: Seen) -> str:
-    return "2: the graph of the run, lit where work flows" if seen.state.runs else ""
+    return "<graph:2>: the graph of the run, lit where work flows" if seen.state.runs else ""
 
 
 def _waits(seen: Seen) -> str:
-    return "5: every task, and why each one waits" if seen.state.runs else ""
+    return "<tasks:5>: every task, and why each one waits" if seen.state.runs else ""
 
 
 def _serve(seen: Seen) -> str:
@@ -182,19 +185,20 @@ def _serve(seen: Seen) -> str:
 
 def _request(seen: Seen) -> str:
     late = seen.now_ms - seen.since_ms >= REQUEST_FROM_MS or seen.state.finished
-    return "n: give the crew a request of your own, such as audit json" if late and seen.state.roots else ""
+    return "<run:n>: give the crew a request of your own, such as audit json" if late and seen.state.roots else ""
 
 
 def _report(seen: Seen) -> str:
     # Its two keys open the first row of Runs, where open runs stand first, then the one that ended last.
     last = seen.state.finished[-1] if seen.state.finished and not seen.state.runs else None
-    return "the report is ready: 7, then enter" if last is not None and last.status is RunStatus.DONE else ""
+    is_ready = last is not None and last.status is RunStatus.DONE
+    return "the report is ready: <runs:7>, then enter" if is_ready else ""
 
 
 def _invitation(seen: Seen) -> str:
     if "report" not in seen.done:
         return ""
-    return "your own team: quarterdeck init my-team · q leaves"
+    return "your own team: quarterdeck init my-team · <quit:q> leaves"
 
 
 TIPS = (
@@ -247,7 +251,7 @@ class Tips:
         if self.shown is None:
             return Cell("")
         if _applies(self.shown, seen):
-            self._text, self._applied_ms = self.shown.words(seen), seen.now_ms
+            self._text, self._applied_ms = keyed(self.shown.words(seen)), seen.now_ms
         return Cell(self._text, "", "try  ")
 
     def dismiss(self, now_ms: int) -> None:

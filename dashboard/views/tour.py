@@ -6,6 +6,7 @@ It looks on and never acts: what a step asks for are looks, which change nothing
 from collections.abc import Callable
 from typing import NamedTuple
 
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Line, Span, folded, hairline
 from dashboard.views.rows import Cell
 
@@ -34,7 +35,7 @@ class Step(NamedTuple):
 
     text: str
     key: str
-    """The key that does it, as it is shown."""
+    """The key that does it, for `keyed`, as in the text."""
     done: Callable[[Seen, Seen], bool]
     """From what was seen when the step began to what is seen now."""
     at: str
@@ -59,7 +60,7 @@ STEPS = (
     ),
     Step(
         "The numbers go to the other screens: Graph, Timeline, Metrics, Tasks, Events, … Look at the tasks.",
-        "5", lambda before, now: now.place not in ("", before.place), "tabs",
+        "<tasks:5>", lambda before, now: now.place not in ("", before.place), "tabs",
     ),
     Step(
         "Every list has the same filter, live while you type: words, agent:NAME, status:failed, >5s. Enter keeps it, "
@@ -69,16 +70,17 @@ STEPS = (
     Step(
         "This bar is the whole history. Go back to the mark before, or click on it: every screen shows the team as it "
         "was then.",
-        "[", lambda before, now: now.past, "time",
+        "<mark before:[>", lambda before, now: now.past, "time",
     ),
     Step(
-        "PAST: nothing can be changed here. { } go by minutes, p plays, F makes a new team of this moment. Back:",
-        "L", lambda before, now: not now.past, "time",
+        "PAST: nothing can be changed here. <minute before:{> <next minute:}> go by minutes, <play:p> plays, "
+        "<fork:F> makes a new team of this moment. Back:",
+        "<live:L>", lambda before, now: not now.past, "time",
     ),
     Step(
-        "To change something, put the cursor on it: h swaps, z pauses, n asks for work; each first shows what it will "
-        "do. All keys of a screen:",
-        "?", lambda before, now: now.help, "keys",
+        "To change something, put the cursor on it: <swap:h> swaps, <pause or resume:z> pauses, <run:n> asks for work; "
+        "each first shows what it will do. All keys of a screen:",
+        "<help:?>", lambda before, now: now.help, "keys",
     ),
 )  # fmt: skip
 
@@ -125,8 +127,8 @@ class Tour:
         leaves = "" if "escape" in step.takes else " · esc leaves"
         title = hairline(f"TOUR {self.place + 1} of {len(STEPS)}", width, right=f"space goes on{leaves}")
         mark = {"body": "▲ ", "tabs": "▲ ", "time": "▼ ", "keys": "▼ "}[step.at]
-        room = max(10, width - 6 - len(step.key))
-        rows = folded(step.text, room)
+        key = keyed(step.key)
+        rows = folded(keyed(step.text), max(10, width - 6 - len(key)))
         first = Line((Span(" "), Span(mark, "accent"), Span(rows[0])))
-        rest = Line((Span("   "), *((Span(rows[1] + " "),) if len(rows) > 1 else ()), Span(f" {step.key} ", "badge")))
+        rest = Line((Span("   "), *((Span(rows[1] + " "),) if len(rows) > 1 else ()), Span(f" {key} ", "badge")))
         return [title, first, rest]

@@ -11,7 +11,7 @@ import dashboard.app
 from dashboard.actions import give_keys
 from dashboard.dialogs.swap import SwapDialog
 from dashboard.frame.frame import Frame
-from dashboard.frame.key_labels import sign_of
+from dashboard.key_labels import sign_of
 from dashboard.pages.agent import AgentScreen
 from dashboard.settings import Settings
 from dashboard.terminal import Terminal

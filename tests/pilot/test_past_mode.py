@@ -14,6 +14,7 @@ from dashboard.frame.frame import Frame
 from dashboard.playback import STEP_MS, Playback
 from dashboard.screens.audit import AuditScreen
 from dashboard.time_travel import MINUTE_MS
+from dashboard.views.keyed import keyed
 from dashboard.views.past import ALREADY_LIVE, REFUSED
 from dashboard.widgets.picks import Picks
 from dashboard.widgets.table import FRESH_MS
@@ -85,7 +86,7 @@ async def test_keys_go_by_marks_events_and_minutes_and_back_to_live(tmp_path: Pa
     async with opened(tmp_path) as hand:
         last = hand.work.state.seq
         await hand.press("right_square_bracket")
-        assert hand.said == ALREADY_LIVE
+        assert hand.said == keyed(ALREADY_LIVE)
         await hand.press("left_square_bracket")
         await until(hand.pilot, lambda: hand.app.in_past)
         mark = hand.app.view.state.seq
@@ -121,7 +122,7 @@ async def test_nothing_can_be_changed_in_the_past_and_it_says_what_to_do(tmp_pat
             hand.app.screen.action_act(action.name)
             await hand.pilot.pause()
             assert isinstance(hand.app.screen, Frame), action.name
-            assert hand.said == REFUSED, action.name
+            assert hand.said == keyed(REFUSED), action.name
         await hand.press("E")
         assert isinstance(hand.app.screen, Frame)
         await hand.press("x")

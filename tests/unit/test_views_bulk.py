@@ -2,6 +2,7 @@
 
 from dashboard.client import CommandReply
 from dashboard.views.bulk import SHOWN, Bulk, Part, cancelling, lines, spoken
+from dashboard.views.keyed import keyed
 from dashboard.views.outcomes import UNDO
 from engine.core.commands import Cancel
 from tests.pilot.trouble import trouble
@@ -47,7 +48,7 @@ def test_work_below_other_marked_work_is_not_cancelled_apart() -> None:
 
 
 def test_what_no_engine_took_is_said() -> None:
-    assert spoken(CANCEL, [outcome(3), outcome()], way_back=UNDO).text == (
+    assert spoken(CANCEL, [outcome(3), outcome()], way_back=keyed(UNDO)).text == (
         "✓ 1 cancelled at seq 3, 1 queued; no engine has taken them yet · u undo"
     )
 

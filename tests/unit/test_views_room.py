@@ -5,6 +5,7 @@ import pytest
 from dashboard.views.digest import digest, needs_person
 from dashboard.views.field_names import FIELDS
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
+from dashboard.views.keyed import keyed
 from dashboard.views.members import parents, takers
 from dashboard.views.outcomes import UNDO, can_be_undone, rehearsed, spoken
 from dashboard.views.rows import fitted
@@ -247,7 +248,9 @@ def test_a_swap_is_told_with_the_key_that_takes_it_back() -> None:
     assert can_be_undone(swap)
     assert can_be_undone(SwapAgents(swaps=[swap]))
     assert not can_be_undone(Cancel(target="r1"))
-    assert spoken(swap, "applied", 7, summary="swapped ada to g2", way_back=UNDO).text.endswith("at seq 7 · u undo")
+    assert spoken(swap, "applied", 7, summary="swapped ada to g2", way_back=keyed(UNDO)).text.endswith(
+        "at seq 7 · u undo"
+    )
 
 
 def test_an_agent_under_a_paused_supervisor_says_who_is_paused() -> None:

@@ -5,6 +5,7 @@ import re
 from rich.cells import cell_len
 
 from dashboard.views.filters import filter_of
+from dashboard.views.keyed import keyed
 from dashboard.views.subjects import OfTask
 from dashboard.views.tour import ROWS, STEPS, Seen, Tour
 from engine.core.commands import Submit
@@ -39,7 +40,7 @@ def test_whoever_goes_on_without_doing_it_is_not_asked_to_come_back_from_where_t
     tour, shown = Tour(), []
     tour.look(HOME)
     while tour.step is not None:
-        shown.append(tour.step.key)
+        shown.append(keyed(tour.step.key))
         tour.go_on(HOME)
 
     assert shown == ["↓", "enter", "5", "/", "[", "?"]
@@ -49,8 +50,8 @@ def test_in_the_past_it_begins_all_the_same_and_asks_for_the_way_back() -> None:
     past = HOME._replace(past=True)
     tour = Tour()
     tour.look(past)
-    while tour.step is not None and tour.step.key != "L":
-        assert tour.step.key != "["
+    while tour.step is not None and keyed(tour.step.key) != "L":
+        assert keyed(tour.step.key) != "["
         tour.go_on(past)
 
     assert tour.step is not None
@@ -66,7 +67,7 @@ def test_every_card_fits_into_80_columns() -> None:
         assert len(lines) == ROWS
         assert all(cell_len(line) <= 80 for line in lines)
         words = " ".join(lines[1:]).replace("▲", "").replace("▼", "").split()
-        assert words == [*STEPS[number].text.split(), *STEPS[number].key.split()]
+        assert words == [*keyed(STEPS[number].text).split(), *keyed(STEPS[number].key).split()]
 
 
 def test_what_it_says_of_filters_finds_failed_work_in_the_list_that_it_looks_at() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dashboard.views.amounts import clock, duration
 from dashboard.views.event_log import Entry
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Line, Span, block, cut_path, fit_spans, hairline, padded
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
@@ -14,8 +15,8 @@ _LEGEND = (
     ("◆", "accent", "swap"), ("◇", "accent", "strategy"), ("‖", "paused", "paused"), ("⚑", "attention", "asks"),
     ("╱", "faint", "idle, folded"),
 )  # fmt: skip
-_SHORT = "b goes back here"
-_HINT = "enter opens it · b goes back to this moment"
+_SHORT = "<back here:b> goes back here"
+_HINT = "enter opens it · <back here:b> goes back to this moment"
 
 
 def moment_lines(
@@ -34,7 +35,8 @@ def moment_lines(
     at_ms = lanes.moment(at)
     title = f"AT {clock(at_ms)}" if step_ms >= 1000 else f"AT {clock(at_ms)}.{at_ms % 1000:03}"
     each = f"a column is {duration(step_ms)}"
-    lines = [hairline(f"{title} · {each}" if width > 80 else title, width, right=_HINT if width > 80 else _SHORT)]
+    is_wide = width > 80
+    lines = [hairline(f"{title} · {each}" if is_wide else title, width, right=keyed(_HINT if is_wide else _SHORT))]
     under = [one for one in (*lanes.spans, *lanes.open_attempts()) if one.agent_id == lane]
     under = [one for one in under if one.begin <= at + step_ms and one.end >= at - step_ms]
     ends = {attempt.task_id for attempt in lanes.open_attempts()}

@@ -1,0 +1,42 @@
+"""Keys in texts are those of the user; where the user has given none, those that the actions have."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dashboard
+from dashboard.actions import OWN_KEYS, give_keys
+from dashboard.key_labels import sign_of
+from dashboard.settings import Settings
+from dashboard.views.keyed import KEY, keyed
+from dashboard.views.outcomes import UNDO
+from dashboard.views.past import ALREADY_LIVE
+
+TEXTS = [path.read_text(encoding="utf-8") for path in Path(dashboard.__file__).parent.rglob("*.py")]
+WRITTEN = sorted({found for text in TEXTS for found in KEY.findall(text)})
+
+
+@pytest.fixture(autouse=True)
+def own_keys() -> Iterator[None]:
+    yield
+    give_keys({})
+
+
+def test_texts_have_the_usual_keys_of_actions() -> None:
+    assert len(WRITTEN) > 15
+    assert {name: key for name, key in WRITTEN if name in OWN_KEYS} == {
+        name: sign_of(OWN_KEYS[name]) for name, _ in WRITTEN
+    }
+
+
+def test_a_text_says_the_key_that_the_user_gave_and_the_word_of_an_action_without_one() -> None:
+    settings = Settings(keys={"undo": "W", "mark before": "left_parenthesis", "minute before": ""})
+    give_keys(settings.keys, settings.key_signs)
+
+    assert keyed(UNDO) == " · W undo"
+    assert keyed(ALREADY_LIVE).endswith("( goes back to the last mark, :minute before by a minute")
+
+
+def test_a_text_says_the_usual_keys_otherwise() -> None:
+    assert keyed(ALREADY_LIVE).endswith("[ goes back to the last mark, { by a minute")
