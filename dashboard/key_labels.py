@@ -15,8 +15,15 @@ def sign_of(key: str) -> str:
 def key_at(label: str, x: int) -> str:
     """Return the key, as Textual calls it, that stands in a column of a label; its first one where none does.
 
-    A label is one key, such as `enter`, or the signs of several, such as `[ ]` and `←→`.
+    A label is one key, such as `enter`, or the signs of several, such as `[ ]`, `ctrl+g ]` and `←→`.
     """
+    words, at = label.split(), 0
+    if len(words) > 1:
+        for word in words:
+            if at <= x <= at + len(word):
+                return key_at(word, x - at)
+            at += len(word) + 1
+        return key_at(words[0], 0)
     if any(one.isalnum() for one in label):
         return _NAMES.get(label, label.partition(",")[0])
     sign = label[x : x + 1].strip() or label[:1]

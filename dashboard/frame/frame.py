@@ -42,7 +42,7 @@ from dashboard.widgets.spots import Spot, spots_of
 from dashboard.widgets.table import Table
 from dashboard.widgets.time_bar import Scrubber
 
-TIME_KEYS = ("[ ]", "time")
+TIME_KEYS = "<mark before:[> <next mark:]>"
 ANSWER = "answer"
 """What a screen says that a key of its own does which changes the team; those of actions know it themselves."""
 LANE = "−60 s"
@@ -233,7 +233,9 @@ class Frame(Sized):
         return self.deck.message or view.banner or self.deck.offer
 
     def _keys_now(self, view: ViewState) -> list[tuple[str, str]]:
-        return [*self.keys(), TIME_KEYS] if view.past is None else [*play_keys(view.past.speed)]
+        if view.past is not None:
+            return [*play_keys(view.past.speed)]
+        return [*self.keys(), (keyed(TIME_KEYS), "time")]
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""

@@ -22,7 +22,8 @@ ALREADY_LIVE = (
     "this is the newest event already; <mark before:[> goes back to the last mark, <minute before:{> by a minute"
 )
 KEYS = (
-    ("[ ]", "mark"), (", .", "event"), ("p", "play"), ("F", "fork"), ("L", "live"), ("{ }", "1 min"),
+    ("<mark before:[> <next mark:]>", "mark"), (", .", "event"), ("<play:p>", "play"), ("<fork:F>", "fork"),
+    ("<live:L>", "live"), ("<minute before:{> <next minute:}>", "1 min"),
 )  # fmt: skip
 """What the last line of every screen says there."""
 _LISTED = 6
@@ -61,9 +62,9 @@ def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
 
 def play_keys(speed: int) -> tuple[tuple[str, str], ...]:
     """Return the keys of the past; while it plays those that change how fast."""
-    if not speed:
-        return KEYS
-    return (("p", f"stop ×{speed}"), ("( )", "slower, faster"), *(one for one in KEYS if one[0] != "p"))
+    played = (("<play:p>", f"stop ×{speed}"), ("<slower:(> <faster:)>", "slower, faster"))
+    shown = (*played, *(one for one in KEYS if one[1] != "play")) if speed else KEYS
+    return tuple((keyed(key), does) for key, does in shown)
 
 
 def fork_path(db: Path, seq: int) -> Path:

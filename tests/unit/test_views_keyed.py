@@ -7,11 +7,11 @@ import pytest
 
 import dashboard
 from dashboard.actions import OWN_KEYS, give_keys
-from dashboard.key_labels import sign_of
+from dashboard.key_labels import key_at, sign_of
 from dashboard.settings import Settings
 from dashboard.views.keyed import KEY, keyed
 from dashboard.views.outcomes import UNDO
-from dashboard.views.past import ALREADY_LIVE
+from dashboard.views.past import ALREADY_LIVE, play_keys
 
 TEXTS = [path.read_text(encoding="utf-8") for path in Path(dashboard.__file__).parent.rglob("*.py")]
 WRITTEN = sorted({found for text in TEXTS for found in KEY.findall(text)})
@@ -36,6 +36,16 @@ def test_a_text_says_the_key_that_the_user_gave_and_the_word_of_an_action_withou
 
     assert keyed(UNDO) == " · W undo"
     assert keyed(ALREADY_LIVE).endswith("( goes back to the last mark, :minute before by a minute")
+
+
+def test_the_last_line_of_the_past_says_them_too_and_a_click_on_one_of_two_is_that_key() -> None:
+    settings = Settings(keys={"next mark": "ctrl+g", "live": "V"})
+    give_keys(settings.keys, settings.key_signs)
+    labels = [key for key, _ in play_keys(4)]
+
+    assert {"V", "[ ctrl+g", "{ }", "( )"} <= {*labels}
+    assert [key_at("[ ctrl+g", x) for x in (0, 4, 40)] == ["left_square_bracket", "ctrl+g", "left_square_bracket"]
+    assert [key_at("{ }", x) for x in (0, 2)] == ["left_curly_bracket", "right_curly_bracket"]
 
 
 def test_a_text_says_the_usual_keys_otherwise() -> None:
