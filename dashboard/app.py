@@ -481,7 +481,7 @@ class QuarterdeckApp(Touring):
 
         The whole process group stops, as where a terminal does it: a shell waits as long as `make` runs on.
         """
-        if self.at_hand("a shell to go back to; q quits"):
+        if self.at_hand("a shell to go back to; <quit:q> quits"):
             with self.suspend():
                 os.kill(0, signal.SIGSTOP)
 

@@ -154,10 +154,10 @@ class Deck(TimeTravel):
         """Return whether files and programs of this machine may be used; if not, show why.
 
         Args:
-            what: What was asked for and how it is done instead, such as `a path; x exports to the browser`.
+            what: What was asked for and how it is done instead, such as `a path; <export:x> exports to the browser`.
         """
         if self.in_browser:
-            self.say(f"not in a browser: {what}", "warn")
+            self.say(f"not in a browser: {keyed(what)}", "warn")
         return not self.in_browser
 
     def paint(self, name: str | None) -> None:

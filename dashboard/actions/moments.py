@@ -36,7 +36,7 @@ def _fork(at: Acting, said: Spoken) -> None:
         at.warn("nothing has happened yet that a fork could go on from")
         return
     target = said.word()
-    if target is None or at.deck.at_hand("a path; F sends the fork to the browser"):
+    if target is None or at.deck.at_hand("a path; <fork:F> sends the fork to the browser"):
         at.app.push_screen(dialogs.fork.ForkDialog(at.deck.path, target))
 
 

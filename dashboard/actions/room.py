@@ -44,7 +44,7 @@ def _engine(at: Acting, _said: Spoken) -> None:
 def _hand_over(at: Acting, said: Spoken) -> None:
     info = at.deck.view.situation.engine
     if info is None or not info.alive or info.hung:
-        at.warn("no engine answers that could hand over; E starts one")
+        at.warn(keyed("no engine answers that could hand over; <engine:E> starts one"))
     else:
         at.ask(dialogs.engine.LeadingDialog(said.option("grace"), hands_over=True))
 
@@ -56,12 +56,12 @@ def _export(at: Acting, said: Spoken) -> None:
         at.warn(keyed(told))
     elif path is None:
         at.app.push_screen(dialogs.files.ExportDialog(at.deck.path))
-    elif at.deck.at_hand("a path; x sends the archive to the browser"):
+    elif at.deck.at_hand("a path; <export:x> sends the archive to the browser"):
         at.deck.export(path_typed(path))
 
 
 def _import(at: Acting, said: Spoken) -> None:
-    if said.word() is None or at.deck.at_hand("a path; i asks for a file of the browser"):
+    if said.word() is None or at.deck.at_hand("a path; <import:i> asks for a file of the browser"):
         at.ask(dialogs.files.ImportDialog(at.deck.path, said.word() or ""))
 
 

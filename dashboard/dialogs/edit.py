@@ -4,6 +4,7 @@ from dashboard.dialogs.dialog import Answer
 from dashboard.dialogs.spec_editor import SpecEditor
 from dashboard.spec_text import Draft, lost_in_text, text_of_agent, text_of_new
 from dashboard.views.header import ViewState
+from dashboard.views.keyed import keyed
 from dashboard.views.parsers import Mistyped
 from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.spec_fields import changes
@@ -14,7 +15,7 @@ from engine.core.queries.targets import at, word_for
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent
 
-GONE = "this agent has left the team; copy the text, and N begins a new agent"
+GONE = "this agent has left the team; copy the text, and <new-agent:N> begins a new agent"
 
 
 class EditDialog(SpecEditor):
@@ -95,7 +96,7 @@ class EditDialog(SpecEditor):
         super().look(view)
         if self._agent is None:
             self.told("would").show_any([])
-            self.problem(GONE)
+            self.problem(keyed(GONE))
 
     def is_unchanged(self, spec: AgentSpec) -> bool:
         agent = self._agent
@@ -103,7 +104,7 @@ class EditDialog(SpecEditor):
 
     def meant(self) -> Answer:
         if self._agent is None:
-            raise Mistyped(GONE)
+            raise Mistyped(keyed(GONE))
         if self._draft.spec is not None and self.is_unchanged(self._draft.spec):
             raise Mistyped("nothing is changed yet")
         return super().meant()

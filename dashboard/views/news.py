@@ -1,9 +1,12 @@
 """Notifications of one line: what happened that a person has to know."""
 
 from dashboard.views.amounts import duration
+from dashboard.views.keyed import keyed
 from dashboard.views.rows import Cell
 from engine.core.state import RunStatus, RunSummary, State
 from engine.core.values import preview
+
+_SHOW_WHY = " · <runs:7> and enter show why"
 
 
 class News:
@@ -35,9 +38,9 @@ def _told(run: RunSummary) -> Cell | None:
     title = preview(run.title, 24)
     if run.status is RunStatus.DONE:
         took = duration(run.ended_ms - run.started_ms)
-        return Cell(f"✓ {title} is done after {took} · 7 and enter show its output", "busy")
+        return Cell(f"✓ {title} is done after {took}{keyed(' · <runs:7> and enter show its output')}", "busy")
     if run.status is RunStatus.FAILED:
-        return Cell(f"✕ {title} has failed · 7 and enter show why", "error")
+        return Cell(f"✕ {title} has failed{keyed(_SHOW_WHY)}", "error")
     if run.status is RunStatus.SKIPPED:
-        return Cell(f"– {title} was skipped · 7 and enter show why", "stopped")
+        return Cell(f"– {title} was skipped{keyed(_SHOW_WHY)}", "stopped")
     return None

@@ -57,7 +57,8 @@ def empty_in_past(empty: Sequence[str], past: Moment) -> Sequence[str]:
     """Return what an empty table says there: instead of what to do about it, how to leave the moment."""
     if len(empty) < 2:
         return empty
-    return (empty[0], f"so it was at {moment(past.at_ms, past.now_ms)}; ] goes to the next mark, L back to live")
+    told = keyed("<next mark:]> goes to the next mark, <live:L> back to live")
+    return (empty[0], f"so it was at {moment(past.at_ms, past.now_ms)}; {told}")
 
 
 def play_keys(speed: int) -> tuple[tuple[str, str], ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dashboard.views.amounts import ago, counted, duration, moment, size
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Line, Span, cut_path, line, padded
 from dashboard.views.plots import meter
 from dashboard.views.row_pane import More, worded
@@ -26,6 +27,8 @@ _COLUMNS = (
 )
 BESIDE_FROM = 110
 """Cells from which on the kinds of events stand beside what a row holds."""
+
+_COMPARES, _EXPORTS = "<diff:=> compares", " · <export:x> exports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,8 @@ def of_stored(
             [
                 labelled("journal", f"seq {found.first_seq:,} to {found.last_seq:,}, {size(found.bytes)}"),
                 labelled(
-                    "does", "enter goes back to live · = compares the moment that is shown with it · x exports it"
+                    "does",
+                    keyed(f"enter goes back to live · {_COMPARES} the moment that is shown with it{_EXPORTS} it"),
                 ),
             ],
         )
@@ -150,7 +154,7 @@ def _of_file(file: Beside, now_ms: int) -> list[Cell]:
         Cell(file.name, "strong"),
         labelled("file", f"{file.path}, {size(file.bytes)}"),
         labelled("written", f"{moment(file.at_ms, now_ms)}, {ago(now_ms - file.at_ms)}"),
-        labelled("does", f"enter {does} · = compares it with what is shown"),
+        labelled("does", keyed(f"enter {does} · {_COMPARES} it with what is shown")),
     ]
 
 
@@ -161,7 +165,10 @@ def _of_snapshot(snapshot: SnapshotInfo, found: Stored, shown_seq: int, now_ms: 
         Cell(f"the team after seq {snapshot.seq:,}", "strong"),
         labelled("written", f"{moment(snapshot.at_ms, now_ms)}, {ago(now_ms - snapshot.at_ms)}"),
         labelled("size", f"{size(snapshot.bytes)}, packed; {counted(later, 'event')} since then"),
-        labelled("does", f"enter {enter} · = compares it with what is shown · F there forks it · x exports the newest"),
+        labelled(
+            "does",
+            keyed(f"enter {enter} · {_COMPARES} it with what is shown · <fork:F> there forks it{_EXPORTS} the newest"),
+        ),
     ]
 
 
