@@ -6,6 +6,7 @@ from typing import NamedTuple
 from dashboard.views.amounts import moment
 from dashboard.views.command_line import command_line, in_words, left_out
 from dashboard.views.event_log import Entry
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Line, Span, hairline
 from dashboard.views.names import Names, short_id
 from dashboard.views.row_pane import More, under, worded
@@ -92,7 +93,7 @@ def of_change(
         lines.append(Line((Span(" reading …" if beside is None else " none", "faint"),)))
     lines += _told(caused, names, width, height - len(lines))
     if later and height - len(lines) > 1:
-        lines.append(hairline("WHAT CAME NEXT", width, right="6 has all events"))
+        lines.append(hairline("WHAT CAME NEXT", width, right=keyed("<events:6> has all events")))
         lines += _told(later, names, width, height - len(lines))
     does = "Y copies its line · " if line_of(entry)[0] else ""
     return More("COMMAND", lines, f"{does}enter opens it")

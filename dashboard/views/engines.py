@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dashboard.views.amounts import UNKNOWN, counted, duration, moment, stopwatch
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Situation, leading_lines
+from dashboard.views.keyed import keyed
 from dashboard.views.lines import Line, Span, hairline, padded
 from dashboard.views.row_pane import More, under, worded
 from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
@@ -112,7 +113,7 @@ def ends_before(entries: Sequence[Entry], key: str) -> int:
 
 
 def _last_lines(last: Sequence[Told] | None, width: int, height: int) -> list[Line]:
-    lines = [hairline("WHAT IT DID LAST", width, right="6 has all events")]
+    lines = [hairline("WHAT IT DID LAST", width, right=keyed("<events:6> has all events"))]
     if not last:
         return [*lines, Line((Span(" reading …" if last is None else " nothing", "faint"),))]
     return [*lines, *under(tail(last[-(height - 1) :], width - 2, 0))]

@@ -1,5 +1,6 @@
 """Tokens and money in tables: two columns, which are there where any are known."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TypeVar
 
@@ -30,16 +31,22 @@ def own_usage(state: State, task: Task) -> Usage | None:
 
     What is nothing beside what it delegated is unknown.
     """
-    whole = task.usage
-    for child in task.children if whole is not None else ():
-        if child in state.tasks and (below := state.tasks[child].usage) is not None and whole is not None:
-            whole = Usage(
-                tokens_in=_less(whole.tokens_in, below.tokens_in), tokens_out=_less(whole.tokens_out, below.tokens_out),
-                tokens_cached=_less(whole.tokens_cached, below.tokens_cached),
-                cost_usd=_less(whole.cost_usd, below.cost_usd), time_ms=whole.time_ms - below.time_ms,
-            )  # fmt: skip
-    return whole
+    children = [state.tasks[child] for child in task.children if child in state.tasks]
+    whole, below = task.usage, [child.usage for child in children if child.usage is not None]
+    if whole is None or not below:
+        return whole
+    return Usage(
+        tokens_in=_less(whole.tokens_in, [one.tokens_in for one in below]),
+        tokens_out=_less(whole.tokens_out, [one.tokens_out for one in below]),
+        tokens_cached=_less(whole.tokens_cached, [one.tokens_cached for one in below]),
+        cost_usd=_less(whole.cost_usd, [one.cost_usd for one in below]),
+        time_ms=whole.time_ms - sum(one.time_ms for one in below),
+    )
 
 
-def _less(whole: Amount | None, part: Amount | None) -> Amount | None:
-    return whole if whole is None or part is None else whole - part or None
+def _less(whole: Amount | None, parts: Iterable[Amount | None]) -> Amount | None:
+    if whole is None:
+        return None
+    for part in parts:
+        whole -= part or 0
+    return whole or None

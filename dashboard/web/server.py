@@ -115,8 +115,8 @@ class WebServer:
     async def runner(self) -> web.AppRunner:
         """Return what serves this server; its connections that say nothing are closed, also before a first request.
 
-        Nothing is unpacked (Content-Encoding), which our page never asks for: a megabyte can hold a gigabyte, and
-        unpacking it would stop every tab for seconds, whoever sent it.
+        Requests are not decompressed (Content-Encoding), which our page never needs: a megabyte can hold a gigabyte,
+        and decompressing it would block every tab for seconds, also without a login.
         """
         return web.AppRunner(
             self.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S, keepalive_timeout=self._terms.silent_s,

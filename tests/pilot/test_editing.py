@@ -94,7 +94,7 @@ async def test_a_spec_that_somebody_else_changes_while_it_is_edited_is_not_repla
         assert command.generation == 2
 
 
-async def test_a_text_that_was_left_does_not_replace_unseen_what_somebody_else_has_changed_since(
+async def test_a_kept_text_asks_again_before_it_overwrites_a_later_change_of_somebody_else(
     tmp_path: Path,
 ) -> None:
     async with opened(tmp_path) as hand:

@@ -99,7 +99,7 @@ async def test_a_supervisor_that_left_meanwhile_gets_no_other_strategy(tmp_path:
         assert not hand.app.orders
 
 
-async def test_what_somebody_else_switches_meanwhile_is_told_and_not_switched_back_unseen(tmp_path: Path) -> None:
+async def test_a_switch_by_somebody_else_is_shown_in_an_open_dialog_and_not_reverted_by_it(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("colon", *"strategy audit parallel", "enter")
         await hand.meanwhile(SwitchStrategy(supervisor="@s3", mode="sequential", aggregation="vote"))

@@ -24,7 +24,7 @@ def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
 
 
 def test_where_the_file_cannot_even_be_looked_for_that_is_said_and_there_are_defaults(tmp_path: Path) -> None:
-    file = tmp_path / ("x" * 300) / "settings.toml"  # like the home folder of somebody else, but for root too
+    file = tmp_path / ("x" * 300) / "settings.toml"  # unreadable for root too
 
     assert read_settings(file, ACTIONS) == Settings(problem=f"{file} is ignored: {os.strerror(errno.ENAMETOOLONG)}")
 

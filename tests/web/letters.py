@@ -9,7 +9,7 @@ _BEGUN = re.compile(rb"\x1b(\[[0-9;:]*)?\Z")
 
 
 class Letters:
-    """A terminal of which nobody reads the colours: parsing those took most of the time that it needs."""
+    """A terminal that drops colours before it parses what is drawn: parsing them took most of its time."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self._screen = pyte.Screen(columns, lines)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.web.chromium import SHOWN, Browser, Page, installed, opened
-from tests.web.visitor import inside
+from tests.web.visitor import Inside, inside
 
 pytestmark = [
     pytest.mark.anyio,
@@ -27,6 +27,16 @@ async def may_use_the_clipboard(page: Page, browser: Browser) -> None:
     await page.call("Browser.grantPermissions", permissions=permissions, browserContextId=browser.context)
 
 
+async def on_tasks(browser: Browser, at: Inside) -> Page:
+    """Return a page that shows the tasks and may use the clipboard."""
+    page = await browser.page(size=(133, 40))
+    await opened(page, at)
+    await page.press("5")
+    await page.sees("lib/glob.py")
+    await may_use_the_clipboard(page, browser)
+    return page
+
+
 async def selected(page: Page, text: str, *, key: int = 8) -> None:
     """Select a text of the screen with shift, or another key, and the mouse; again where it was drawn elsewhere."""
     shift, mouse = {"modifiers": key, "button": "left"}, "Input.dispatchMouseEvent"
@@ -43,11 +53,7 @@ async def selected(page: Page, text: str, *, key: int = 8) -> None:
 @pytest.mark.parametrize("at_key", ["KeyV", "Period"], ids=["qwerty", "dvorak"])
 async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: Browser, at_key: str) -> None:
     async with inside(db) as at:
-        page = await browser.page(size=(133, 40))
-        await opened(page, at)
-        await page.press("5")
-        await page.sees("lib/glob.py")
-        await may_use_the_clipboard(page, browser)
+        page = await on_tasks(browser, at)
         await page.value("navigator.clipboard.writeText('glob.py')")
 
         await page.press("/")
@@ -58,11 +64,7 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: 
 
 async def test_the_code_that_ends_a_paste_makes_no_keys_of_what_is_pasted(db: Path, browser: Browser) -> None:
     async with inside(db) as at:
-        page = await browser.page(size=(133, 40))
-        await opened(page, at)
-        await page.press("5")
-        await page.sees("lib/glob.py")
-        await may_use_the_clipboard(page, browser)
+        page = await on_tasks(browser, at)
         await page.value(r"navigator.clipboard.writeText('glob\x1b[201~\x9b201~.py')")
 
         await page.press("/")

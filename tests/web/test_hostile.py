@@ -118,7 +118,7 @@ async def test_who_does_not_take_an_answer_is_given_up(db: Path) -> None:
         line.close()
 
 
-async def test_nothing_is_unpacked_for_whoever_sends_it(db: Path) -> None:
+async def test_a_compressed_request_is_not_decompressed(db: Path) -> None:
     async with inside(db) as at, visitor(at, signed_in=False) as ann:
         assert (await ann.post("/login", zlib.compress(at.token.encode()), **{"Content-Encoding": "deflate"}))[0] == 403
         assert await ann.sign_in() == 204

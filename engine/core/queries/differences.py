@@ -316,7 +316,7 @@ def _of_task(side: _Side, task: Task) -> Fields:
 
 
 def _agent_of(task: Task) -> str | None:
-    """Return who is or was at work on a task; of one that waits who is to take it, whoever was at work before."""
+    """Return the agent at work on a task; if the task waits, the one that is to take it, even if another had begun."""
     if task.attempt is not None or task.ended:
         return task.agent_id or task.worker_id
     return task.worker_id or task.agent_id
