@@ -118,7 +118,7 @@ class Performer:
 
     def _usable(self, effect: effects.CheckAgent) -> None:
         agent = self._services.state.agents.get(effect.agent_id)
-        if agent is not None and agent.error is not None:
+        if agent is not None and (agent.error is not None or agent.away):
             self._services.signal(signals.AgentUsable(agent_id=effect.agent_id, generation=effect.generation))
 
     def _join_results(self, effect: effects.JoinResults) -> None:

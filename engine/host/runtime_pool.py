@@ -124,9 +124,13 @@ class RuntimePool:
         return await pending.wait()
 
     async def _make(self, spec: str, blueprint: AgentSpec, waiting: list[Pending[Runtime]]) -> None:
+        known = self.bindings
         try:
             runtime = await self._checked(blueprint)
         except Unusable as unusable:
+            if self.bindings != known:  # the program has bound more callables meanwhile
+                await self._make(spec, blueprint, waiting)
+                return
             self._take_off(spec, waiting)
             for pending in waiting:
                 pending.fail(unusable)

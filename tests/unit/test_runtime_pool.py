@@ -2,9 +2,10 @@
 
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 import pytest
@@ -14,6 +15,7 @@ from pydantic import JsonValue
 
 from engine import AgentSpec, Unusable
 from engine.core.state import State
+from engine.errors import BoundElsewhere
 from engine.host.runtime_pool import RuntimePool
 from engine.host.trusting import Trusting
 from engine.runtimes import catalogue
@@ -55,12 +57,14 @@ class Gated:
 
 
 @asynccontextmanager
-async def crew_of(gate: Gate) -> AsyncIterator[tuple[RuntimePool, TaskGroup]]:
+async def crew_of(
+    gate: Gate, bound: Mapping[str, Callable[..., object]] = MappingProxyType({})
+) -> AsyncIterator[tuple[RuntimePool, TaskGroup]]:
     async with anyio.create_task_group() as group:
         yield (
             RuntimePool(
                 runtimes={"gated": gate},
-                bound={},
+                bound=bound,
                 state=State,
                 folder=None,
                 trusting=Trusting(None, db=None, folder=None, state=State, is_program=True),
@@ -106,6 +110,26 @@ async def test_all_who_ask_at_once_get_the_one_runtime() -> None:
 
     assert len(gate.made) == 1
     assert askers.got == gate.made * 20
+
+
+@pytest.mark.anyio
+async def test_a_runtime_is_made_again_for_those_who_wait_where_its_callable_was_bound_meanwhile() -> None:
+    gate, bound = Gate(), dict[str, Callable[..., object]]()
+    gate.error = BoundElsewhere("mine")
+    async with crew_of(gate, bound) as (crew, _):
+        askers = Askers(crew)
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(askers.ask)
+            await until_made(gate)
+            bound["mine"] = print
+            asking.start_soon(askers.ask)
+            await checkpoint()
+            gate.open.set()
+            await checkpoint()
+            gate.error = None
+
+    assert len(gate.made) == 2
+    assert askers.got == [gate.made[-1]] * 2
 
 
 @pytest.mark.anyio
