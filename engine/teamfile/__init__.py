@@ -148,6 +148,8 @@ def text_of(path: Path, *, missing: str = "does not exist") -> str:
             raise UnusableTeamFile(path, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        raise UnusableTeamFile(path, f"cannot be read ({error.strerror})") from error
     finally:
         os.close(descriptor)
     if len(content) > LARGEST_BYTES:

@@ -422,6 +422,12 @@ def test_what_cannot_be_a_team_file_is_refused_in_one_line_and_never_waited_for(
     assert str(caught.value) == f"{odd[name]}: {said}"
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file whose reading fails")
+def test_a_file_that_fails_while_it_is_read_is_named() -> None:
+    with pytest.raises(UnusableTeamFile, match=r"^/proc/self/mem: cannot be read \(Input/output error\)$"):
+        read_team("/proc/self/mem")
+
+
 def test_a_name_with_control_characters_never_reaches_the_terminal() -> None:
     said = faults(HEAD + '"\\e]0;x": 1')
 

@@ -146,3 +146,33 @@ def test_a_text_that_is_no_yaml_is_faulted_where_that_begins(text: str, said: st
 def test_a_tab_is_named_as_what_is_wrong(text: str) -> None:
     with pytest.raises(TeamFileError, match=r"team\.yaml:3: not valid YAML: a tab cannot indent a line; use spaces"):
         parse_team(text, PATH)
+
+
+HEAD = "version: 1\nsupervisor: {name: chief}\n"
+
+
+def told(text: str) -> list[str]:
+    with pytest.raises(TeamFileError) as caught:
+        parse_team(text, PATH)
+    return str(caught.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("member", "said"),
+    [
+        ("script: [{delay_s: soon}]", "script[1].delay_s: must be a number, not the text 'soon'"),
+        ("script: [{times: often}]", "script[1].times: must be a whole number, not the text 'often'"),
+        ("type: acp, options: {argv: [x], worktree: a}", "options.worktree: must be true or false, not the text 'a'"),
+    ],
+)
+def test_a_text_in_the_place_of_a_number_is_told_once_and_in_our_words(member: str, said: str) -> None:
+    assert told(HEAD + f"agents: [{{name: a, {member}}}]") == [f"team.yaml:3: agents[a].{said}"]
+
+
+def test_a_name_that_fills_the_screen_is_cut_where_no_member_has_it() -> None:
+    chief = f"{{name: chief, strategy: hierarchical_review, settings: {{levels: [[scout], [{'x' * 9000}]]}}}}"
+
+    (line,) = told(f"version: 1\nsupervisor: {chief}\n" + 'agents: [{name: scout, run: "crew:survey"}]\n')
+
+    assert "no member 'xxx" in line
+    assert len(line) < 200

@@ -75,7 +75,7 @@ def member(where: str, value: JsonValue, members: Sequence[str]) -> None:
     text(where, value, members)
     if members and value not in members:
         near = nearest(str(value), members)
-        raise Refused(f"{where}: no member {value!r}; {f'did you mean {near[0]}?' if near else _there(members)}")
+        raise Refused(f"{where}: no member {value!r:.60}; {f'did you mean {near[0]}?' if near else _there(members)}")
 
 
 def members_of(where: str, value: JsonValue, members: Sequence[str]) -> None:
