@@ -25,9 +25,6 @@ class Digest:
     """Tasks in back-off by the agent that tried last."""
     planned_for: dict[str, Task] = field(default_factory=dict)
     """A task of an open graph that is for this worker and has to wait for others."""
-    done_of: Counter[str] = field(default_factory=Counter)
-    """Attempts that ended well, by supervisor, all below it included."""
-    failed_of: Counter[str] = field(default_factory=Counter)
     busy_of: Counter[str] = field(default_factory=Counter)
     """Agents at work by supervisor, all below it included."""
     agents_of: Counter[str] = field(default_factory=Counter)
@@ -67,24 +64,22 @@ def digest(state: State, *, working: bool = True) -> Digest:
 
 def _teams(state: State, out: Digest) -> None:
     """Sum the agents of each supervisor, and its sums into all above it."""
-    own = {supervisor_id: [0, 0, 0, 0, 0] for supervisor_id in state.supervisors}
+    own = {supervisor_id: [0, 0, 0] for supervisor_id in state.supervisors}
     for agent in state.agents.values():
         sums = own.get(agent.supervisor_id)
         if sums is not None:
             sums[0] += 1
-            sums[1] += agent.done
-            sums[2] += agent.failed
             if agent.running or agent.parked:
-                sums[3] += 1
+                sums[1] += 1
             if agent.error is not None:
-                sums[4] += 1
+                sums[2] += 1
     whole = {supervisor_id: [*sums] for supervisor_id, sums in own.items()}
     for supervisor_id, sums in own.items():
         for above in islice(above_of(state, state.supervisors[supervisor_id]), 1, None):
             into = whole[above.id]
             for place, count in enumerate(sums):
                 into[place] += count
-    counters = (out.agents_of, out.done_of, out.failed_of, out.busy_of, out.errors_of)
+    counters = (out.agents_of, out.busy_of, out.errors_of)
     for place, counter in enumerate(counters):
         counter.update({supervisor_id: sums[place] for supervisor_id, sums in whole.items()})
 

@@ -135,7 +135,7 @@ def network(
         _branch(build, state.supervisors[root_id], ("", ""))
     if root is not None:
         lines.pop(root, None)
-    done = sum(counts.done_of[one.id] for one in roots)
+    done = sum(one.done for one in roots)
     shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done)
     columns, rooms = _fitted(shape(_widest_tag(state)), measures)
     if rooms["AGENT"] < columns[0].most:  # the mark of a generation gives way where that leaves every name whole
@@ -349,7 +349,7 @@ def _generation(rows: _Rows, agent: Agent) -> Cell:
 
 def _supervisor_cells(rows: _Rows, supervisor: Supervisor, line: _Line) -> tuple[Cell, ...]:
     counts, state = rows.counts, rows.state
-    done, failed = counts.done_of[supervisor.id], counts.failed_of[supervisor.id]
+    done, failed = supervisor.done, supervisor.failed
     waiting = counts.waiting_of[supervisor.id]
     progress = rows.measures.progress.get(supervisor.id, Progress())
     return _cells(

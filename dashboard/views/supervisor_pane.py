@@ -148,7 +148,7 @@ def member_lines(seen: Seen, supervisor: Supervisor, room: int, most: int) -> li
     state, counts = seen.state, seen.counts
     agents = [state.agents[one] for one in supervisor.members if one in state.agents]
     teams = [state.supervisors[one] for one in supervisor.members if one in state.supervisors]
-    done = {agent.id: agent.done for agent in agents} | {team.id: counts.done_of[team.id] for team in teams}
+    done = {agent.id: agent.done for agent in agents} | {team.id: team.done for team in teams}
     most_done = max(done.values(), default=0) or 1  # a bar of all the work says nothing of one in forty
     shown = sorted(done, key=lambda one: -done[one])[:most]
     waits = {one: f"+{counts.waiting_of[one]:,}" if counts.waiting_of[one] else "" for one in shown}
@@ -259,7 +259,7 @@ def figures_line(seen: Seen, supervisor: Supervisor, room: int) -> Line:
 def figures(seen: Seen, supervisor: Supervisor) -> list[tuple[str, str]]:
     """Return what its work came to so far, each with its label."""
     counts = seen.counts
-    done, failed = counts.done_of[supervisor.id], counts.failed_of[supervisor.id]
+    done, failed = supervisor.done, supervisor.failed
     below = [*below_of(seen.state, supervisor)]
     found = [
         ("done", count(done)),

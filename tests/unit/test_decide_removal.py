@@ -49,6 +49,27 @@ def test_drained_it_ends_all_its_work_and_then_goes() -> None:
     assert ended(world).status is RunStatus.DONE
 
 
+def test_a_team_keeps_the_count_of_what_agents_did_who_left_it() -> None:
+    inner = SupervisorSpec(name="inner", members=[agent("ada"), agent("bob")])
+    world = team_world(inner)
+    chief, team = world.state.roots[0], world.state.supervisors[member(world, "ada").supervisor_id]
+    submitted(world)
+    world.settle()
+    submitted(world)
+    world.fail(attempt(world, "ada"))
+    world.settle()
+    counts = chief.done, chief.failed
+
+    applied(world, RemoveMember(target="ada", mode="abort"))
+    assert counts == (team.done, team.failed) == (chief.done, chief.failed)
+    applied(world, RemoveMember(target="bob"))
+    applied(world, RemoveMember(target="inner"))
+
+    assert counts[0] > 1
+    assert counts[1] == 1
+    assert counts == (chief.done, chief.failed)
+
+
 def test_drained_it_goes_when_the_last_of_its_work_is_cancelled() -> None:
     world = pair()
     world.order(RemoveMember(target="bob", mode="drain"))

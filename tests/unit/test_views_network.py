@@ -433,7 +433,8 @@ def test_figures_of_members_are_whole_beside_long_names(width: int) -> None:
     world = team_world(*teams)
     sight, chief = seen(world), world.state.roots[0]
     first = chief.members[0]
-    sight.counts.done_of[first], sight.counts.waiting_of[first] = 1_234_567, 12_345
+    world.state.supervisors[first].done = 1_234_567  # type: ignore[misc]
+    sight.counts.waiting_of[first] = 12_345
 
     member = member_lines(sight, chief, width, 9)
 

@@ -177,7 +177,7 @@ def _of_supervisor(sight: Sight, node: Node, supervisor: Supervisor) -> list[Lin
             *_facts(
                 (f"{counts.busy_of[supervisor.id]:,} of {counts.agents_of[supervisor.id]:,} at work", ""),
                 (supervisor.mode, "muted"),
-                (f"{counts.done_of[supervisor.id]:,} done, {counts.failed_of[supervisor.id]:,} failed", "muted"),
+                (f"{supervisor.done:,} done, {supervisor.failed:,} failed", "muted"),
                 (f"{counts.waiting_of[supervisor.id]:,} queued", "muted"),
                 (f"at once {supervisor.max_parallel}", "muted"),
             ),

@@ -130,6 +130,10 @@ class Supervisor(Coordination):
     """Usage of its whole subtree."""
     begun: int = 0
     """Attempts begun in its whole subtree."""
+    done: int = 0
+    """Attempts of agents that were done in its whole subtree, those of agents that have left included."""
+    failed: int = 0
+    """Attempts that failed there."""
     exhausted: str | None = None
     """The budget that is spent, in words; nothing below it starts until the budget is extended."""
     held: bool = False

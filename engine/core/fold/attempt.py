@@ -2,7 +2,16 @@
 
 from engine.core import events
 from engine.core.fold import slots
-from engine.core.fold.accounting import charge, charge_attempt, count_begun, count_later, start_clock, stop_clock
+from engine.core.fold.accounting import (
+    charge,
+    charge_attempt,
+    count_begun,
+    count_done,
+    count_failed,
+    count_later,
+    start_clock,
+    stop_clock,
+)
 from engine.core.fold.completion import end, note_first_attempt
 from engine.core.fold.conversation import utterances
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
@@ -178,8 +187,7 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
     agent = _close(state, task)
     if agent is not None and attempt is not None:
         took_part(agent, attempt.generation, ended=True)
-        agent.done += 1
-        record_of(state, task, agent).done += 1
+        count_done(state, task, agent)
         agent.failures_in_a_row = 0
         agent.at_work_ms.append(event.usage.time_ms)
         if len(agent.at_work_ms) > DURATIONS:
@@ -203,8 +211,7 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None and attempt is not None:
         took_part(agent, attempt.generation, failed=True, ended=True)
-        agent.failed += 1
-        record_of(state, task, agent).failed += 1
+        count_failed(state, task, agent)
         agent.last_error = event.error
     charge(state, task, agent, event.usage)
     task.status = _WAITING

@@ -37,13 +37,17 @@ def usage_adds_up(books: ShadowLedger) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def agents_count_their_attempts(books: ShadowLedger) -> str | None:
-    """An agent counts how many of its attempts were done, failed and were cancelled."""
+def ends_add_up(books: ShadowLedger) -> str | None:
+    """Agents count their attempts that were done, failed and were cancelled; supervisors the first two of all below."""
     for agent in books.state.agents.values():
         for end in ENDS:
             counted = books.spending.ended[agent.id, end]
             if getattr(agent, end) != counted:
                 return f"{agent.id} says that {getattr(agent, end)} were {end}; it is {counted}"
+    for supervisor in books.state.supervisors.values():
+        for end, said in (("done", supervisor.done), ("failed", supervisor.failed)):
+            if said != (counted := books.spending.ended[supervisor.id, end]):
+                return f"{supervisor.id} says that {said} below it were {end}; it is {counted}"
     return None
 
 

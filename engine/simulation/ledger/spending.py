@@ -23,7 +23,7 @@ class SpendingLedger:
         self.begun: Counter[str] = Counter()
         """Attempts of agents."""
         self.ended: Counter[tuple[str, str]] = Counter()
-        """Attempts of each agent, by its id and `done`, `failed` or `cancelled`."""
+        """Attempts of each agent and of those below each supervisor, by its id and `done`, `failed` or `cancelled`."""
         self.granted: dict[tuple[str, str], int] = {}
         """How many times an amount was granted on top of the first, by whose it is and its name."""
         self.paid: list[tuple[str, str]] = []
@@ -43,7 +43,9 @@ class SpendingLedger:
             isinstance(event, events.AttemptDone | events.AttemptFailed | events.AttemptCancelled)
             and event.agent_id is not None
         ):
-            self.ended[event.agent_id, event.type.removeprefix("attempt_")] += 1
+            end = event.type.removeprefix("attempt_")
+            above = team.up(team.agents[event.agent_id].supervisor_id)
+            self.ended.update((owner, end) for owner in (event.agent_id, *(one.id for one in above)))
         if isinstance(event, events.BudgetExtended) and event.amount is not None:
             self.granted[event.subject, event.amount] = event.granted
 
@@ -60,6 +62,9 @@ class SpendingLedger:
         for agent in state.agents.values():
             for end in ENDS:
                 self.ended.setdefault((agent.id, end), getattr(agent, end))
+        for supervisor in state.supervisors.values():
+            self.ended.setdefault((supervisor.id, "done"), supervisor.done)
+            self.ended.setdefault((supervisor.id, "failed"), supervisor.failed)
         for ledger in state.ledgers.values():
             for amount, times in ledger.granted.items():
                 self.granted.setdefault((ledger.id, amount), times)
