@@ -7,13 +7,12 @@ from dashboard.views.activity import Activity
 from dashboard.views.amounts import count, counted, duration, elapsed, is_known, median, money, percent, size
 from dashboard.views.digest import Digest
 from dashboard.views.event_log import Entry
-from dashboard.views.glyphs import of_agent
 from dashboard.views.keyed import keyed
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
 from dashboard.views.live_values import published
 from dashboard.views.plots import meter, spark
-from dashboard.views.work import circuit_words
+from dashboard.views.work import circuit_words, state_of_agent
 from engine.core.events import AgentSwapped, StepRecorded
 from engine.core.queries.able import AWAY
 from engine.core.queries.tree import supervisors_from
@@ -55,7 +54,7 @@ def agent_facts(
 def _head(
     state: State, agent: Agent, task: Task | None, counts: Digest, swapped: AgentSwapped | None, width: int, now_ms: int
 ) -> Line:
-    mark, spec = of_agent(agent, working=counts.working), state.spec_of(agent)
+    now, spec = state_of_agent(state, agent, working=counts.working), state.spec_of(agent)
     left = [Span("▌", "accent"), Span(agent.name, "strong"), Span(f"  g{agent.generation}", "accent")]
     if swapped is not None and swapped.generation == agent.generation:
         ago = duration((now_ms - swapped.at_ms) // 1000 * 1000)
@@ -63,7 +62,7 @@ def _head(
     if spec.description:
         left.append(Span(f"   {spec.description}", "muted"))
     busy_ms = now_ms - task.started_ms if task is not None and task.started_ms and not task.ended else 0
-    right = [Span(mark.text, f"{mark.tone} bold"), Span(f"  {elapsed(busy_ms)} " if busy_ms else " ", "strong")]
+    right = [Span(now.text, f"{now.tone} bold"), Span(f"  {elapsed(busy_ms)} " if busy_ms else " ", "strong")]
     return spread(left, right, width)
 
 

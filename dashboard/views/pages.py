@@ -8,7 +8,7 @@ import msgspec
 
 from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent, spent
 from dashboard.views.digest import Digest
-from dashboard.views.glyphs import of_agent, of_run, of_task
+from dashboard.views.glyphs import of_run, of_task
 from dashboard.views.keyed import keyed
 from dashboard.views.limits import limit_lines
 from dashboard.views.names import Texts, pretty
@@ -16,7 +16,7 @@ from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
 from dashboard.views.spec_fields import spec_lines
 from dashboard.views.steps import latest_steps, live_cells, step_cells
-from dashboard.views.work import circuit_words, progress, took, why
+from dashboard.views.work import circuit_words, progress, state_of_agent, took, why
 from engine.core.events import Event
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import AWAY
@@ -52,12 +52,12 @@ def agent_page(
     agent = state.agents.get(agent_id)
     if agent is None:
         return [Cell("this agent has left the team", "muted"), BLANK, *_history(history)]
-    mark, ended = of_agent(agent, working=counts.working), agent.done + agent.failed
+    now, ended = state_of_agent(state, agent, working=counts.working), agent.done + agent.failed
     above = state.supervisors.get(agent.supervisor_id)
     cells = [
         labelled("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
         labelled("under", above.name if above is not None else at(agent.supervisor_id)),
-        labelled("state", mark.text, mark.tone),
+        labelled("state", now.text, now.tone),
         labelled("generation", f"g{agent.generation}"),
         labelled(
             "done",

@@ -8,7 +8,6 @@ from rich.cells import cell_len
 from dashboard.views.agent_pane import Seen, limit_row
 from dashboard.views.amounts import ago, count, duration, money, percent, tokens
 from dashboard.views.field_names import called
-from dashboard.views.glyphs import of_agent
 from dashboard.views.keyed import keyed
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, columns, cut_name, cut_path, fit_spans, spread
@@ -17,7 +16,7 @@ from dashboard.views.plots import axis_top, meter, plot
 from dashboard.views.progress import Progress, time_to_go
 from dashboard.views.sections import EDGE, Section, framed, height_of
 from dashboard.views.spec_fields import written
-from dashboard.views.work import now_of_supervisor, state_of_supervisor
+from dashboard.views.work import now_of_supervisor, state_of_agent, state_of_supervisor
 from engine.core.queries.tree import above_of, agents_of, below_of, inherited
 from engine.core.state import State, Supervisor
 
@@ -177,11 +176,11 @@ def _named(state: State, member_id: str, seen: Seen) -> tuple[str, str, str]:
     """Return the name of a member with its glyph and the tone of that."""
     agent = state.agents.get(member_id)
     if agent is not None:
-        mark = of_agent(agent, working=seen.counts.working)
-        return agent.name, mark.glyph, mark.tone
+        now = state_of_agent(state, agent, working=seen.counts.working)
+        return agent.name, now.text[:1], now.tone
     team = state.supervisors[member_id]
-    cell = state_of_supervisor(team, seen.counts)
-    return team.name, cell.text[:1], cell.tone
+    now = state_of_supervisor(team, seen.counts)
+    return team.name, now.text[:1], now.tone
 
 
 def settings_lines(seen: Seen, supervisor: Supervisor, room: int) -> list[Line]:

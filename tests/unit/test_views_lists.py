@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.views.activity import Activity
+from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agents import COLUMNS as OF_AGENTS
 from dashboard.views.agents import agents
 from dashboard.views.digest import digest
 from dashboard.views.ended import Ended, ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
+from dashboard.views.pages import agent_page
 from dashboard.views.rows import fitted
 from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
@@ -110,6 +113,12 @@ def test_an_agent_that_waits_says_so_as_in_the_network_and_one_that_asks_a_perso
     asks.say(question)
     asks.rest(key, why="ask")
     assert {state for state, _ in said(asks)} == {"⚑ asks"}
+    state, found, activity = asks.state, digest(asks.state), Activity.of(asks.state, asks.journal)
+    (ada,) = state.agents.values()
+    task, now_ms = state.tasks[key[0]], state.at_ms
+    facts = agent_facts(state, ada, task, [], found, {}, activity, width=80, now_ms=now_ms)
+    assert "⚑ asks" in "".join(span.text for span in facts[0].spans)
+    assert "⚑ asks" in [cell.text for cell in agent_page(state, ada.id, found, {}, [], now_ms=now_ms)]
 
 
 def test_in_a_window_of_80_with_a_scroll_bar_the_slowest_agent_can_be_found() -> None:
