@@ -382,7 +382,7 @@ def _mode(rows: _Rows, supervisor: Supervisor) -> Cell:
 def _state_of(rows: _Rows, supervisor: Supervisor, progress: Progress) -> Cell:
     told = state_of_supervisor(supervisor, rows.counts)
     if told.tone == "idle" and progress.total and progress.ended == progress.total:
-        return Cell("✓ done", "done")
+        return Cell("✕ failed", "error") if progress.failed == progress.total else Cell("✓ done", "done")
     return told
 
 

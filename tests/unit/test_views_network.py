@@ -39,6 +39,7 @@ from engine.core.state import State, Supervisor
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import talking
 from tests.pilot.trouble import trouble
+from tests.story import attempt
 from tests.world import World, agent, team_world
 
 WORLDS: dict[str, Callable[[], World]] = {"audit": audit, "trouble": trouble, "talking": lambda: talking()[0]}
@@ -323,6 +324,20 @@ def test_what_an_agent_says_falls_away_where_only_its_begin_would_stand() -> Non
 
     assert now(120) == "lib/glob.py  3/7 headers"
     assert now(60) == "lib/glob.py"
+
+
+def test_a_supervisor_all_of_whose_open_work_has_failed_is_not_called_done() -> None:
+    teams = [SupervisorSpec(name=name, members=[agent(f"of-{name}")]) for name in ("reading", "writing", "waiting")]
+    world = team_world(*teams, mode="parallel")
+    world.order(Submit(request="Read and write", supervisor="chief"))
+    world.fail(attempt(world, "of-reading"))
+    world.succeed(attempt(world, "of-writing"))
+    measures = Measures(120, 0, None, None, progress_of(world.state), Sorting("declared"))
+    rows = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(99), measures=measures)
+    at = [column.title for column in rows.columns].index("STATE")
+    states = {row[0].text: row[at].text for row in map(rows.cells, range(len(rows.keys)))}
+
+    assert (states["reading"], states["writing"], states["waiting"]) == ("✕ failed", "✓ done", "● 1 of 1")
 
 
 def test_an_agent_that_waits_for_what_it_delegated_has_one_sign_everywhere() -> None:
