@@ -41,14 +41,25 @@ def time_left(state: State, run: Run, now_ms: int) -> Range | None:
     """Return how long an open run may still take, from how many of its tasks ended in its time; None if unclear.
 
     The ends of the range are two standard deviations of a Poisson count away from the middle. While more tasks may
-    come, only the lower end is known.
+    come, or a person is asked, only the lower end is known; of tasks that a person is asked about, nothing is.
     """
-    left = run.total - run.ended
+    asked = len(asked_about(state, run))
+    left = run.total - run.ended - asked
     if run.ended < FEWEST or left <= 0 or run.paused or run.suspended or run.after:
         return None
     a_task_ms = max(0, now_ms - run.started_ms) / run.ended
     off = max(NARROWEST, min(WIDEST, 2 / sqrt(run.ended)))
-    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off), may_grow(state, run))
+    return Range(left * a_task_ms * (1 - off), left * a_task_ms * (1 + off), asked > 0 or may_grow(state, run))
+
+
+def asked_about(state: State, run: Run) -> set[str]:
+    """Return the ids of what a person is asked about, of an open run: how long that takes nobody can tell."""
+    return {one.subject for one in state.escalations.values() if one.run_id == run.id}
+
+
+def waits_for_you(state: State, run: Run) -> bool:
+    """Tell whether all that a run has left waits for the answers of people."""
+    return 0 < run.total - run.ended <= len(asked_about(state, run))
 
 
 def may_grow(state: State, run: Run) -> bool:

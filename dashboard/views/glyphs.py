@@ -87,6 +87,10 @@ def of_event(kind: str, event: Event) -> tuple[str, str]:
     return EVENT.get(kind, _OTHER_EVENT)
 
 
+ASKS = Mark("⚑", "asks", "attention")
+"""Of a task and an agent that wait for the answer of a person."""
+PEOPLE = ("ask", "approval")
+"""What an attempt waits for that only a person can give."""
 SUSPENDED = RUN[RunStatus.SUSPENDED]
 """Of what was under way when its engine went: it goes on with the next one."""
 
@@ -109,12 +113,14 @@ def of_run(run: Run | RunSummary, *, working: bool) -> Mark:
 
 
 def of_task(task: Task, *, working: bool = True) -> Mark:
-    """The mark of a task; one whose attempt waits for its delegations is not at work itself."""
+    """The mark of a task; one whose attempt waits for its delegations, or for a person, is not at work itself."""
     if task.status is TaskStatus.RUNNING and not working:
         return SUSPENDED
     if task.status is TaskStatus.RUNNING and task.attempt is not None:
         if task.attempt.stopping:
             return Mark("◐", "stopping", "draining")
+        if task.attempt.parked_for in PEOPLE:
+            return ASKS
         if task.attempt.parked and task.attempt.parked_for is not None:
             return Mark("◔", "waiting", "busy")
         if task.attempt.parked:

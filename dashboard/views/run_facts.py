@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from dashboard.views.amounts import clock, counted, duration, elapsed, is_known, moment, money
-from dashboard.views.forecast import may_grow, time_left
+from dashboard.views.forecast import may_grow, time_left, waits_for_you
 from dashboard.views.glyphs import of_run, of_task
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
@@ -58,7 +58,10 @@ def _far(state: State, run: Run, width: int, now_ms: int, working: bool) -> Line
     ]
     if is_known(run.usage):
         told.append(Span(f"  {money(run.usage)}", "strong"))
-    told.append(Span(f"   {left.text.replace('≥', 'at least')} to go " if left is not None else " "))
+    if working and waits_for_you(state, run):
+        told.append(Span("   waits for you ", "attention"))
+    else:
+        told.append(Span(f"   {left.text.replace('≥', 'at least')} to go " if left is not None else " "))
     return spread((Span(" "), *meter(share, max(4, width - cells(told) - 2))), told, width)
 
 
@@ -95,7 +98,7 @@ def _stage(stage: Stage, now_ms: int) -> list[Span]:
     task, mark = stage.task, of_task(stage.task)
     if task.kind == "group" and not task.ended and stage.total and task.begun_ms:
         mark = mark._replace(glyph="●", tone="busy")
-    at_work = mark.glyph in "●◔◐"
+    at_work = mark.glyph in "●◔◐⚑"
     out = [Span(f"{mark.glyph} ", mark.tone), Span(cut(task.title, 24), "strong" if at_work else "")]
     if stage.total > 1 and at_work:
         out += [Span(" "), *meter(stage.ended / stage.total, _METER), Span(f" {stage.ended:,}/{stage.total:,}")]

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from dashboard.views.amounts import clock, count, duration, elapsed, percent
 from dashboard.views.filters import filter_typed
-from dashboard.views.forecast import time_left
-from dashboard.views.glyphs import Mark, of_run
+from dashboard.views.forecast import time_left, waits_for_you
+from dashboard.views.glyphs import ASKS, Mark, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.names import said
 from dashboard.views.plots import meter
@@ -111,7 +111,7 @@ def _supervisor(state: State, supervisor_id: str) -> Cell:
 
 
 def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:
-    mark, left = of_run(run, working=working), time_left(state, run, now_ms)
+    mark = of_run(run, working=working)
     return (
         Cell(run.title, "strong"),
         Cell(run.id, "muted"),
@@ -119,7 +119,7 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
         _bar(_share(run), mark.tone),
         Cell(f"{run.ended:,}/{run.total:,}"),
         Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
-        Cell(left.text if left is not None and working else "", "strong"),
+        _left(state, run, now_ms, working),
         _supervisor(state, run.supervisor_id),
         Cell(run.strategy, "muted"),
         Cell(str(run.priority), "muted" if run.priority == DEFAULT_PRIORITY else "accent"),
@@ -128,6 +128,13 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
         Cell(elapsed(now_ms - run.started_ms)),
         _far(state, run, working),
     )
+
+
+def _left(state: State, run: Run, now_ms: int, working: bool) -> Cell:
+    if working and waits_for_you(state, run):
+        return Cell(ASKS.text, ASKS.tone)
+    left = time_left(state, run, now_ms) if working else None
+    return Cell(left.text if left is not None else "", "strong")
 
 
 def _standing(run: Run, mark: Mark, working: bool) -> Cell:

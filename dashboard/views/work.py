@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dashboard.views.amounts import counted, duration, elapsed, remaining
 from dashboard.views.digest import Digest
-from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
+from dashboard.views.glyphs import ASKS, PEOPLE, SUSPENDED, of_agent, of_task
 from dashboard.views.live_values import published
 from dashboard.views.rows import Cell
 from dashboard.views.steps import last_line
@@ -55,7 +55,7 @@ PLAN_NODES = 6
 def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
     """Glyph, word and, of several attempts, their number; of an agent that waits for a person, that it asks."""
     if working and agent.status is AgentStatus.BUSY and asks_person(state, agent):
-        return Cell("⚑ asks", "attention")
+        return Cell(ASKS.text, ASKS.tone)
     mark = of_agent(agent, working=working)
     attempts = len(agent.running)
     more = f" ×{attempts}" if attempts > 1 and mark.word == "busy" else ""
@@ -65,7 +65,7 @@ def state_of_agent(state: State, agent: Agent, *, working: bool = True) -> Cell:
 def asks_person(state: State, agent: Agent) -> bool:
     """Tell whether an attempt of an agent waits for the answer of a person."""
     attempts = (task.attempt for one in agent.parked if (task := state.tasks.get(one)) is not None)
-    return any(attempt is not None and attempt.parked_for in ("ask", "approval") for attempt in attempts)
+    return any(attempt is not None and attempt.parked_for in PEOPLE for attempt in attempts)
 
 
 def now_in_brief(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:

@@ -7,12 +7,14 @@ from dashboard.views.forecast import Range, may_grow, time_left
 from dashboard.views.lines import Line, cells
 from dashboard.views.run_facts import run_facts
 from dashboard.views.run_work import at_work_lines, census, waiting_lines
+from dashboard.views.runs import runs
 from engine.core.entities.work import Run
+from engine.core.signals import PersonAsked
 from engine.core.state import State
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.trouble import trouble
-from tests.story import submitted
-from tests.world import agent, team_world
+from tests.story import attempt, submitted
+from tests.world import World, agent, team_world
 
 
 def text(lines: list[Line]) -> list[str]:
@@ -47,6 +49,34 @@ def test_while_more_tasks_may_come_only_the_least_is_said() -> None:
     plain = team_world(agent("ada"), agent("bob"))
     submitted(plain)
     assert not may_grow(plain.state, plain.state.runs["r1"])
+
+
+def test_of_what_a_person_is_asked_about_nobody_says_how_long_it_takes() -> None:
+    work = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(work)
+    run = work.state.runs["r1"]
+    run.total, run.ended, run.started_ms = 22, 20, NOW_MS - 20_000  # type: ignore[misc]
+    asks(work, "ada")
+
+    left = time_left(work.state, run, NOW_MS)
+    assert left is not None
+    assert left.text == "≥ 1 s"
+
+    asks(work, "bob")
+    assert time_left(work.state, run, NOW_MS) is None
+    facts = text(run_facts(work.state, "r1", census(work.state, run).stages, width=120, now_ms=NOW_MS))
+    assert facts[1].endswith("waits for you")
+    assert "⚑ ada" in facts[2]
+    assert "⚑ asks" in [cell.text for cell in runs(work.state, now_ms=NOW_MS).cells(0)]
+
+
+def asks(work: World, name: str) -> None:
+    key = attempt(work, name)
+    question = PersonAsked(
+        task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=[]
+    )
+    work.say(question)
+    work.rest(key, why="ask")
 
 
 @pytest.mark.parametrize(("total", "ended"), [(100, 3), (50, 50), (0, 0)])

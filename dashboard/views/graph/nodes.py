@@ -7,7 +7,7 @@ from dashboard.clean import clean
 from dashboard.views.activity import Activity
 from dashboard.views.amounts import duration, elapsed, median
 from dashboard.views.digest import Digest
-from dashboard.views.glyphs import AGENT, SUSPENDED, Mark, of_agent, of_task
+from dashboard.views.glyphs import AGENT, ASKS, SUSPENDED, Mark, of_agent, of_task
 from dashboard.views.graph.model import Node
 from dashboard.views.header import ViewState
 from dashboard.views.steps import told_progress
@@ -23,7 +23,6 @@ _LONG = 200
 """Characters of a title that are looked at."""
 EACH = 4
 """Quarter seconds of a sample of a sparkline: it moves once a second."""
-ASKS = Mark("⚑", "asks you", "attention")
 WAITS = Mark("◔", "waits", "waiting")
 LATELY_MS = 1_000
 STAYS_MS = 10_000
