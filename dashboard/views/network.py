@@ -193,7 +193,7 @@ def _columns(
         Column("FAIL", 4, right=True, drop=2 if metered else 1),
         *((Column("P50", 8, right=True, drop=7, means=_P50),) if lane or measures.middle else ()),
         *((Column("TOKENS", 9, right=True, drop=8),) if metered and measures.width >= 90 else ()),
-        *((Column("COST", 7, right=True, drop=1),) if metered else ()),
+        *((Column("COST", 8, right=True, drop=1),) if metered else ()),
     )
 
 
@@ -281,7 +281,8 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
 
 
 def _folded_cells(rows: _Rows, line: _Line) -> tuple[Cell, ...]:
-    name, now = Cell(f"+{line.folded:,} idle", "muted", line.lead), Cell(". shows them", "faint")
+    name = Cell(f"+{line.folded:,} idle", "muted", line.lead)
+    now = Cell(". shows them" if rows.now_width >= len(". shows them") else ". shows", "faint")
     return (name, EMPTY, Cell("○ idle", "idle"), *((now,) if rows.measures.lane else (EMPTY, now)))
 
 

@@ -1,8 +1,11 @@
 """How wide the columns of the network are, and which of them gives way."""
 
+from decimal import Decimal
+
 import pytest
 from rich.cells import cell_len
 
+from dashboard.views.activity import Activity
 from dashboard.views.arrangement import arranged
 from dashboard.views.digest import digest
 from dashboard.views.meters import Meters
@@ -12,6 +15,7 @@ from dashboard.views.rows import fitted
 from dashboard.views.sorting import Sorting
 from engine.core.commands import Submit, SupervisorSpec
 from engine.core.strategies import BUILT_IN
+from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS, audit
 from tests.world import agent, team_world
 
@@ -76,3 +80,21 @@ def test_of_an_agent_that_has_done_nothing_the_median_is_unknown() -> None:
     place = [column.title for column in shown.columns].index("P50")
 
     assert next(cells for row in range(2) if (cells := shown.cells(row))[0].text == "bob")[place].text == "–"
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120, 200])
+def test_the_smallest_sums_of_money_and_the_key_that_unfolds_are_whole(columns: int) -> None:
+    world = team_world(*(agent(f"agent-with-a-long-name-{number}") for number in range(9)))
+    world.state.agents["a1"].usage = Usage(cost_usd=Decimal("0.00028"))  # type: ignore[misc]
+    world.state.supervisors["s1"].usage = Usage(cost_usd=Decimal("0.000031"))  # type: ignore[misc]
+    meters = Meters()
+    meters.look(Activity(), world.state, NOW_MS)
+    measures = Measures(columns, 0, meters, None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, digest(world.state), {}, now_ms=NOW_MS, folding=Folding(4), measures=measures)
+    rooms = {shown.columns[index].title: room for index, room in fitted(shown.columns, columns - 2, GAP)}
+    rows = [dict(zip((one.title for one in shown.columns), row, strict=False)) for row in map(shown.cells, range(5))]
+
+    assert {"$0.00028", "<$0.0001"} <= {row["COST"].text for row in rows if "COST" in row}
+    assert rooms["COST"] >= max(cell_len(row["COST"].text) for row in rows if "COST" in row)
+    assert rooms["NOW"] >= cell_len(rows[-1]["NOW"].text)
+    assert rows[-1]["NOW"].text.startswith(". shows")
