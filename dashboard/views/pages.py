@@ -272,12 +272,16 @@ def _plan(state: State, run: Run) -> Iterable[Cell]:
 def described(found: Any, history: History) -> list[Cell]:
     """An object of the state that has no page of its own: each field that says anything, and its events."""
     fields = msgspec.to_builtins(found, str_keys=True, enc_hook=str)
-    cells = [
-        labelled(name.removesuffix("_id").replace("_", " ")[:11], as_text(value))
-        for name, value in fields.items()
-        if value not in (None, "", [], {}, False)
-    ]
+    said = {name.removesuffix("_id").replace("_", " "): value for name, value in _saying(fields).items()}
+    wide = max(12, *(len(name) + 2 for name in said))
+    cells = [labelled(name, as_text(value), wide=wide) for name, value in said.items()]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history)]
+
+
+def _saying(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that say anything, also of a record in a field."""
+    kept = {name: _saying(value) if isinstance(value, dict) else value for name, value in fields.items()}
+    return {name: value for name, value in kept.items() if value not in (None, "", [], {}, False)}
 
 
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:

@@ -31,9 +31,9 @@ class Cell(NamedTuple):
 EMPTY = Cell("")
 
 
-def labelled(label: str, text: str, tone: str = "") -> Cell:
-    """Return a line of a page or a dialog: a label, then what it is."""
-    return Cell(text, tone, f"{label:<12}")
+def labelled(label: str, text: str, tone: str = "", *, wide: int = 12) -> Cell:
+    """Return a line of a page or a dialog: a label, in `wide` cells with its gap, then what it is."""
+    return Cell(text, tone, f"{label:<{wide}}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -407,6 +407,14 @@ def test_a_box_of_two_lines_says_a_figure_once() -> None:
     assert text_of(work, work.state.roots[0].id, width=80, height=6, idle=True).count("2 of 2") == 1
 
 
+def test_a_large_box_says_once_how_long_its_work_takes() -> None:
+    work = team_world(agent("ada"), agent("bob"), mode="parallel")
+    work.now_ms = NOW_MS - 30_000
+    work.order(Submit(request="go"))
+
+    assert text_of(work, "r1", width=140, height=40).count(" 30 s ") == 2
+
+
 def test_a_box_has_room_for_how_its_results_are_joined() -> None:
     crews = [SupervisorSpec(name=f"team-{one}", members=[agent(f"reader-{one}", f"r{one}")]) for one in range(2)]
     work = team_world(*crews, mode="parallel")

@@ -151,6 +151,15 @@ def drawn(work: World, width: int, height: int, *, unfolded: bool = False) -> li
     return timeline(lanes, seen, width=width, height=height).lines
 
 
+def test_names_of_lanes_are_whole_where_there_is_room() -> None:
+    name = "checker-number-1-with-a-name"
+    work = team_world(agent(name))
+    work.order(Submit(request="go"))
+
+    assert name in text(drawn(work, 200, 20))
+    assert name not in text(drawn(work, 120, 20))
+
+
 def text(lines: list[Line]) -> str:
     return "\n".join("".join(span.text for span in line.spans) for line in lines)
 

@@ -98,8 +98,9 @@ def _rows(node: Node, inner: int, tall: int) -> list[list[Span]]:
     glyph, said = _name(node)
     name = [glyph, said._replace(text=cut_name(node.name, inner - cells([glyph])))]
     room = inner - cells(name)
-    if tall != BARE + 1 and node.took and node.is_awake and room >= cell_len(node.took) + 2:
-        name += [Span(" " * (room - cell_len(node.took))), Span(node.took, "muted")]
+    beside = _beside(node) if _figure(node, tall) != node.took else ""
+    if tall != BARE + 1 and beside and room >= cell_len(beside) + 2:
+        name += [Span(" " * (room - cell_len(beside))), Span(beside, "muted")]
     if tall == BARE + 1:
         return [name]
     far = _far(node, inner, tall)

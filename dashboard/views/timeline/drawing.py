@@ -16,7 +16,7 @@ from engine.core.state import State
 
 WIDE = 100
 """Columns from which BUSY and P50 stand at the right."""
-_NAME_LEAST, _NAME_MOST = 18, 24
+_NAME_LEAST, _NAME_MOST, _NAME_SHARE = 18, 40, 6
 _RIGHT = 17
 _SIGN_TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "accent", "✓": "done"}
 _RARE = "✓▸‖◇◆✕⚑"
@@ -70,7 +70,8 @@ _EMPTY = Span(" ", "")
 
 def timeline(lanes: Lanes, seen: Seen, *, width: int, height: int) -> Timeline:
     """Return exactly `height` lines."""
-    before = min(_NAME_MOST, max([_NAME_LEAST, *(len(row.name) + 4 for row in seen.rows)]), max(8, width // 3))
+    most = min(_NAME_MOST, max(24, width // _NAME_SHARE), max(8, width // 3))
+    before = min(most, max([_NAME_LEAST, *(len(row.name) + 4 for row in seen.rows)]))
     after = _RIGHT if width >= WIDE else 0
     found = axis(lanes, seen.begin, seen.end, max(4, width - before - after - 1), unfolded=seen.unfolded)
     cursor = found.column_of(seen.cursor)

@@ -1,0 +1,17 @@
+"""What is said of an object that has no page of its own."""
+
+from dashboard.views.pages import described
+from engine.core.options import SupervisorOptions
+from tests.world import agent, team_world
+
+
+def test_labels_are_whole_and_what_says_nothing_is_left_out() -> None:
+    work = team_world(agent("ada"), mode="delegate", options=SupervisorOptions(lead="ada"))
+    (supervisor,) = work.state.supervisors.values()
+    supervisor.max_parallel = 6  # type: ignore[misc]
+
+    lines = {cell.lead.strip(): cell for cell in described(supervisor, ()) if cell.lead}
+
+    assert lines["max parallel"].text == "6"
+    assert "null" not in lines["options"].text
+    assert len({len(cell.lead) for cell in lines.values()}) == 1
