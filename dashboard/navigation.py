@@ -12,6 +12,7 @@ from dashboard.places import HOME, pages, places
 from dashboard.views.place import NoPlace, Place
 from dashboard.views.targets import named
 from engine.core.errors import Refused
+from engine.core.state import State
 
 if TYPE_CHECKING:
     from dashboard.deck import Deck
@@ -52,11 +53,18 @@ def visit(deck: "Deck", place: Place) -> None:
     found, state = _id_of(deck, place.id), deck.view.state
     below = f"{place.screen}s"
     deck.action_go(below if below in places() else HOME, filtered=place.needle)
-    known = {"agent": state.agents.keys(), "task": state.tasks.keys()}.get(place.screen)
-    if known is not None and found not in known and place.seq is None:
+    if place.seq is None and not _is_known(state, place.screen, found):
         deck.say(f"no {place.screen} {clean(place.id)} is here any more", "warn")
     else:
         deck.call_after_refresh(deck.open, place.screen, found)
+
+
+def _is_known(state: State, kind: str, key: str) -> bool:
+    """Tell whether a page has something to show; of a task that the state has forgotten the journal knows all."""
+    if kind == "task":
+        number = key.removeprefix("t")
+        return key in state.tasks or (number.isdecimal() and 0 < int(number[:18]) <= state.minted.get("t", 0))
+    return kind != "agent" or key in state.agents
 
 
 def _id_of(deck: "Deck", word: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.databases import Found
+from dashboard.navigation import place_of, read_place, visit
 from dashboard.screens.log import LogScreen, tail
 from dashboard.teams_at_hand import team_of
 from dashboard.widgets.lines import Lines
@@ -15,6 +16,7 @@ from store.files import file_size
 from tests.bench.histories import rows_of
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
+from tests.story import attempt
 from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
@@ -47,6 +49,25 @@ async def test_the_audit_shows_who_did_what_as_a_command_line_to_copy(tmp_path: 
 
         await hand.press("slash", *"swap", "enter")
         assert len(rows(hand)) == 1
+
+
+async def test_a_task_whose_run_is_over_is_a_place_to_come_back_to(tmp_path: Path) -> None:
+    work = team_world(agent("scout", "scan"))
+    work.order(Submit(request="look at it"))
+    key = attempt(work, "scout")
+    work.succeed(key, "all is well")
+    work.settle()
+    assert key[0] not in work.state.tasks
+    async with opened(tmp_path, work=work) as hand:
+        visit(hand.app, read_place(f"task/{key[0]}"))
+        await hand.press()
+        assert str(place_of(hand.app)) == f"task/{key[0]}"
+        assert hand.said == ""
+
+        for nothing in ("t999999", "t", "t²", "t0", "t" + "9" * 60):
+            visit(hand.app, read_place(f"task/{nothing}"))
+            await hand.press()
+            assert hand.said == f"no task {nothing} is here any more"
 
 
 async def test_a_line_that_would_do_something_else_is_not_copied(tmp_path: Path) -> None:
