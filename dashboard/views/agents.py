@@ -1,6 +1,7 @@
 """All agents in one list, to compare and to sort."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 
@@ -19,7 +20,7 @@ NAME_LEAST, NAME_MOST = 12, 20
 """Of a name, in cells."""
 COLUMNS = (
     Column("AGENT", NAME_LEAST, named=True),
-    Column("UNDER", 10, drop=4),
+    Column("UNDER", 10, drop=4, grow=9, most=10),
     Column("GEN", 4, drop=6),
     Column("STATE", 11),
     Column("NOW", 18, grow=2, most=70, calm=True),
@@ -78,7 +79,9 @@ def agents(
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
     widest = max(NAME_LEAST, min(widest_name(state), NAME_MOST))  # what names do not need is for NOW
     name = Column("AGENT", widest, named=True)
-    columns = (name, *COLUMNS[1:], *(USED if metered else ()))
+    longest = max((len(one.name) for one in state.supervisors.values()), default=0)
+    under = replace(COLUMNS[1], most=max(COLUMNS[1].width, min(longest, NAME_MOST)))
+    columns = (name, under, *COLUMNS[2:], *(USED if metered else ()))
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 

@@ -1,7 +1,10 @@
 """Who changed what: every command as the command line that does the same, with its outcome."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
+
+from rich.cells import cell_len
 
 from dashboard.views.amounts import moment
 from dashboard.views.command_line import command_line, in_words, left_out
@@ -19,7 +22,7 @@ KINDS = ("command_applied", "command_refused", "command_undone")
 _COLUMNS = (
     Column("SEQ", 9, right=True, drop=2),
     Column("AT", 16, drop=1),
-    Column("WHO", 13, most=30, grow=1),
+    Column("WHO", 13, most=40, grow=4),
     Column("ROLE", 8, drop=3),
     Column("COMMAND", 22, grow=4),
     Column("OUTCOME", 20, grow=4),
@@ -35,8 +38,11 @@ def audit(entries: Sequence[Entry], *, now_ms: int, needle: str = "", looked: bo
     empty = nothing(needle, "command", *none)
     oldest_ms = min((one.at_ms for one in rows.values()), default=now_ms)
     at = Column("AT", len(moment(oldest_ms, now_ms)), drop=1)  # the date takes room only where there is one
+    changes = (one.event for one in rows.values() if isinstance(one.event, CommandApplied | CommandRefused))
+    widest = max((cell_len(change.sender) for change in changes), default=0)
+    who = replace(_COLUMNS[2], most=max(_COLUMNS[2].width, min(widest, _COLUMNS[2].most)))
     return Listing(
-        columns=(_COLUMNS[0], at, *_COLUMNS[2:]),
+        columns=(_COLUMNS[0], at, who, *_COLUMNS[3:]),
         keys=list(shown),
         make=lambda key: _cells(shown[key], undone, now_ms) if key in shown else (),
         empty=empty if looked else ("reading …",),

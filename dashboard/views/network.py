@@ -136,7 +136,8 @@ def network(
     if root is not None:
         lines.pop(root, None)
     done = sum(one.done for one in roots)
-    shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done)
+    most = max(counts.waiting_of.values(), default=0)
+    shape = partial(_columns, lines, measures, metered=metered, working=counts.working, done=done, waiting=most)
     columns, rooms = _fitted(shape(_widest_tag(state)), measures)
     if rooms["AGENT"] < columns[0].most:  # the mark of a generation gives way where that leaves every name whole
         bare = _fitted(shape(0), measures)
@@ -169,11 +170,11 @@ def _fitted(columns: tuple[Column, ...], measures: Measures) -> tuple[tuple[Colu
 
 def lane_cells(state: State, width: int) -> int:
     """Return how many cells of a tree of so many a lane gets: fewer where what is paid has columns too."""
-    return WIDE_LANE if width >= 120 and not is_metered(state) else LANE
+    return WIDE_LANE if width >= (180 if is_metered(state) else 120) else LANE
 
 
 def _columns(
-    lines: Mapping[str, _Line], measures: Measures, tag: int, *, metered: bool, working: bool, done: int
+    lines: Mapping[str, _Line], measures: Measures, tag: int, *, metered: bool, working: bool, done: int, waiting: int
 ) -> tuple[Column, ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     lane = measures.lane
@@ -181,12 +182,13 @@ def _columns(
     least = 12 if measures.width < NARROW else 14 if metered else 18  # not at the price of what each was at work
     least -= not working  # STATE takes that one
     share, gives = max(NAME_LEAST, measures.width // 4), NAME_MORE if measures.width < METER_FROM else least - NOW_LEAST
+    named = max(NAME_MOST, share)
     name = min(max(widest, NAME_LEAST), NAME_MOST, share + min(NAME_MORE, gives))
     now = Column("NOW", max(NOW_LEAST, least - max(0, name - share)), grow=1, most=84, calm=True)
-    queue = Column("QUEUE", 5, right=True, drop=9)  # the pane and NOW say it too
+    queue = Column("QUEUE", max(5, 1 + len(count(waiting))), right=True, drop=9)  # the pane and NOW say it too
     state = Column("STATE", 10 if working else 11, calm=True)
     return (
-        Column("AGENT", name, grow=NAMES_FIRST, most=max(name, min(widest, NAME_MOST)), named=True, means=_AGENT),
+        Column("AGENT", name, grow=NAMES_FIRST, most=max(name, min(widest, named)), named=True, means=_AGENT),
         Column("", tag, right=True, drop=6),
         *((state, now, queue, last) if lane else (state, last, now, queue)),
         Column("DONE", max(5, len(count(done))), right=True),

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from rich.cells import cell_len
+
 from dashboard.views.amounts import clock, count, duration, elapsed, percent
 from dashboard.views.filters import filter_typed
 from dashboard.views.forecast import time_left, waits_for_you
@@ -14,11 +16,12 @@ from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.subjects import OfRun
 from dashboard.views.usage import COST, TOKENS, is_metered, used
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.budget import deadline_of
 from engine.core.queries.targets import at
 from engine.core.state import Run, RunStatus, RunSummary, State
 
 COLUMNS = (
-    Column("REQUEST", 20, grow=2, most=80),
+    Column("REQUEST", 20, grow=9, most=80),
     Column("ID", 4, drop=3),
     Column("STATE", 11),
     Column("PROGRESS", 10, calm=True, drop=6),
@@ -33,7 +36,10 @@ COLUMNS = (
     Column("TOOK", 12, right=True, drop=2, calm=True),
     Column("OUTPUT", 16, grow=2, drop=5),
 )
-"""In a narrow window AT falls away first, then STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID."""
+"""In a narrow window AT falls away first, then STRATEGY, PRI, TO, DUE, PROGRESS, OUTPUT, FAIL and ID.
+
+PRI and DUE are there only where they say something of any run.
+"""
 WITH_USAGE = (*COLUMNS[:-1], replace(TOKENS, drop=12), replace(COST, drop=1), replace(COLUMNS[-1], drop=5))
 """Where models are paid for."""
 _BAR = 10
@@ -90,15 +96,29 @@ def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", 
 
     def make(key: str) -> tuple[Cell, ...]:
         if (run := state.runs.get(key)) is not None:
-            return with_usage(_open(state, run, now_ms, working), run)
-        return with_usage(_ended(state, finished[key]), finished[key]) if key in finished else (Cell("gone", "muted"),)
+            return as_shown(_open(state, run, now_ms, working), run)
+        return as_shown(_ended(state, finished[key]), finished[key]) if key in finished else (Cell("gone", "muted"),)
 
-    def with_usage(cells: tuple[Cell, ...], run: Either) -> tuple[Cell, ...]:
-        return (*cells[:-1], *used(run.usage), cells[-1]) if columns is WITH_USAGE else cells
+    def as_shown(cells: tuple[Cell, ...], run: Either) -> tuple[Cell, ...]:
+        cells = (*cells[:-1], *used(run.usage), cells[-1]) if every_column is WITH_USAGE else cells
+        return tuple(cells[place] for place in places)
 
     empty = nothing(needle, "run", "this team has had no request yet", "n  gives it one")
-    columns = WITH_USAGE if is_metered(state) else COLUMNS
+    every_column, unsaid = WITH_USAGE if is_metered(state) else COLUMNS, _unsaid(state)
+    places = [place for place, column in enumerate(every_column) if column.title not in unsaid]
+    widest = max((cell_len(run.title) for run in every), default=0)  # what requests do not need is for OUTPUT
+    request = replace(COLUMNS[0], most=max(COLUMNS[0].width, min(widest, COLUMNS[0].most)))
+    columns = (request, *(every_column[place] for place in places[1:]))
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
+
+
+def _unsaid(state: State) -> set[str]:
+    """Return the headings of columns that would say nothing of any run."""
+    said = {
+        "PRI": any(run.priority != DEFAULT_PRIORITY for run in state.runs.values()),
+        "DUE": any(deadline_of(state, run_id) is not None for run_id in state.runs),
+    }
+    return {title for title, any_is in said.items() if not any_is}
 
 
 def _bar(share: float, tone: str) -> Cell:

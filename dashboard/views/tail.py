@@ -82,7 +82,7 @@ class Tail:
 def tail(told: Sequence[Told], width: int, height: int) -> list[Line]:
     """Return lines of what is told, the first at the top."""
     who = max((len(one.who) for one in told), default=0)
-    lines = [_drawn(one, width, max(8, min(who, 20, width // 4))) for one in told]
+    lines = [_drawn(one, width, max(8, min(who, max(20, width // 6), width // 4))) for one in told]
     return [*lines, *[BLANK] * (height - len(lines))]
 
 

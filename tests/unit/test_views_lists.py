@@ -21,7 +21,7 @@ from dashboard.views.runs import runs
 from dashboard.views.task_facts import child_lines
 from dashboard.views.tasks import COLUMNS, ORDERS, tasks
 from engine.core.codec import kind_of
-from engine.core.commands import SetDeadline, SetPriority, Submit
+from engine.core.commands import SetDeadline, SetPriority, Submit, SupervisorSpec
 from engine.core.signals import PersonAsked
 from engine.core.spec import Retry
 from engine.core.values import Usage
@@ -69,6 +69,30 @@ def test_columns_of_tasks_that_would_say_nothing_of_any_are_not_there() -> None:
     listing = tasks(work.state, digest(work.state), {}, now_ms=NOW_MS)
     cells = dict(zip((column.title for column in listing.columns), listing.make(task_id), strict=True))
     assert (cells["PRI"].text, cells["DUE"].text != "") == ("2", True)
+
+
+def test_priority_and_deadline_of_runs_take_no_room_from_the_request_where_no_run_has_any() -> None:
+    work = team_world(agent("ada"))
+    submitted(work)
+
+    def titles() -> list[str]:
+        return [column.title for column in runs(work.state, now_ms=NOW_MS).columns]
+
+    assert not {"PRI", "DUE"} & {*titles()}
+    work.order(SetPriority(target="r1", priority=2))
+    work.order(SetDeadline(target="r1", deadline_s=60))
+    assert titles().index("DUE") == titles().index("PRI") + 1
+    listing = runs(work.state, now_ms=NOW_MS)
+    cells = dict(zip(titles(), listing.make("r1"), strict=True))
+    assert (cells["PRI"].text, cells["DUE"].text != "") == ("2", True)
+
+
+def test_the_team_of_an_agent_is_whole_where_there_is_room() -> None:
+    work = team_world(SupervisorSpec(name="counting-house", members=[agent("ada")]))
+    columns = agents(work.state, digest(work.state), {}, now_ms=NOW_MS).columns
+    rooms = {columns[index].title: room for index, room in fitted(columns, 200)}
+
+    assert rooms["UNDER"] == len("counting-house")
 
 
 def test_a_task_that_just_began_has_a_time_and_one_that_waits_says_for_what_beside_its_state() -> None:

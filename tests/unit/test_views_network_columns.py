@@ -98,3 +98,16 @@ def test_the_smallest_sums_of_money_and_the_key_that_unfolds_are_whole(columns: 
     assert rooms["COST"] >= max(cell_len(row["COST"].text) for row in rows if "COST" in row)
     assert rooms["NOW"] >= cell_len(rows[-1]["NOW"].text)
     assert rows[-1]["NOW"].text.startswith(". shows")
+
+
+def test_how_many_wait_is_whole_however_many() -> None:
+    world = team_world(agent("ada"))
+    counts = digest(world.state)
+    counts.waiting_of["s1"] = 12_345
+    meters = Meters()
+    meters.look(Activity(), world.state, NOW_MS)
+    measures = Measures(200, 40, meters, None, progress_of(world.state), Sorting("declared"))
+    shown = network(world.state, counts, {}, now_ms=NOW_MS, folding=Folding(9), measures=measures)
+    queue = next(index for index, column in enumerate(shown.columns) if column.title == "QUEUE")
+
+    assert shown.columns[queue].width == cell_len(shown.cells(0)[queue].text) == cell_len("+12,345")
