@@ -9,6 +9,7 @@ from dashboard.clean import clean
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
 from dashboard.places import HOME, pages, places
+from dashboard.views.absent import is_issued
 from dashboard.views.place import NoPlace, Place
 from dashboard.views.targets import named
 from engine.core.errors import Refused
@@ -62,8 +63,7 @@ def visit(deck: "Deck", place: Place) -> None:
 def _is_known(state: State, kind: str, key: str) -> bool:
     """Tell whether a page has something to show; of a task that the state has forgotten the journal knows all."""
     if kind == "task":
-        number = key.removeprefix("t")
-        return key in state.tasks or (number.isdecimal() and 0 < int(number[:18]) <= state.minted.get("t", 0))
+        return key in state.tasks or (key.startswith("t") and is_issued(state, key))
     return kind != "agent" or key in state.agents
 
 

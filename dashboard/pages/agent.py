@@ -10,6 +10,7 @@ from dashboard.frame.panels_screen import PROMPT_KEY, PanelsScreen
 from dashboard.frame.sizing import Grip
 from dashboard.newest import Newest
 from dashboard.views import agent_aside
+from dashboard.views.absent import absence
 from dashboard.views.agent_facts import agent_facts
 from dashboard.views.agent_says import says
 from dashboard.views.arrangement import PANE_FROM
@@ -103,7 +104,7 @@ class AgentScreen(PanelsScreen):
         task = view.state.tasks.get(self._task_id or "")
         steps = self.steps()
         if agent is None:
-            self.show_facts([Line((Span(" this agent has left the team", "muted"),))])
+            self.show_facts([Line((Span(f" {absence(view.state, self._key)}", "muted"),))])
         else:
             self._show_facts(view, agent, task, steps)
         self._show_steps(view, task, steps)

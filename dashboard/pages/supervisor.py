@@ -13,6 +13,7 @@ from dashboard.frame.remembered import Remembered
 from dashboard.frame.sizing import Grip
 from dashboard.frame.table_screen import SORTS
 from dashboard.newest import Newest
+from dashboard.views.absent import absence
 from dashboard.views.activity import Activity
 from dashboard.views.arrangement import PANE_FROM
 from dashboard.views.event_log import Entry
@@ -128,7 +129,7 @@ class SupervisorScreen(PageScreen):
         facts_shown, side = self.query_one("#facts", Lines), self.query_one("#side", Picks)
         supervisor = view.state.supervisors.get(self._key)
         if supervisor is None:
-            facts_shown.show([Line((Span(" this supervisor has left the team", "muted"),))])
+            facts_shown.show([Line((Span(f" {absence(view.state, self._key)}", "muted"),))])
             side.show([])
             return
         progress = self._progresses.of(view).get(self._key, Progress())

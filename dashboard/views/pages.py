@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from dashboard.views.absent import absence
 from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent, spent
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_run, of_task
@@ -51,7 +52,7 @@ def agent_page(
     """
     agent = state.agents.get(agent_id)
     if agent is None:
-        return [Cell("this agent has left the team", "muted"), BLANK, *_history(history)]
+        return [Cell(absence(state, agent_id), "muted"), BLANK, *_history(history)]
     now, ended = state_of_agent(state, agent, working=counts.working), agent.done + agent.failed
     above = state.supervisors.get(agent.supervisor_id)
     cells = [
@@ -220,7 +221,7 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
     ended, run = state.summary(run_id), state.runs.get(run_id)
     found = run or ended
     if found is None:
-        return [Cell("this run is no longer remembered; its events are in the journal", "muted")]
+        return [Cell(absence(state, run_id), "muted")]
     mark = of_run(found, working=working)
     total = run.total if run is not None else ended.tasks if ended is not None else 0
     spent_ms = (ended.ended_ms if ended is not None else now_ms) - found.started_ms

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
+from dashboard.views.absent import absence
 from dashboard.views.amounts import clock, counted, duration, elapsed, is_known, moment, money
 from dashboard.views.forecast import may_grow, time_left, waits_for_you
 from dashboard.views.glyphs import of_run, of_task
@@ -29,7 +30,7 @@ def run_facts(
         return [*lines, *_stages(stages, run.strategy, width, now_ms), *_alerts(state, run, width, now_ms)]
     if ended is not None:
         return [_head(state, ended, width, now_ms, working), _came_to(ended, width), *_error(ended, width)]
-    return [Line((Span(f" {run_id}  this run is no longer remembered; its events are in the journal", "muted"),))]
+    return [Line((Span(f" {run_id}  {absence(state, run_id)}", "muted"),))]
 
 
 def _head(state: State, run: Run | RunSummary, width: int, now_ms: int, working: bool) -> Line:

@@ -19,10 +19,12 @@ from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.panel import Panel
 from dashboard.widgets.picks import Picks
+from engine.core.commands import RemoveMember, SupervisorSpec
 from tests.pilot.engines import until
 from tests.pilot.hand import opened
 from tests.pilot.scene import audit
 from tests.pilot.trouble import trouble
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -98,8 +100,12 @@ async def test_a_line_about_a_run_that_has_ended_leads_to_the_page_of_that_run(t
 
 
 async def test_the_page_of_a_supervisor_that_has_left_says_so(tmp_path: Path) -> None:
-    async with opened(tmp_path) as hand:
-        hand.app.open("supervisor", "s99")
+    work = team_world(agent("ada"), SupervisorSpec(name="below", members=[]))
+    (gone,) = (one.id for one in work.state.supervisors.values() if one.name == "below")
+    work.order(RemoveMember(target="below"))
+    assert gone not in work.state.supervisors
+    async with opened(tmp_path, work=work) as hand:
+        hand.app.open("supervisor", gone)
         await hand.press()
 
         assert "this supervisor has left the team" in hand.app.screen.query_one("#facts", Lines).text
