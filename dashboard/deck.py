@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual import events
 from textual.await_complete import AwaitComplete
 from textual.geometry import Offset
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -438,7 +439,19 @@ class Looking:
         """Bring the time bar up to date, if there is one."""
 
 
-class ClosesOnce:
+class OfOneSize(MessagePump):
+    """Mixed into screens: the size that the terminal has counts, and none that it had before.
+
+    A screen that was laid out tells itself its size once more. Of two sizes under way at once, as from a window that
+    opens, each would call for the other for ever.
+    """
+
+    async def on_event(self, event: events.Event) -> None:
+        if not isinstance(event, events.Resize) or event.size == self.app.size:
+            await super().on_event(event)
+
+
+class ClosesOnce(OfOneSize):
     """Mixed into what is shown over a screen: a second click or key closes nothing below."""
 
     def dismiss(self, result: Any = None) -> AwaitComplete:

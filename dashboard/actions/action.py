@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from textual.screen import Screen
 
-from dashboard.deck import Deck, Looking, deck_of
+from dashboard.deck import Deck, Looking, OfOneSize, deck_of
 from dashboard.views.amounts import counted
 from dashboard.views.targets import Target, agent_behind, named, supervisor_behind
 from engine.core.errors import Refused
@@ -48,7 +48,7 @@ class Spoken:
         return (self.options or {}).get(name)
 
 
-class Acting(Looking, Screen[None]):
+class Acting(Looking, OfOneSize, Screen[None]):
     """A screen on which an operator acts."""
 
     @property

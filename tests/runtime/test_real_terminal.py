@@ -33,15 +33,15 @@ def read_until(controller: int, holds: bytes) -> bytes:
 
 @contextmanager
 def dashboard_at_a_terminal(
-    folder: Path, *before: str, **variables: str
+    folder: Path, *before: str, size: tuple[int, int] = (30, 100), **variables: str
 ) -> Iterator[tuple["subprocess.Popen[bytes]", int, int]]:
-    """Yield a dashboard in a terminal of 100 columns, the other end of that terminal, and the terminal.
+    """Yield a dashboard in a terminal of 100 columns or another size, the other end of that terminal, and the terminal.
 
     What stands `before` its command runs it, and is yielded in its place.
     """
     database = write_database(folder / "team.db", busy_world().journal)
     controller, terminal = pty.openpty()
-    termios.tcsetwinsize(terminal, (30, 100))
+    termios.tcsetwinsize(terminal, size)
     process = subprocess.Popen(
         [*before, sys.executable, "-P", "-m", "dashboard", "--db", str(database)], stdin=terminal, stdout=terminal,
         stderr=terminal, start_new_session=True, env=os.environ | {"TERM": "xterm-256color"} | variables,
@@ -69,6 +69,16 @@ def test_a_dashboard_that_is_told_to_end_gives_the_terminal_back(tmp_path: Path)
 def test_the_size_of_the_terminal_counts_and_not_what_the_shell_exports(tmp_path: Path) -> None:
     with dashboard_at_a_terminal(tmp_path, COLUMNS="20", LINES="5") as (_, controller, _):
         read_until(controller, b"Agents")  # the last tab, whose name stands there from 100 columns
+
+
+@pytest.mark.parametrize("size", [(0, 0), (0, 80)])
+def test_a_terminal_that_tells_no_size_gets_one_and_can_be_left(tmp_path: Path, size: tuple[int, int]) -> None:
+    with dashboard_at_a_terminal(tmp_path, size=size) as (process, controller, _):
+        read_until(controller, b"QUARTERDECK")
+        process.send_signal(signal.SIGTERM)
+        read_until(controller, LEAVES_ALTERNATE_SCREEN)
+
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize("term", ["dumb", "unknown"])
