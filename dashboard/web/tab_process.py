@@ -17,7 +17,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
     os.umask(0o077)
     gc.set_threshold(250_000)  # as in `dashboard.__main__`
 
-    from dashboard.views.place import Place
+    from dashboard.navigation import read_place
     from dashboard.web.confinement import confine
     from dashboard.web.tab import TabApp
     from engine.garbage import collect_rarely, keep_memory_small
@@ -34,7 +34,7 @@ def main(db: str, role: str, folder: str, place: str) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     try:
-        opened = Place.of(place) if place else None
+        opened = read_place(place) if place else None
     except ValueError:
         opened = None  # of another version, or typed by hand: the first screen is better than none
     app = TabApp(Path(db), viewer=role != "operator", folder=Path(folder), place=opened)

@@ -269,10 +269,11 @@ NONSENSE = (
     "width=-5&height=99999999999&open=" + "a" * 5_000,
     "habits=%5B%7B%22%FF%00",
     "habits=" + "%5B" * 2_000,
+    "open=question/e1",
 )
 
 
-@pytest.mark.parametrize("query", NONSENSE, ids=range(4))
+@pytest.mark.parametrize("query", NONSENSE, ids=range(5))
 async def test_an_address_full_of_nonsense_opens_the_first_screen(db: Path, query: str) -> None:
     async with (
         inside(db) as at,
