@@ -266,6 +266,20 @@ async def test_an_archive_that_is_too_large_is_not_sent_and_sending_can_be_left(
         at.process.send_signal(signal.SIGCONT)
 
 
+async def test_an_archive_that_is_dropped_on_a_closed_page_leaves_the_way_to_open_it(db: Path, browser: Browser) -> None:
+    async with inside(db, role="operator") as at:
+        page = await browser.page(size=(133, 40))
+        await opened(page, at)
+        await page.press("q")
+        again = "!document.getElementById('again').hidden"
+        await page.comes_to(again)
+        await page.value(
+            "(() => { const dataTransfer = new DataTransfer(); dataTransfer.items.add(new File(['PK'], 'a.zip'));"
+            " window.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true })); })()"
+        )
+        assert await page.value(again)
+
+
 async def chosen(page: Page, archive: Path | anyio.Path) -> None:
     """Give the page a file as if it was chosen."""
     document = (await page.call("DOM.getDocument"))["root"]["nodeId"]

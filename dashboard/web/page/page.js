@@ -12,7 +12,7 @@ const ASKED_MS = 5000; // between two questions whether the server is there
 const UNANSWERED = 5; // as many questions, and nothing heard: the connection is lost
 const C = 67, V = 86; // letters as keyCode
 const WHEEL_PX = 36; // two lines, which is what one turn of the wheel scrolls
-let tab = "";
+let tab = ""; // its id, while it is open
 let place = "";
 let drawn = false;
 let signedOut = false;
@@ -148,7 +148,7 @@ function askUpload() {
 }
 
 async function upload(file) {
-  if (!file) return;
+  if (!file || !tab) return; // no notice takes the place of that which says that the tab is closed
   if (file.size > LARGEST_UPLOAD) {
     return notice("Not sent", file.name + " is larger than any archive that would be read", "leave");
   }
@@ -166,6 +166,7 @@ async function upload(file) {
 }
 
 function closed(code, reason) {
+  tab = "";
   sending.abort();
   if (code in STAYS_CLOSED) return notice(reason || "Closed", "", "again");
   lost(reason);
