@@ -266,7 +266,7 @@ async def test_an_archive_that_is_too_large_is_not_sent_and_sending_can_be_left(
         at.process.send_signal(signal.SIGCONT)
 
 
-async def test_an_archive_that_is_dropped_on_a_closed_page_leaves_the_way_to_open_it(db: Path, browser: Browser) -> None:
+async def test_an_archive_dropped_on_a_closed_page_leaves_the_way_to_open_it(db: Path, browser: Browser) -> None:
     async with inside(db, role="operator") as at:
         page = await browser.page(size=(133, 40))
         await opened(page, at)
