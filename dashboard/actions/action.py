@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 from textual.screen import Screen
 
 from dashboard.deck import Deck, Looking, OfOneSize, deck_of
+from dashboard.views.absent import untouchable
 from dashboard.views.amounts import counted
 from dashboard.views.targets import Target, agent_behind, named, supervisor_behind
 from engine.core.errors import Refused
@@ -104,8 +105,8 @@ class Acting(Looking, OfOneSize, Screen[None]):
         """Clear all marks."""
 
     def no_target(self) -> str:
-        """Return what to do where nothing is under the cursor."""
-        return "choose a row first"
+        """Return what to do where nothing is under the cursor, or what can no longer be changed."""
+        return untouchable(self.state, self.looked_at(whole=True)) or "choose a row first"
 
     def warn(self, text: str) -> None:
         self.deck.say(text, "warn")

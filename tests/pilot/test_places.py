@@ -63,6 +63,13 @@ async def test_a_task_whose_run_is_over_is_a_place_to_come_back_to(tmp_path: Pat
         await hand.press()
         assert str(place_of(hand.app)) == f"task/{key[0]}"
         assert hand.said == ""
+        await hand.press("r")
+        assert hand.said == "this task is over with its run; on Runs r submits the request again"
+        await hand.press("escape", "P")
+        assert (hand.place, hand.said) == (
+            "tasks",
+            "this task is over with its run; on Runs r submits the request again",
+        )
 
         for nothing in ("t999999", "t", "t²", "t0", "t" + "9" * 60):
             visit(hand.app, read_place(f"task/{nothing}"))
