@@ -124,15 +124,20 @@ def _for_the_colour_blind(dark: Theme) -> Theme:
 
 _COARSE = {
     "panel": "#262626",
-    "selected": "#005f87",
+    "selected": "#000087",
     "selected-away": "#303030",
+    "tone-muted": "#b2b2b2",
+    **dict.fromkeys(("tone-faint", "tone-idle", "tone-stopped"), "#949494"),
     "past-bar": "#5f005f",
     "tone-line": "#444444",
     "tone-guide": "#5f5f5f",
     "scrollbar": "#444444",
     "scrollbar-hover": "#5f5f5f",
 }
-"""Of the dark sets in a terminal of 256 colours, where the nearest to the true ones are navy and teal."""
+"""Of the dark sets in a terminal of 256 colours, where the nearest to the true ones are teal, navy and violet.
+
+Dark enough below the cursor, and light enough, that what is quiet can be read there.
+"""
 
 
 _BASIC = {
@@ -144,8 +149,13 @@ _BASIC = {
     "tone-done": "#00aa00",
     "tone-paused": "#ff55ff",
     "tone-past": "#ff55ff",
+    **dict.fromkeys(("tone-muted", "tone-faint", "tone-idle", "tone-stopped", "tone-waiting"), "#aaaaaa"),
+    **dict.fromkeys(("selected", "past-bar"), "#0000aa"),
 }
-"""In one of 16, such as the console of Linux, where the nearest to all of these is grey."""
+"""In one of 16, such as the console of Linux, where the nearest to most of these is grey.
+
+Its dark grey can hardly be read on black and not at all on blue: what is quiet has the light one.
+"""
 
 
 def few_colours(app: App[Any]) -> str:

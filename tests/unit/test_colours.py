@@ -9,6 +9,7 @@ from math import atan2, cos, degrees, dist, exp, hypot, radians, sin, sqrt
 
 import pytest
 from rich.color import Color, ColorSystem
+from rich.terminal_theme import TerminalTheme
 
 from dashboard.theme import NAMES, THEMES, coarse
 
@@ -18,6 +19,13 @@ EYES = {
     "no green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
     "no blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
 }
+TERMINAL = TerminalTheme(
+    (0, 0, 0), (170, 170, 170),
+    [(0, 0, 0), (170, 0, 0), (0, 170, 0), (170, 85, 0), (0, 0, 170), (170, 0, 170), (0, 170, 170), (170, 170, 170)],
+    [(85, 85, 85), (255, 85, 85), (85, 255, 85), (255, 255, 85), (85, 85, 255), (255, 85, 255), (85, 255, 255),
+     (255, 255, 255)],
+)  # fmt: skip
+"""The 16 colours of the console of Linux."""
 STATES = ("busy", "done", "waiting", "idle", "paused", "draining", "error", "attention")
 CALM = ("idle", "draining")
 """States that are dim on the row of the cursor: there their glyph and word tell them."""
@@ -143,3 +151,19 @@ def test_states_that_are_more_than_calm_differ_in_16_colours(name: str) -> None:
 
     assert len(set(shown.values())) == len(told), shown
     assert not {0, 7, 8, 15}.intersection(shown.values()), "black, greys and white tell no state"
+
+
+@pytest.mark.parametrize("few", ["256", "standard"])
+@pytest.mark.parametrize("name", ["dark", "colorblind"])
+def test_what_is_quiet_can_be_read_in_few_colours(name: str, few: str) -> None:
+    theme = coarse(THEMES[name], few)
+    system = ColorSystem.EIGHT_BIT if few == "256" else ColorSystem.STANDARD
+
+    def shown(colour: str) -> str:
+        return str(Color.parse(colour).downgrade(system).get_truecolor(TERMINAL).hex)
+
+    grounds = [str(theme.background), str(theme.panel), theme.variables["selected"], theme.variables["past-bar"]]
+    for tone in ("muted", "faint", "idle", "stopped", "waiting", "busy", "attention", "past", "strong"):
+        for ground in grounds:
+            said = contrast(shown(theme.variables[f"tone-{tone}"]), shown(ground))
+            assert said >= 4, (tone, ground, said)
