@@ -110,8 +110,11 @@ def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CANNOT_SHARE:
             raise store_error(error, path, disposable=kind.disposable) from error
-        wal = Files(path).wal
-        if exists(wal) and file_size(wal) > 0:
+        files = Files(path)
+        for shared in (files.wal, files.wal_index):
+            if exists(shared):
+                check_readable(shared)
+        if exists(files.wal) and file_size(files.wal) > 0:
             raise ReadOnlyFolder(path.parent) from error
     with translated(path, disposable=kind.disposable):
         return connect(path, mode="ro", immutable=True), True

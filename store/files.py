@@ -84,6 +84,11 @@ class Files:
         """SQLite's write-ahead log: part of the database."""
         return self._beside("-wal")
 
+    @property
+    def wal_index(self) -> Path:
+        """What SQLite's connections share to read that log."""
+        return self._beside("-shm")
+
     def _beside(self, suffix: str) -> Path:
         return self.database.with_name(self.database.name + suffix)
 

@@ -27,7 +27,7 @@ from engine.runtimes.programs.worktree import all_left
 from engine.teamfile import TeamFileError, read_team
 from engine.teamfile.code import TeamCode
 from engine.trust import TrustError
-from store import InboxClient, Reader, StoreError, find_loss, verify
+from store import InboxClient, Reader, StoreError, find_loss, may_command, verify
 from store.filesystem import refuse_network
 
 AHEAD_MS = 60_000
@@ -175,7 +175,7 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
                 if standby.hung:
                     said = f"engine {standby.pid} stands by and does not answer: end it with: kill -9 {standby.pid}"
                     yield Finding("note", str(each.path), said)
-            yield from _queued(each)
+            yield from inbox_findings(each)
             for path in sorted(each.path.parent.glob(f"{each.path.name}-new-*")):
                 yield Finding("note", str(path), "is left over from a crash: delete it")
             if verifying:
@@ -231,7 +231,11 @@ def _from_the_future(path: Path) -> Iterator[Finding]:
         yield Finding("note", f"{path} (time)", f"{said}: {hint}")
 
 
-def _queued(found: Found) -> Iterator[Finding]:
+def inbox_findings(found: Found) -> Iterator[Finding]:
+    """Tell what is odd about the inbox of a team."""
+    if not may_command(found.path):
+        yield Finding("note", f"{found.path}-inbox", "you may read this team, and not give it commands")
+        return
     try:
         with InboxClient(found.path) as inbox:
             waiting = len(inbox.pending())

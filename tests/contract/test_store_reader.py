@@ -349,6 +349,19 @@ async def test_a_log_that_cannot_be_shared_is_said_and_not_ignored(anybodys: Pat
         Reader(path)
 
 
+async def test_a_log_that_may_not_be_read_is_named(anybodys: Path) -> None:
+    path, log = anybodys / "team.db", anybodys / "team.db-wal"
+    async with open_store(path) as store:
+        await store.journal.append(1, [varied(1)])
+        path.chmod(0o644)
+        log.chmod(0o000)
+
+        with plain_user(), pytest.raises(NoPermission) as refused:
+            Reader(path)
+
+    assert refused.value.path == log
+
+
 async def test_modes_are_the_roles(anybodys: Path) -> None:
     path = anybodys / "team.db"
     async with open_store(path):

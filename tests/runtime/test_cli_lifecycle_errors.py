@@ -6,6 +6,7 @@ import os
 import runpy
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,13 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.cli import main, quarterdeck
-from dashboard.cli.doctor import sqlite_finding
+from dashboard.cli.doctor import inbox_findings, sqlite_finding
 from dashboard.cli.group import COMMANDS
 from dashboard.cli.output import Table
+from dashboard.databases import inspected
 from dashboard.process import start_engine
 from engine.core.commands import Submit
 from store import MissingFolder
 from tests.databases import write_database
+from tests.rights import as_viewer
 from tests.runtime.console import PROGRAM
 from tests.world import agent, team_world
 
@@ -300,6 +303,18 @@ def test_doctor_names_each_fault_with_what_to_do(capsys: pytest.CaptureFixture[s
     assert out.splitlines()[-1] == (
         f"FAULT  {path}: is not a database, not one of our files; nothing was changed: choose another path"
     )
+
+
+def test_doctor_finds_no_fault_in_a_team_that_may_only_be_looked_at() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_database(Path(folder) / "team.db", [])
+        for each in (path.parent, path):
+            each.chmod(0o755)
+        found = inspected(path)
+        with as_viewer(path):
+            (finding,) = inbox_findings(found)
+
+    assert (finding.level, finding.message) == ("note", "you may read this team, and not give it commands")
 
 
 @pytest.mark.parametrize(
