@@ -272,7 +272,7 @@ def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_
     shown, quiet = [], 0
     for member in members:
         agent = state.agents.get(member)
-        at_rest = agent is not None and not (agent.running or agent.parked or agent.error or agent.paused)
+        at_rest = agent is not None and agent.status is AgentStatus.IDLE
         if at_rest and now_ms - active.get(member, -STAYS_MS) >= STAYS_MS:
             quiet += 1
             if quiet > IDLE_SHOWN:

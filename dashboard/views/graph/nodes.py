@@ -56,8 +56,7 @@ class Sight:
 
     def is_at_rest(self, agent: Agent) -> bool:
         """Tell whether an agent has nothing to do, and has had nothing for a while."""
-        quiet = not (agent.running or agent.parked or agent.error or agent.paused)
-        return quiet and self.now_ms - agent.idle_since_ms >= STAYS_MS
+        return agent.status is AgentStatus.IDLE and self.now_ms - agent.idle_since_ms >= STAYS_MS
 
 
 @dataclass(slots=True)
