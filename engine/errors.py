@@ -72,6 +72,10 @@ class Unusable(EngineError):
         self.reason = reason
 
 
+class NotImported(Unusable):
+    """The module of an agent's code cannot be imported; what else is in it cannot be used either."""
+
+
 class CodeChanged(Unusable):
     """The code of an agent is not the one that was recorded: it was edited while no engine ran; `up` takes it over."""
 

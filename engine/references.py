@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.core.spec import BOUND
-from engine.errors import BoundElsewhere, Unusable
+from engine.errors import BoundElsewhere, NotImported, Unusable
 from engine.runtimes.isolated import Sources, load
 
 _numbers = itertools.count(1)
@@ -64,6 +64,7 @@ def resolve(origin: Origin) -> Callable[..., Any]:
 
     Raises:
         BoundElsewhere: If it is bound to another program.
+        NotImported: If its module is missing or fails; one line.
         Unusable: If it does not exist, cannot be imported or is not callable; one line.
     """
     reference, folder, sources = origin.reference, origin.folder, origin.sources
@@ -91,13 +92,15 @@ def _imported(name: str, reference: str, folder: Path | None, sources: Sources) 
         return load(name, str(folder), sources) if name in sources else importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            raise Unusable(f"{reference!r}: no module {error.name!r}; install it or put it beside the team") from error
-        raise Unusable(f"{reference!r}: its import needs {error.name!r}, which is not installed") from error
+            raise NotImported(
+                f"{reference!r}: no module {error.name!r}; install it or put it beside the team"
+            ) from error
+        raise NotImported(f"{reference!r}: its import needs {error.name!r}, which is not installed") from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the module is the user's code: it may raise anything, SystemExit too
         first = (str(error).splitlines() or [""])[0][:200]
-        raise Unusable(f"{reference!r}: its import failed: {type(error).__name__}: {first}") from error
+        raise NotImported(f"{reference!r}: its import failed: {type(error).__name__}: {first}") from error
 
 
 def _found(module: object, qualname: str) -> Any:

@@ -1,11 +1,12 @@
 """The code that a team file names: its files, their hashes, and whether all of it can be loaded."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
 from engine.closure import Folder, digest_of, files_of
 from engine.core.model_spec import McpSpec
-from engine.errors import Unusable
+from engine.errors import NotImported, Unusable
 from engine.references import Origin, name_of, resolve
 from engine.runtimes.tools import options_of
 from engine.teamfile import TeamFile
@@ -47,19 +48,27 @@ class TeamCode:
     def unresolved(self) -> list[Problem]:
         """Import every reference of a trusted team file and return those that do not resolve to a callable.
 
-        Unlike all other checks of a team file, this runs its code.
+        A module that cannot be imported is one fault, where it is first named. Unlike all other checks of a team file,
+        this runs its code.
         """
-        found, described = [], self._described()
+        found, described, broken = list[tuple[Loc, str, str]](), self._described(), Counter[str]()
         for loc, reference in self._places():
+            module = reference.partition(":")[0]
+            if module in broken:
+                broken[module] += 1
+                continue
             try:
                 function = resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
                 if loc in described:
                     from engine.runtimes.toolbox.schemas import Described  # with pydantic's schemas, which few need
 
                     Described(options_of(function).name or name_of(reference), function)
+            except NotImported as error:
+                broken[module] = 0
+                found.append((loc, error.reason, module))
             except Unusable as error:
-                found.append(self._problem(loc, error.reason))
-        return found
+                found.append((loc, error.reason, ""))
+        return [self._problem(loc, reason + _others(broken[module], module)) for loc, reason, module in found]
 
     def servers(self) -> Iterator[tuple[Loc, list[str] | Unusable]]:
         """Start every tool server of a trusted team file; yield its path in the file and its tools, or its error.
@@ -97,3 +106,8 @@ class TeamCode:
             if block.run is not None:
                 yield (*loc, "run"), block.run
             yield from (((*loc, "tools", at), tool) for at, tool in enumerate(block.tools))
+
+
+def _others(more: int, module: str) -> str:
+    """Return how many other references a module that cannot be imported leaves without code."""
+    return f"; {more:,} other reference{'s' * (more > 1)} to {module!r} cannot be used either" if more else ""

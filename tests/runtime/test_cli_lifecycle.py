@@ -242,6 +242,17 @@ def test_code_that_is_missing_is_told_by_line_before_anything_starts(console: Co
     assert not console.database("shouters").exists()
 
 
+def test_a_module_that_cannot_be_imported_is_one_fault_however_many_use_it(console: Console) -> None:
+    agents = "".join(f'  - {{name: a{number}, run: "crew:work"}}\n' for number in range(5))
+    team = console.write("team.yaml", f"version: 1\nsupervisor: {{name: crew}}\nagents:\n{agents}")
+    console.write("crew.py", "def work(:\n")
+    ended = console.run("up", "team.yaml", "--trust")
+
+    said = "'crew:work': its import failed: SyntaxError: invalid syntax (crew.py, line 1)"
+    others = "; 4 other references to 'crew' cannot be used either"
+    assert (ended.returncode, ended.stderr) == (2, f"{team}:4: agents[a0].run: {said}{others}\n")
+
+
 def test_two_teams_of_one_name_are_not_mixed(console: Console) -> None:
     console.write("one.yaml", SLOW)
     console.write("other.yaml", SLOW)
