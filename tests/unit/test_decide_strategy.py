@@ -105,6 +105,20 @@ def test_done_and_running_nodes_never_run_again_however_often_the_strategy_is_sw
     assert ended(world).status is RunStatus.DONE
 
 
+def test_a_run_that_was_switched_alone_is_switched_from_its_own_strategy() -> None:
+    world = sequential()
+    (run_id,) = world.state.runs
+    world.order(SwitchStrategy(mode="parallel", scope="run", run=run_id))
+
+    there = world.order(SwitchStrategy(mode="delegate", lead="ada", scope="run", run=run_id))
+    back = world.order(SwitchStrategy(mode="sequential", scope="run", run=run_id))
+
+    assert only(there, "strategy_switched").previous == "parallel"
+    assert only(back, "strategy_switched").previous == "delegate"
+    summary = only(back, "command_applied").summary
+    assert summary == f"switched chief from delegate to sequential in {run_id}"
+
+
 def test_one_event_says_what_is_kept_cancelled_added_and_removed() -> None:
     world = sequential()
     ada = next(iter(world.state.tasks.values())).children[0]

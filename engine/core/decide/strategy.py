@@ -59,7 +59,7 @@ def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> St
     return StrategySwitched(
         supervisor_id=current.id,
         mode=wanted.mode,
-        previous=current.mode,
+        previous=_before(current, in_progress, command),
         aggregation=wanted.aggregation,
         aggregator=wanted.aggregator,
         scope=command.scope,
@@ -68,6 +68,12 @@ def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> St
         lead=wanted.options.lead,
         run_id=command.run if command.scope == "run" else None,
     )
+
+
+def _before(current: Supervisor, in_progress: list[Task], command: SwitchStrategy) -> str:
+    """Return the strategy that is left: of one run the one that its graph has, which may have been switched alone."""
+    of_run = in_progress[0].mode if command.scope == "run" and in_progress else None
+    return of_run or current.mode
 
 
 def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Supervisor:
