@@ -197,7 +197,7 @@ def _cancel_work(on: Acting, target: Target) -> None:
     if (task is None or task.ended) and run is None:
         on.warn(f"{target.said} has ended already")
         return
-    question, told = f"Cancel {target.kind} “{target.name}”", partial(_stopped, target.id)
+    question, told = f"Cancel {target.titled}", partial(_stopped, target.id)
     on.ask(dialogs.dialog.ConfirmCancel(question, told, f"Cancel the {target.kind}", commands.Cancel(target=target.id)))
 
 
@@ -235,7 +235,7 @@ def _remove_member(on: Acting, target: Target) -> None:
     told = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
     on.ask(
         dialogs.dialog.Confirm(
-            f"Remove supervisor “{target.name}”", lambda _: told, "Remove it", commands.RemoveMember(target=target.at)
+            f"Remove {target.titled}", lambda _: told, "Remove it", commands.RemoveMember(target=target.at)
         )
     )
 

@@ -142,7 +142,7 @@ def _abort(at: Acting, said: Spoken) -> None:
     if target is None or not _has_work(at, target):
         return
     told = ("Attempts are stopped in the middle of a step, with all work below.", "Finished steps are kept.")
-    question = f"Abort {target.kind} “{target.name}”"
+    question = f"Abort {target.titled}"
     at.ask(dialogs.dialog.Confirm(question, lambda _: told, "Abort at once", Abort(target=target.at)))
 
 

@@ -21,7 +21,7 @@ class LineDialog(Dialog):
 
     def title_line(self) -> str:
         target = target_of(self.state, self._subject_id)
-        return self._line.title.format(f"{target.kind} “{target.name}”" if target is not None else self._subject_id)
+        return self._line.title.format(target.titled if target is not None else self._subject_id)
 
     def does(self) -> str:
         return self._line.does

@@ -27,6 +27,7 @@ STATES = (
     "agents   ● busy   ○ idle   ◐ draining   ‖ paused   ✕ error   ■ stopped",
     "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ▽ preempted",
     "         ? in doubt   ✓ done   ✕ failed   ■ cancelled   – skipped",
+    "both     ⚑ asks a person   ◔ waits for what it delegated",
 )
 COLUMNS = {
     "ABOUT": "what kind of thing needs you: a question, a failure, a doubt, an approval",

@@ -26,6 +26,11 @@ class Target:
         return f"{self.kind} {self.name}"
 
     @property
+    def titled(self) -> str:
+        """Kind and name for the title of a dialog: what people wrote as they like stands in quotes."""
+        return self.said if self.kind in ("agent", "supervisor") else f"{self.kind} “{self.name}”"
+
+    @property
     def at(self) -> str:
         """What names it in a command and in a `:` line."""
         return at(self.id)

@@ -1,6 +1,7 @@
-"""What is said of an object that has no page of its own."""
+"""What is said of an object that has no page of its own, and what objects are called in titles."""
 
 from dashboard.views.pages import described
+from dashboard.views.targets import Target
 from engine.core.options import SupervisorOptions
 from tests.world import agent, team_world
 
@@ -15,3 +16,9 @@ def test_labels_are_whole_and_what_says_nothing_is_left_out() -> None:
     assert lines["max parallel"].text == "6"
     assert "null" not in lines["options"].text
     assert len({len(cell.lead) for cell in lines.values()}) == 1
+
+
+def test_titles_quote_what_people_wrote_and_not_the_names_of_the_team() -> None:
+    assert Target("agent", "a1", "ada").titled == "agent ada"
+    assert Target("supervisor", "s1", "desk").titled == "supervisor desk"
+    assert Target("run", "r1", "Close the year").titled == "run “Close the year”"
