@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from engine.core.records import JsonValue
@@ -17,7 +18,7 @@ class Unfit(ValueError):
 
 
 def check_schema(schema: JsonValue) -> None:
-    """Return when `schema` is a JSON Schema.
+    """Return when `schema` is a JSON Schema that refers to nothing outside of it.
 
     Raises:
         Unusable: If it is none; one line.
@@ -28,25 +29,69 @@ def check_schema(schema: JsonValue) -> None:
         raise Unusable(f"must be a JSON Schema, an object, not {json.dumps(schema)[:60]}")
     try:
         Draft202012Validator.check_schema(schema)
+        outside = next(_outside(schema), None)
     except SchemaError as error:
         at = ".".join(str(part) for part in error.absolute_path)
         raise Unusable(f"{at}: {_line(error.message)}" if at else _line(error.message)) from error
+    except RecursionError as error:
+        raise Unusable("is nested too deeply") from error
+    if outside is not None:
+        said = "is not in the schema; nothing else is read, neither files nor addresses"
+        raise Unusable(f"$ref {_line(outside)[:60]!r} {said}")
+
+
+def _outside(schema: dict[str, JsonValue]) -> Iterator[str]:
+    """Yield what a schema refers to and does not have."""
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    whole = DRAFT202012.create_resource(schema)
+    base = whole.id() or ""
+    resolver = Registry().with_resource(base, whole).crawl().resolver(base)
+    for reference in _references(schema):
+        try:
+            resolver.lookup(reference)
+        except (Unresolvable, ValueError):
+            yield reference
+
+
+_VALUES = frozenset({"const", "default", "enum", "examples"})
+"""Keys of a schema under which values stand, and no schemas."""
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """Yield what a schema refers to."""
+    if isinstance(schema, list):
+        for one in schema:
+            yield from _references(one)
+    elif isinstance(schema, dict):
+        for key, one in schema.items():
+            if key in ("$ref", "$dynamicRef") and isinstance(one, str):
+                yield one
+            elif key not in _VALUES:
+                yield from _references(one)
 
 
 def fitting(text: str, schema: Any) -> JsonValue:
     """Return the JSON that an answer is.
 
     Raises:
-        Unfit: If it is not JSON, or does not fit the schema.
+        Unfit: If it is not JSON, or does not fit the schema, or the schema leads nowhere.
     """
     from jsonschema import Draft202012Validator
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
 
     fenced = _FENCED.match(text)
     try:
         found: JsonValue = strict_json((fenced[1] if fenced else text).strip().encode())
     except ValueError as error:
-        raise Unfit(f"it is not JSON: {_line(str(error))}") from error
-    wrong = next(Draft202012Validator(schema).iter_errors(found), None)
+        raise Unfit(f"it {_line(str(error))}") from error
+    try:  # with a registry of its own: the usual one fetches what is referred to, from any address and any file
+        wrong = next(Draft202012Validator(schema, registry=Registry()).iter_errors(found), None)
+    except (Unresolvable, RecursionError) as error:
+        raise Unfit(f"its schema refers to what is not there, or to itself without end: {_line(str(error))}") from error
     if wrong is not None:
         at = ".".join(str(part) for part in wrong.absolute_path)
         raise Unfit(f"{at}: {_line(wrong.message)}" if at else _line(wrong.message))

@@ -1,0 +1,61 @@
+"""Structured output: what a schema may be, and that nothing but the schema is read to look at an answer."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from engine.errors import Unusable
+from engine.runtimes.model.output import Unfit, check_schema, fitting
+
+
+@pytest.fixture
+def address() -> Any:
+    """An address at which nobody may ask."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_a_schema_that_refers_to_an_address_is_refused_and_the_address_never_asked(address: str) -> None:
+    schema: Any = {"properties": {"a": {"$ref": address}}}
+
+    with pytest.raises(Unusable, match=r"^\$ref 'http://127.* is not in the schema; nothing else is read"):
+        check_schema(schema)
+    with pytest.raises(Unfit, match=r"^its schema refers to what is not there"):
+        fitting('{"a": 1}', schema)
+
+
+@pytest.mark.parametrize("outside", ["file:///etc/passwd", "#/$defs/nothing", "#nobody", "other", "http://[", ""])
+def test_what_a_schema_refers_to_has_to_be_in_it(outside: str) -> None:
+    schema: Any = {"type": "array", "items": {"$ref": outside}}
+    if outside:
+        with pytest.raises(Unusable, match="is not in the schema"):
+            check_schema(schema)
+    with pytest.raises(Unfit):
+        fitting("[[[]], 1]", schema)
+
+
+def test_what_refers_to_its_own_parts_is_fine() -> None:
+    tree: Any = {"$id": "https://example.org/tree", "$ref": "#/$defs/node", "$defs": {
+        "node": {"$anchor": "node", "type": "object", "properties": {
+            "$ref": {"const": {"$ref": "a value"}}, "below": {"type": "array", "items": {"$ref": "#node"}},
+        }, "additionalProperties": False},
+    }}  # fmt: skip
+    check_schema(tree)
+
+    assert fitting('{"below": [{"below": []}]}', tree) == {"below": [{"below": []}]}
+    with pytest.raises(Unfit, match=r"below\.0: "):
+        fitting('{"below": [{"above": []}]}', tree)
+
+
+def test_a_schema_without_end_is_one_line() -> None:
+    with pytest.raises(Unfit, match="to itself without end"):
+        fitting("1", {"$ref": "#"})
+
+
+def test_what_is_no_json_is_said_once() -> None:
+    with pytest.raises(Unfit, match=r"^it is not JSON \("):
+        fitting("fine", {})
