@@ -287,9 +287,8 @@ class Activity:
                 task = state.tasks.get(task_id)
                 if task is None or task.attempt is None or task_id in self._open or task_id in self._cut:
                     continue
-                self._begin(task_id, agent.id, max(task.attempt.started_ms, state.at_ms - KEPT_MS))
-                if task.attempt.parked:
-                    self._park(task_id, max(task.attempt.started_ms, state.at_ms - KEPT_MS))
+                since_ms = max(task.attempt.started_ms, state.at_ms - KEPT_MS)
+                self._begin(task_id, agent.id, since_ms, parked=task.attempt.parked)
 
     def learn(self, events: Sequence[Event]) -> None:
         """Count events in their order."""
@@ -323,11 +322,11 @@ class Activity:
         if event.agent_id is not None:  # built-in work has no agent
             self._begin(event.task_id, event.agent_id, event.at_ms)
 
-    def _begin(self, task_id: str, agent_id: str, at_ms: int) -> None:
-        self._open[task_id] = (agent_id, False)
+    def _begin(self, task_id: str, agent_id: str, at_ms: int, *, parked: bool = False) -> None:
+        self._open[task_id] = (agent_id, parked)
         self.started_ms[agent_id] = max(at_ms, self.started_ms.get(agent_id, 0))
         for track in (self._of(agent_id), self.team):
-            track.change(at_ms, 1)
+            track.change(at_ms, not parked, parked)
 
     def _park(self, task_id: str, at_ms: int) -> None:
         agent_id, parked = self._open.get(task_id, ("", True))

@@ -27,11 +27,12 @@ from engine.core.events import (
     SwapRolledBack,
 )
 from engine.core.fold import fold
+from engine.core.signals import PersonAsked
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import Usage
 from tests.pilot.scene import audit
-from tests.story import attempt, member, submitted
+from tests.story import attempt, attempts, member, submitted
 from tests.world import agent, team_world
 
 START_MS = 1_000_000
@@ -108,6 +109,26 @@ def test_an_attempt_that_began_before_what_is_known_has_waited_until_it_went_on(
 
     assert sum(busy) == 100
     assert sum(waited[-SLOTS // 2 :]) > 50 * SLOT_MS
+
+
+def test_what_waits_since_before_what_is_known_was_not_at_work_though_later_work_is_known() -> None:
+    world = team_world(agent("ada"))
+    for _ in range(2):  # the second begins because the first waits for a person, without a slot
+        submitted(world)
+        key = attempts(world, "ada")[-1]
+        world.say(
+            PersonAsked(task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=[])
+        )
+        world.rest(key, why="ask")
+        world.now_ms += KEPT_MS
+    known = len(world.journal)
+    submitted(world)
+
+    found = Activity.of(world.state, world.journal[known:])
+    busy, waited = found.track(world.state.roots[0].members[0]).work(world.now_ms, SLOTS, 1)
+
+    assert sum(busy) == 0
+    assert sum(waited) > KEPT_MS
 
 
 def test_at_every_moment_of_a_takeover_the_counters_of_a_past_moment_are_those_that_were_shown_live() -> None:
