@@ -205,8 +205,9 @@ def _stopped(target_id: str, state: State) -> Sequence[str]:
     """Return what a cancellation stops; empty once that has ended."""
     run, task = state.runs.get(target_id), state.tasks.get(target_id)
     if run is not None:
-        stops = f"{counted(run.running, 'attempt')} stop at the next step" if run.running else "nothing is under way"
-        told = f"{stops}; of {counted(run.total, 'task')} {run.total - run.done - run.failed:,} are not done"
+        stop, left = "stops" if run.running == 1 else "stop", run.total - run.ended
+        stops = f"{counted(run.running, 'attempt')} {stop} at the next step" if run.running else "nothing is under way"
+        told = f"{stops}; {left:,} of {counted(run.total, 'task')} {'has' if left == 1 else 'have'} not ended"
     elif task is not None and not task.ended:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
     else:

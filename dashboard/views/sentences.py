@@ -403,7 +403,8 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     ),
     on.GraceEnded: (
         lambda t, e: f"{t.what} has stopped after its deadline" if not e.stopping
-        else f"{t.what} did not stop in time: {counted(len(e.stopping), 'attempt')} ended where it was",
+        else f"{t.what} did not stop in time: {counted(len(e.stopping), 'attempt')} ended where "
+        f"{'it was' if len(e.stopping) == 1 else 'they were'}",
         "warn",
     ),
     on.BudgetWarned: (

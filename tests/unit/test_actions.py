@@ -5,9 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 from dashboard.actions import ACTIONS, BY_NAME, WORDS, help_lines, hint
+from dashboard.actions.team import _stopped
 from dashboard.places import keys, pages, part_of, places, tabs
 from dashboard.views import help
 from dashboard.views.help import COLUMNS, HERE
+from engine.core.entities.work import Run
+from engine.core.state import State
 
 
 def test_no_key_and_no_name_stands_for_two_actions() -> None:
@@ -92,3 +95,12 @@ def test_the_help_says_what_a_key_does_here_and_how_else_to_do_what_it_does_else
         assert (key, here) in told
         assert any(lead == word for lead, _ in told), place
         assert not any(lead == key and text != here for lead, text in told), place
+
+
+def test_what_a_cancellation_stops_is_counted_without_tasks_that_were_skipped() -> None:
+    run = Run(
+        id="r1", supervisor_id="s1", request="x", title="x", root_id="t1", total=5, done=2, failed=1, ended=4,
+        running=1, started_ms=0,
+    )  # fmt: skip
+
+    assert _stopped("r1", State(runs={"r1": run}))[0] == "1 attempt stops at the next step; 1 of 5 tasks has not ended"
