@@ -27,6 +27,8 @@ _SYNTHESIS = ("parallel", "parallel_then_synthesis")
 _JOINED = ("parallel",)
 LOW = 30
 """Rows below which graphs stand beside each other even where that breaks them: of the second one nothing was seen."""
+TALL = 50
+"""Rows from which more nodes of a layer are shown."""
 
 
 class StrategyDialog(Dialog):
@@ -178,11 +180,14 @@ class StrategyDialog(Dialog):
         if change is not None:
             whole = max(40, min(self.size.width, 116) - 12)
             both = {"before": switching.before(state, change), "after": switching.after(state, change)}
-            beside = self.size.height < LOW or all(switching.fits(nodes, whole // 2) for nodes in both.values())
+            stack = switching.STACK if self.size.height < TALL else switching.TALL_STACK
+            beside = self.size.height < LOW or all(
+                switching.fits(nodes, whole // 2, stack=stack) for nodes in both.values()
+            )
             graphs.set_class(not beside, "-below")
             for name, nodes in both.items():
                 title = Cell("now" if name == "before" else name, "muted")
-                self.told(name).show([title, *switching.drawn(nodes, whole // 2 if beside else whole)])
+                self.told(name).show([title, *switching.drawn(nodes, whole // 2 if beside else whole, stack=stack)])
 
     def meant(self) -> Answer:
         mode = self.query_one(Choices).chosen

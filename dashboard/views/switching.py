@@ -140,8 +140,8 @@ def _some(titles: Sequence[str]) -> str:
     return ", ".join(titles[:NAMED]) + more
 
 
-STACK = 5
-"""Nodes of one layer that are shown."""
+STACK, TALL_STACK = 5, 12
+"""Nodes of one layer that are shown, and in a tall window."""
 ARROW = 5
 """Characters between two layers."""
 INDENT = 3
@@ -181,18 +181,21 @@ def after(state: State, change: GroupChange) -> list[Node]:
     return nodes + added
 
 
-def fits(nodes: Sequence[Node], width: int) -> bool:
+def fits(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> bool:
     """Tell whether no layer of a graph has to go below."""
-    rooms = [max(map(cell_len, _stack(layer))) for layer in _layers(nodes)]
+    rooms = [max(map(cell_len, _stack(layer, stack))) for layer in _layers(nodes)]
     return sum(rooms) + ARROW * (len(rooms) - 1) <= width
 
 
-def drawn(nodes: Sequence[Node], width: int) -> list[Cell]:
-    """Return the graph as lines of at most `width` characters; layers that find no room go below."""
+def drawn(nodes: Sequence[Node], width: int, *, stack: int = STACK) -> list[Cell]:
+    """Return the graph as lines of at most `width` characters; layers that find no room go below.
+
+    Of a layer at most `stack` nodes are shown.
+    """
     blocks: list[list[list[str]]] = []
     used = width
     for layer in _layers(nodes):
-        column = [cut(text, width - INDENT) for text in _stack(layer)]
+        column = [cut(text, width - INDENT) for text in _stack(layer, stack)]
         room = max(cell_len(text) for text in column)
         if used + ARROW + room > width:
             blocks.append([])
@@ -221,9 +224,9 @@ def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
     return [[known[one] for one in layer if one in known] for layer in layered(tuple(known), edges).layers]
 
 
-def _stack(layer: Sequence[Node]) -> list[str]:
-    shown = [f"{node.glyph} {clean(node.title)}" for node in layer[:STACK]]
-    return [*shown, f"+{len(layer) - STACK} more"] if len(layer) > STACK else shown
+def _stack(layer: Sequence[Node], most: int) -> list[str]:
+    shown = [f"{node.glyph} {clean(node.title)}" for node in layer[:most]]
+    return [*shown, f"+{len(layer) - most} more"] if len(layer) > most else shown
 
 
 def _block(columns: Sequence[Sequence[str]], *, continues: bool) -> list[str]:

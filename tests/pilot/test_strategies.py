@@ -106,3 +106,13 @@ async def test_a_switch_by_somebody_else_is_shown_in_an_open_dialog_and_not_reve
         assert "now sequential, joined by vote" in hand.dialog.query_one("#title", Bar).text
         await hand.press("enter")
         assert hand.ordered == SwitchStrategy(supervisor="@s3", mode="parallel")
+
+
+@pytest.mark.parametrize(("rows", "whole"), [(40, False), (60, True)])
+async def test_a_tall_window_shows_more_of_both_graphs(tmp_path: Path, rows: int, whole: bool) -> None:
+    work = team_world(*(agent(f"ada-{number}") for number in range(9)), mode="parallel")
+    work.order(Submit(request="go"))
+    async with opened(tmp_path, work=work, size=(120, rows)) as hand:
+        await hand.press("S")
+        assert ("+4 more" not in hand.told("before")) is whole
+        assert ("ada-8" in hand.told("before")) is whole
