@@ -150,7 +150,7 @@ _BASIC = {
     "tone-paused": "#ff55ff",
     "tone-past": "#ff55ff",
     **dict.fromkeys(("tone-muted", "tone-faint", "tone-idle", "tone-stopped", "tone-waiting"), "#aaaaaa"),
-    **dict.fromkeys(("selected", "past-bar"), "#0000aa"),
+    **dict.fromkeys(("selected", "selected-away", "past-bar"), "#0000aa"),
 }
 """In one of 16, such as the console of Linux, where the nearest to most of these is grey.
 
@@ -170,11 +170,12 @@ def few_colours(app: App[Any]) -> str:
 
 def coarse(theme: Theme, few: str) -> Theme:
     """Return a theme as it is shown best in so few colours."""
-    if theme.panel != DARK.panel:
+    if not theme.dark:
         return theme
-    better = _COARSE | (_BASIC if few == "standard" else {})
+    has_bars = theme.panel == DARK.panel  # those of the contrast set are black
+    better = _COARSE | (_BASIC if few == "standard" else {}) if has_bars else {"selected": _COARSE["selected"]}
     variables = {key: better.get(key, colour) for key, colour in theme.variables.items()}
-    return replace(theme, panel=_COARSE["panel"], variables=variables)
+    return replace(theme, panel=_COARSE["panel"] if has_bars else theme.panel, variables=variables)
 
 
 THEMES = {name: _theme(place) for place, name in enumerate(NAMES[:3])}

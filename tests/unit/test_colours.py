@@ -154,7 +154,7 @@ def test_states_that_are_more_than_calm_differ_in_16_colours(name: str) -> None:
 
 
 @pytest.mark.parametrize("few", ["256", "standard"])
-@pytest.mark.parametrize("name", ["dark", "colorblind"])
+@pytest.mark.parametrize("name", ["dark", "contrast", "colorblind"])
 def test_what_is_quiet_can_be_read_in_few_colours(name: str, few: str) -> None:
     theme = coarse(THEMES[name], few)
     system = ColorSystem.EIGHT_BIT if few == "256" else ColorSystem.STANDARD
@@ -163,6 +163,7 @@ def test_what_is_quiet_can_be_read_in_few_colours(name: str, few: str) -> None:
         return str(Color.parse(colour).downgrade(system).get_truecolor(TERMINAL).hex)
 
     grounds = [str(theme.background), str(theme.panel), theme.variables["selected"], theme.variables["past-bar"]]
+    grounds += [theme.variables["selected-away"]] if few == "standard" else []
     for tone in ("muted", "faint", "idle", "stopped", "waiting", "busy", "attention", "past", "strong"):
         for ground in grounds:
             said = contrast(shown(theme.variables[f"tone-{tone}"]), shown(ground))
