@@ -6,6 +6,8 @@ package `regex` reads the same language and gives up in time; this is the one fi
 
 import re
 
+LONG_S = 0.1
+"""Time for what an engine looks at while it does nothing else, in seconds."""
 BRIEF_S = 0.01
 """Time for what has to be answered at once, in seconds; what people write takes a hundredth of it."""
 _BRACE = re.compile(r"\\[NpP]\{[^}]*\}|\\.|\{(?!\d*,?\d*\})", re.DOTALL)
@@ -65,7 +67,16 @@ class Pattern:
         Raises:
             TooSlow: If it takes longer.
         """
+        return self.named_in(text, within_s=within_s) is not None
+
+    def named_in(self, text: str, *, within_s: float = BRIEF_S) -> dict[str, str] | None:
+        """Return what the named groups of the first match have, those without anything as an empty text.
+
+        Raises:
+            TooSlow: As of `is_in`.
+        """
         try:
-            return self._search(text, timeout=within_s, concurrent=within_s > BRIEF_S) is not None
+            found = self._search(text, timeout=within_s, concurrent=within_s > BRIEF_S)
         except TimeoutError:
             raise TooSlow(self._written, within_s) from None
+        return None if found is None else found.groupdict("")

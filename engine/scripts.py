@@ -10,6 +10,7 @@ from typing import Annotated, overload
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from engine.core.records import JsonValue
+from engine.patterns import BadPattern, Pattern
 
 
 class Part(BaseModel):
@@ -21,8 +22,11 @@ class Part(BaseModel):
 def _expression(value: str) -> str:
     try:
         re.compile(value)
-    except re.error as error:
+        Pattern(value)
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"not a regular expression: {error}") from error
+    except BadPattern as error:
+        raise ValueError(f"not a regular expression that is used: {error.why}") from error
     return value
 
 

@@ -12,7 +12,6 @@ always gets the same answers, also after a restart. Where none is left it repeat
 `{text}` is what was said to it last, `{request}` what was said first, and `{name}` a named group of the match.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
 from engine.models.costs import usage_at
 from engine.models.records import Call, Chunk, Message, ModelAnswer, ModelError, ModelRequest, Sleeps
+from engine.patterns import LONG_S, Pattern, TooSlow
 from engine.runtimes.options import first_fault
 from engine.scripts import Expression, Part, filled
 
@@ -84,10 +84,12 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         replies = replies_of(request.name, request.model)
     except Unusable as unusable:
         raise ModelError(unusable.reason, model=request.name, error_type="bad_request", retryable=False) from unusable
-    reply = _next(replies, request.messages)
     said = {"text": _last(request.messages), "request": _first(request.messages)}
-    if reply.match is not None and (found := re.search(reply.match, said["text"])) is not None:
-        said |= {name: text or "" for name, text in found.groupdict().items()}
+    try:
+        reply = _next(replies, request.messages)
+        said |= _named(reply.match, said["text"]) or {}
+    except TooSlow as slow:
+        raise ModelError(str(slow), model=request.name, error_type="bad_request", retryable=False) from slow
     if reply.delay_s:
         await sleep(reply.delay_s)
     if reply.fail is not None:
@@ -129,7 +131,7 @@ def scripted_usage(request: ModelRequest) -> Usage:
     """Return what the reply that is next will cost; nothing where it is none."""
     try:
         reply = _next(replies_of(request.name, request.model), request.messages)
-    except Unusable:
+    except (Unusable, TooSlow):
         return NO_USAGE
     said = {"text": _last(request.messages), "request": _first(request.messages)}
     return _usage(request, reply, filled(reply.text, said))
@@ -141,12 +143,17 @@ def _next(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
     turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
     for place in [*turns, len(messages)]:
         said = _last(messages[:place])
-        fitting = (one for one in left if one.match is None or re.search(one.match, said))
+        fitting = (one for one in left if _named(one.match, said) is not None)
         taken = next(fitting, None)
         found = taken or Reply(text="{text}")
         if taken is not None:
             left.remove(taken)
     return found
+
+
+def _named(match: str | None, text: str) -> dict[str, str] | None:
+    """Return the named groups of an expression in a text; None where it is not in there."""
+    return {} if match is None else Pattern(match).named_in(text, within_s=LONG_S)
 
 
 def _last(messages: Sequence[Message]) -> str:

@@ -23,7 +23,6 @@ that fits, the agent answers `{agent}: {text}`.
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +30,7 @@ from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.core.values import as_text
 from engine.errors import EngineError
+from engine.patterns import LONG_S, Pattern
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
@@ -83,7 +83,7 @@ class ScriptedRuntime:
 
     def _rule(self, text: str, attempt: int) -> Rule:
         for rule in self._rules:
-            if rule.match is not None and not re.search(rule.match, text):
+            if rule.match is not None and not Pattern(rule.match).is_in(text, within_s=LONG_S):
                 continue
             if rule.times is None or attempt <= rule.times:
                 return rule

@@ -7,6 +7,8 @@ import pytest
 from pydantic import JsonValue
 
 from engine.clock import VirtualClock
+from engine.core.model_spec import ModelSpec
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Retry
 from tests.runtime.engines import Engines
 
@@ -126,3 +128,19 @@ async def test_a_script_that_is_none_puts_the_agent_in_error_and_names_the_place
     spec = AgentSpec(name="odd", agent_type="scripted", options=options)
     async with engine(spec) as running:
         await running.until(lambda state: said in (state.agents["a1"].error or ""))
+
+
+async def test_an_expression_that_takes_too_long_fails_the_task_and_holds_up_nobody(engine: Engines) -> None:
+    slow = {"match": "(.*a){20}b", "output": "never"}
+    async with engine(scripted("clerk", slow), scripted("other"), mode="parallel") as running:
+        error = await running.fails("a" * 3_000)
+
+        assert "it takes longer than 0.1 s; write it without nested repetitions" in error
+
+
+async def test_a_reply_of_a_scripted_model_that_takes_too_long_to_find_fails_the_task(engine: Engines) -> None:
+    replies = [{"match": "(.*a){20}b", "text": "never"}]
+    options = SupervisorOptions(models={"fake": ModelSpec(replies=replies)})
+    async with engine(AgentSpec(name="ada", model="fake"), options=options) as running:
+        assert "it takes longer than 0.1 s" in await running.fails("a" * 3_000)
+        assert await running.ask("hello") == "hello"

@@ -59,3 +59,26 @@ def test_a_schema_without_end_is_one_line() -> None:
 def test_what_is_no_json_is_said_once() -> None:
     with pytest.raises(Unfit, match=r"^it is not JSON \("):
         fitting("fine", {})
+
+
+SLOW = "(.*a){20}b"
+LONG = "a" * 3_000
+
+
+def test_an_expression_that_takes_too_long_ends_in_one_line() -> None:
+    for schema in ({"pattern": SLOW}, {"$schema": "http://json-schema.org/draft-04/schema#", "pattern": SLOW}):
+        check_schema(dict(schema))
+        with pytest.raises(Unfit, match=r"it takes longer than 0\.1 s"):
+            fitting(f'"{LONG}"', schema)
+        with pytest.raises(Unfit, match=r"^'c' does not match '\(\.\*a\)\{20\}b'$"):
+            fitting('"c"', schema)
+    assert fitting('"tide 7"', {"pattern": "^tide [0-9]$"}) == "tide 7"
+
+
+def test_names_of_properties_are_no_keywords_and_expressions_over_names_are_refused() -> None:
+    check_schema({"properties": {"patternProperties": {"type": "string"}, "pattern": {"type": "string"}}})
+
+    with pytest.raises(Unusable, match="patternProperties cannot be used"):
+        check_schema({"items": {"patternProperties": {SLOW: {}}}})
+    with pytest.raises(Unusable, match="repeats a part more than"):
+        check_schema({"pattern": "((a{1000}){1000}){1000}"})

@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from engine.core.records import JsonValue
 from engine.core.strict_json import strict_json
 from engine.errors import Unusable
+from engine.patterns import LONG_S, BadPattern, Pattern
 
 _FENCED = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
 """The Markdown fence that many models put around JSON."""
@@ -30,9 +32,16 @@ def check_schema(schema: JsonValue) -> None:
     try:
         Draft202012Validator.check_schema(schema)
         outside = next(_outside(schema), None)
+        for key, value in _keywords(schema):
+            if key == "patternProperties":
+                raise Unusable("patternProperties cannot be used; name the properties, or use additionalProperties")
+            if key == "pattern" and isinstance(value, str):
+                Pattern(value)
     except SchemaError as error:
         at = ".".join(str(part) for part in error.absolute_path)
         raise Unusable(f"{at}: {_line(error.message)}" if at else _line(error.message)) from error
+    except BadPattern as error:
+        raise Unusable(_line(str(error))) from error
     except RecursionError as error:
         raise Unusable("is nested too deeply") from error
     if outside is not None:
@@ -49,28 +58,54 @@ def _outside(schema: dict[str, JsonValue]) -> Iterator[str]:
     whole = DRAFT202012.create_resource(schema)
     base = whole.id() or ""
     resolver = Registry().with_resource(base, whole).crawl().resolver(base)
-    for reference in _references(schema):
-        try:
-            resolver.lookup(reference)
-        except (Unresolvable, ValueError):
-            yield reference
+    for key, reference in _keywords(schema):
+        if key in ("$ref", "$dynamicRef") and isinstance(reference, str):
+            try:
+                resolver.lookup(reference)
+            except (Unresolvable, ValueError):
+                yield reference
 
 
 _VALUES = frozenset({"const", "default", "enum", "examples"})
-"""Keys of a schema under which values stand, and no schemas."""
+"""Keywords of a schema under which values stand, and no schemas."""
+_NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords whose keys are arbitrary names."""
 
 
-def _references(schema: Any) -> Iterator[str]:
-    """Yield what a schema refers to."""
+def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each keyword of a schema and of those in it, with what stands there."""
     if isinstance(schema, list):
         for one in schema:
-            yield from _references(one)
+            yield from _keywords(one)
     elif isinstance(schema, dict):
         for key, one in schema.items():
-            if key in ("$ref", "$dynamicRef") and isinstance(one, str):
-                yield one
+            yield key, one
+            if key in _NAMED and isinstance(one, dict):
+                yield from _keywords([*one.values()])
             elif key not in _VALUES:
-                yield from _references(one)
+                yield from _keywords(one)
+
+
+@cache
+def _validator() -> Any:
+    """Return the class that looks at answers: as the usual one, with expressions whose time is bounded."""
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def pattern(_validator: Any, written: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+        if isinstance(instance, str) and not Pattern(written).is_in(instance, within_s=LONG_S):
+            yield ValidationError(f"{instance!r} does not match {written!r}")
+
+    return extend(Draft202012Validator, {"pattern": pattern})
+
+
+def _undated(schema: Any) -> Any:
+    """Return a schema without `$schema`, which would call for another validator."""
+    if isinstance(schema, list):
+        return [_undated(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _undated(one) for key, one in schema.items() if key != "$schema" or not isinstance(one, str)}
 
 
 def fitting(text: str, schema: Any) -> JsonValue:
@@ -79,7 +114,6 @@ def fitting(text: str, schema: Any) -> JsonValue:
     Raises:
         Unfit: If it is not JSON, or does not fit the schema, or the schema leads nowhere.
     """
-    from jsonschema import Draft202012Validator
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
@@ -89,7 +123,9 @@ def fitting(text: str, schema: Any) -> JsonValue:
     except ValueError as error:
         raise Unfit(f"it {_line(str(error))}") from error
     try:  # with a registry of its own: the usual one fetches what is referred to, from any address and any file
-        wrong = next(Draft202012Validator(schema, registry=Registry()).iter_errors(found), None)
+        wrong = next(_validator()(_undated(schema), registry=Registry()).iter_errors(found), None)
+    except BadPattern as error:
+        raise Unfit(_line(str(error))) from error
     except (Unresolvable, RecursionError) as error:
         raise Unfit(f"its schema refers to what is not there, or to itself without end: {_line(str(error))}") from error
     if wrong is not None:
