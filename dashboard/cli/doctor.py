@@ -20,7 +20,10 @@ from dashboard.cli.trust import trust_list
 from dashboard.databases import Found, databases_at_hand, inspected
 from dashboard.views.amounts import counted, duration
 from dashboard.views.header import waiting_said
+from engine.core.codec import decode_briefly
+from engine.core.errors import CoreError
 from engine.errors import Unusable
+from engine.folding import folded_from
 from engine.models.at_hand import agents_at_hand, servers_at_hand
 from engine.models.providers import keys_found
 from engine.runtimes.programs.worktree import all_left
@@ -169,6 +172,7 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
     for each in found:
         yield _state_of(each)
         if each.error is None:
+            yield from _unreadable(each.path)
             yield from _lost(each.path)
             yield from _from_the_future(each.path)
             for standby in each.standbys:
@@ -203,6 +207,14 @@ def _state_of(found: Found) -> Finding:
             "note", what, f"engine {engine.pid} was killed; to continue: quarterdeck engine --db {quoted(found.path)}"
         )
     return Finding("ok", what, "no engine; the last one stopped cleanly")
+
+
+def _unreadable(path: Path) -> Iterator[Finding]:
+    try:
+        with Reader(path) as reader:
+            folded_from(reader, decode=decode_briefly)
+    except (StoreError, CoreError) as error:
+        yield Finding("fault", f"{path} (journal)", str(error).removeprefix(f"{path} "))
 
 
 def _lost(path: Path) -> Iterator[Finding]:

@@ -99,13 +99,15 @@ def engine(
     db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
     if code is not None:
         ensure_trusted(code, allowed=trusting)
-    if file is None and ready_fd is None and not standby and not db.exists():
-        fail("missing_file", f"{db} does not exist", "begin with a team: quarterdeck up TEAM")
+    is_empty = db.is_file() and not db.stat().st_size
+    if file is None and ready_fd is None and not standby and (is_empty or not db.exists()):
+        said = "is empty" if is_empty else "does not exist"
+        fail("missing_file", f"{db} {said}", "begin with a team: quarterdeck up TEAM")
     for descriptor in (ready_fd, while_fd):
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
     announcer = None if ready_fd is None else Announcer(ready_fd)
-    state = folded(db) if db.is_file() and db.stat().st_size else None
+    state = folded(db) if db.is_file() and not is_empty else None
     load = None
     if file is not None and code is not None:
         load = _load_of(ctx, db, file, code, state, prune=prune, keep=keep, on_conflict=on_conflict)

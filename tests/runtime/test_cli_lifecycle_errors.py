@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import runpy
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -303,6 +304,27 @@ def test_doctor_names_each_fault_with_what_to_do(capsys: pytest.CaptureFixture[s
     assert out.splitlines()[-1] == (
         f"FAULT  {path}: is not a database, not one of our files; nothing was changed: choose another path"
     )
+
+
+def test_doctor_finds_a_journal_that_cannot_be_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = write_database(tmp_path / "team.db", team_world().journal)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE journal SET body = 'rubbish' WHERE seq = 1")
+    database.close()
+
+    status, out, _ = said(capsys, "doctor", "--db", "team.db")
+
+    assert status == 2
+    assert f"FAULT  {path} (journal): " in out
+
+
+def test_an_engine_does_not_start_on_an_empty_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "team.db").touch()
+
+    status, _, err = said(capsys, "engine", "--db", "team.db")
+
+    assert status == 2
+    assert f"{tmp_path / 'team.db'} is empty; begin with a team: quarterdeck up TEAM" in err
 
 
 def test_doctor_finds_no_fault_in_a_team_that_may_only_be_looked_at() -> None:
