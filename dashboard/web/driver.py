@@ -57,7 +57,12 @@ class TabDriver(WebDriver):
             self._app.call_later(self._app.exit)
 
     def process_message(self, message: Message) -> None:
-        """Take what was typed; a terminal's report of its size may come in it too."""
+        """Take what was typed; a terminal's report of its size may come in it too.
+
+        The other buttons of the mouse are the browser's: a menu, or a paste, and no click on what lies below.
+        """
+        if isinstance(message, events.MouseDown | events.MouseUp) and message.button > 1:
+            return
         if isinstance(message, events.Resize):
             size = clamped(message.size.width, message.size.height)
             if size is None:

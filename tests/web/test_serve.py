@@ -72,6 +72,16 @@ async def test_a_place_is_come_back_to_and_never_told_as_another_before(db: Path
         await tab.sees(shows)
 
 
+async def test_only_the_left_button_of_the_mouse_clicks_as_the_others_are_the_browsers(db: Path) -> None:
+    async with inside(db) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("? keys")
+        for button, text in ((2, "5 Tasks"), (1, "6 Events"), (0, "? keys")):
+            y, line = next((y, line) for y, line in enumerate(tab.text.splitlines()) if text in line)
+            cell = f"{line.index(text) + 1};{y + 1}"
+            await tab.type(f"\x1b[<{button};{cell}M", f"\x1b[<{button};{cell}m")
+        await tab.sees("Keys of Network")
+
+
 async def test_a_token_is_good_once_and_the_next_one_is_printed(db: Path) -> None:
     async with served(db) as at, visitor(at, signed_in=False) as ann, visitor(at, signed_in=False) as eve:
         first = at.token
