@@ -103,7 +103,7 @@ class WebServer:
             web.post("/login", self._login),
             web.get("/ws", self.handle_websocket),
             web.post("/upload", self._upload),
-            web.get("/download/{key}", self._download),
+            web.get("/download/{key}", self._download, allow_head=False),  # a key is good once
             web.get("/healthz", self._health),
             web.get("/metrics", self._measured),
         ])  # fmt: skip
