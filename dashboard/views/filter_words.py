@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from dashboard.views.filters import KEYS, last_token
+from dashboard.views.glyphs import ASKS
 from engine.core.events import KINDS
 from engine.core.state import AgentStatus, RunStatus, State, TaskStatus
 
@@ -33,7 +34,8 @@ def keyed(key: str, value: str) -> str:
 
 
 def _statuses(_: State) -> Iterable[str]:
-    return sorted({status.value for statuses in (AgentStatus, TaskStatus, RunStatus) for status in statuses})
+    known = {status.value for statuses in (AgentStatus, TaskStatus, RunStatus) for status in statuses}
+    return sorted({*known, ASKS.word})
 
 
 _WORDS: dict[str, Callable[[State], Iterable[str]]] = {

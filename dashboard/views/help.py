@@ -56,7 +56,8 @@ COLUMNS = {
     "KIND": "the event as the journal calls it; kind:… filters by it",
     "LAG": "age of an engine's last heartbeat",
     "LAST 60 s": "how busy it was in the last minute; ◆ swap, ◇ strategy, ✕ failure, ‖ pause, ⚑ question",
-    "LEFT": "how long a run may still take, from how many of its tasks ended in its time",
+    "LEFT": "how long a run may still take, from how many of its tasks ended in its time; "
+    "⚑ asks where all that is left waits for you",
     "NEWEST EVENT": "when something last happened in the team",
     "NOW": "what it works on, or how much of its run is done; ≤ where more tasks may come",
     "OF": "what the question is about",

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from dashboard.views.amounts import median
 from dashboard.views.ended import EndedTask
 from dashboard.views.filters import Filter, Value
-from dashboard.views.glyphs import of_agent, of_run, of_task
+from dashboard.views.glyphs import ASKS, of_agent, of_run, of_task
 from engine.core.queries.targets import name_of
 from engine.core.queries.tree import supervisors_from
 from engine.core.spec import AgentSpec
@@ -138,7 +138,8 @@ class OfAgent(_Texts[Agent]):
             case "kind":
                 return [Value(spec.agent_type or "")] if spec is not None else []
             case "status":
-                return [Value(agent.status.value), Value(of_agent(agent).word)]
+                asks = any(of_task(one) is ASKS for one in self._at_work())
+                return [Value(agent.status.value), Value(ASKS.word if asks else of_agent(agent).word)]
             case "tool":
                 return _tools(spec)
             case "model":

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from dashboard.views.filter_words import suggestions
 from dashboard.views.filters import KEYS, Filter, FilterError, Value, filter_of, filter_typed
-from dashboard.views.subjects import OfAgent, agents_passing
+from dashboard.views.subjects import OfAgent, OfTask, agents_passing
 from engine.core.commands import Submit
+from engine.core.signals import PersonAsked
+from tests.story import attempt
 from tests.world import agent, team_world
 
 
@@ -177,6 +179,7 @@ def test_a_filter_that_is_typed_is_completed_by_keys_and_by_what_the_team_has() 
     assert suggestions("x" * 1_001, team) == []  # a filter that is too long is said to be, and no more
     assert suggestions('model:"m', team) == ['model:"my model"']
     assert suggestions("status:ru", team) == ["status:running"]
+    assert suggestions("status:as", team) == ["status:asks"]
     assert suggestions("kind:agent_sw", team) == ["kind:agent_swapped"]
     assert suggestions("tool:crew", team) == ["tool:crew:search"]
     for ended in ("", "agent:scout ", '"ag', "/ag", ">5", "nothing:"):
@@ -204,3 +207,17 @@ def test_a_word_is_in_an_agent_where_it_is_in_one_of_its_texts(word: str) -> Non
     assert subject.has(word) == is_in
     assert agents_passing(world.state, [one], filter_typed(word)) == [one] * is_in
     assert agents_passing(world.state, [one], filter_typed(f"status:busy -{word}")) == [one] * (not is_in)
+
+
+def test_agents_and_tasks_that_ask_a_person_are_found_by_the_state_that_they_show() -> None:
+    work = team_world(agent("ada"), agent("bob"), mode="parallel")
+    work.order(Submit(request="go"))
+    key = attempt(work, "ada")
+    work.say(
+        PersonAsked(task_id=key[0], attempt=1, generation=1, key="ask:1", kind="ask", question="go on?", options=[])
+    )
+    work.rest(key, why="ask")
+    asks, state = filter_of("status:asks"), work.state
+
+    assert [one.name for one in agents_passing(state, state.agents.values(), asks)] == ["ada"]
+    assert [one.id for one in asks.of(state.tasks.values(), lambda task: OfTask(state, task, 0))] == [key[0]]
