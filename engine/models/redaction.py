@@ -9,14 +9,16 @@ from urllib.parse import unquote
 SHORTEST = 6
 """Characters of the shortest value that is taken out wherever it stands."""
 HIDDEN = "[key]"
+LONGEST = 8_000
+"""Characters of a text that are kept: what looks like a key is found in a time that grows with their square."""
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return `text` without the values of secrets, and without anything that looks like a key."""
+    """Return the beginning of a text without the values of secrets, and without anything that looks like a key."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST:
             text = text.replace(secret, HIDDEN)
-    return _looks_like_a_key().sub(HIDDEN, text)
+    return _looks_like_a_key().sub(HIDDEN, text[:LONGEST])
 
 
 def credentials_in(value: str) -> list[str]:

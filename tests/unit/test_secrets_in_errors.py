@@ -1,11 +1,12 @@
 """What an exception says is kept without the secrets of the environment, however long they are."""
 
 from base64 import b64encode
+from time import process_time
 
 import pytest
 
-from engine.models.failures import failure_of
-from engine.models.redaction import HIDDEN, credentials_in
+from engine.models.failures import failure_of, words_of
+from engine.models.redaction import HIDDEN, LONGEST, credentials_in
 from engine.runtimes.programs.tail import TAIL_BYTES, Tail
 from engine.runtimes.values import one_line
 
@@ -69,3 +70,18 @@ def test_an_error_of_a_provider_holds_no_part_of_a_key_of_several_lines() -> Non
     said = failure_of(ValueError(f"wrong: {LINES}"), [LINES], now_s=0).text
 
     assert said == f"wrong: {HIDDEN}"
+
+
+def test_a_long_error_takes_a_moment_and_shows_no_key() -> None:
+    secret, began = "sk-Zz9" + "0a" * 20, process_time()
+    for text in (
+        "a-" * 300_000,
+        "eyJaaaaaaaaaaaa-" * 60_000,
+        "Error: " * 100_000,
+        " " * LONGEST + secret + "a-" * 99_000,
+    ):
+        told = words_of(ValueError(text + secret), [secret])
+        assert len(told) <= LONGEST
+        assert "Zz9" not in told
+
+    assert process_time() - began < 10
