@@ -172,6 +172,7 @@ def _leader(term: _Term, situation: Situation, *, newest: bool) -> tuple[Cell, .
     ages = [age for age in (its.heartbeat_ms, its.loop_ms) if age is not None] if its is not None else []
     alive = term.leads
     ended_ms = now_ms if alive else term.ended_ms if its is None else its.ended_ms or its.heard_ms
+    since_ms = its.since_ms if its is not None and alive else started.at_ms  # as the header says it
     hung = its is not None and its.hung
     if alive:
         state = Cell("✕ hangs", "error") if hung else Cell("● leads", "busy")
@@ -182,8 +183,8 @@ def _leader(term: _Term, situation: Situation, *, newest: bool) -> tuple[Cell, .
         Cell(str(started.token)),
         Cell(str(started.pid)),
         state,
-        Cell(moment(started.at_ms, now_ms), "muted", rank=started.at_ms),
-        _led(started.at_ms, ended_ms, "" if alive else "muted"),
+        Cell(moment(since_ms, now_ms), "muted", rank=since_ms),
+        _led(since_ms, ended_ms, "" if alive else "muted"),
         _lag(max(ages) if alive and ages else None, "error" if hung else "muted"),
         Cell("" if alive else _end(term), "muted"),
         Cell(started.version, "muted"),

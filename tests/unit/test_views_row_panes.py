@@ -82,6 +82,15 @@ def test_in_the_past_the_engine_that_led_then_leads_as_no_engine_of_now_is_known
     assert any("for 03:00:00" in line for line in pane), "until the moment that is shown"
 
 
+def test_the_list_of_engines_and_the_pane_below_it_say_one_time_since_when_one_leads() -> None:
+    entries = led((9, True), (3, False))
+    row = engines(entries, leading(2), looked=True).make(str(entries[0].seq))
+    pane = texts(of_engine(entries, leading(2), State(), str(entries[0].seq), 120, 20))
+
+    assert "01:00:00" in [cell.text for cell in row]
+    assert any(f"{row[3].text}, for {row[4].text}" in line for line in pane)
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_no_line_of_the_axis_is_wider_than_the_pane(width: int) -> None:
     more = of_engine(led(*[(1, place % 2 == 0) for place in range(40)]), leading(40), State(), "1", width, 12)
