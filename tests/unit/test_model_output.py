@@ -1,5 +1,6 @@
 """Structured output: what a schema may be, and that nothing but the schema is read to look at an answer."""
 
+import json
 import socket
 from typing import Any
 
@@ -82,3 +83,22 @@ def test_names_of_properties_are_no_keywords_and_expressions_over_names_are_refu
         check_schema({"items": {"patternProperties": {SLOW: {}}}})
     with pytest.raises(Unusable, match="repeats a part more than"):
         check_schema({"pattern": "((a{1000}){1000}){1000}"})
+
+
+def test_a_schema_that_would_take_years_is_given_up() -> None:
+    parts: dict[str, Any] = {"x0": {"type": "integer"}}
+    for level in range(1, 60):
+        parts[f"x{level}"] = {"allOf": [{"$ref": f"#/$defs/x{level - 1}"}] * 2}
+    schema: Any = {"$ref": "#/$defs/x59", "$defs": parts}
+    check_schema(schema)
+
+    with pytest.raises(Unfit, match="it takes longer than 2 s to see whether it fits"):
+        fitting("1", schema)
+
+
+def test_of_many_items_each_is_looked_at_once() -> None:
+    many = [{"a": number, "b": "x"} for number in range(20_000)]
+
+    assert fitting(json.dumps(many), {"uniqueItems": True}) == many
+    with pytest.raises(Unfit, match="has non-unique elements"):
+        fitting('[{"a": 1, "b": 2}, {"b": 2, "a": 1}]', {"uniqueItems": True})
