@@ -62,6 +62,20 @@ async def test_what_was_copied_elsewhere_is_pasted_by_ctrl_v(db: Path, browser: 
         await page.until(lambda: ["place", "tasks?glob.py"] in page.told)
 
 
+async def test_a_copy_that_the_browser_forbids_is_told(db: Path, browser: Browser) -> None:
+    async with inside(db) as at:
+        page = await on_tasks(browser, at)
+        await page.press("Y")
+        await page.comes_to("navigator.clipboard.readText().then((text) => text.startsWith('planner'))")
+
+        permissions = ["clipboardReadWrite"]  # and nothing else: not that a page writes it
+        await page.call("Browser.grantPermissions", permissions=permissions, browserContextId=browser.context)
+        await page.press("Y")
+        await page.comes_to("document.getElementById('says').textContent == 'Not copied'")
+        await page.value("document.getElementById('leave').click()")
+        await page.comes_to(SHOWN)
+
+
 async def test_the_code_that_ends_a_paste_makes_no_keys_of_what_is_pasted(db: Path, browser: Browser) -> None:
     async with inside(db) as at:
         page = await on_tasks(browser, at)

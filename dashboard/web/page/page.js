@@ -250,6 +250,16 @@ for (const kind of ["keydown", "keyup"]) {
   window.addEventListener(kind, (event) => { if (isOfBrowser(event)) event.stopImmediatePropagation(); }, true);
 }
 
+// The screen says "copied" once it has asked for it; the browser may forbid it, and without TLS has no clipboard at all.
+const written = navigator.clipboard && navigator.clipboard.writeText.bind(navigator.clipboard);
+async function copy(text) {
+  try { await written(text); } catch (error) {
+    notice("Not copied", "the browser forbids it; the mouse and shift select what ctrl+c copies", "leave");
+  }
+}
+if (written) navigator.clipboard.writeText = copy;
+else Object.defineProperty(navigator, "clipboard", { value: { writeText: copy } });
+
 // xterm.js sends pasted text as it is: the code that ends a paste, hidden in what was copied from a page of somebody
 // else, would make keys of the rest. No control character but tab and the ends of lines is text.
 const CONTROL = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f]/g;
