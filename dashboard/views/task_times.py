@@ -90,7 +90,7 @@ def times_plot(times: Times, width: int, height: int) -> list[Line]:
         (room - each * (len(shown) - (one.place - first)), one.generation) for one in times.swaps if one.place >= first
     ]
     marks = _marks([(min(place, room - 1) // 2, generation) for place, generation in ends], room // 2)
-    above = [Line((Span(" " * axis), Span(marks, "accent")))] if marks else []
+    above = [Line((Span(" " * axis), Span(marks, "accent")))] if marks and width > axis else []
     return [*above, *plot(bars, width, height - len(above), top=top, labels=labels, tones=_TONES)]
 
 
@@ -99,7 +99,8 @@ def _marks(places: Sequence[tuple[int, int]], room: int) -> str:
     line = ""
     for place, generation in places:
         sign = f"{SWAPPED}g{generation}"
+        sign = sign if len(sign) <= room else SWAPPED
         at = place if place + len(sign) <= room else max(0, place - len(sign) + 1)
-        sign = sign if at == place else f"g{generation}{SWAPPED}"  # the mark itself stays where it belongs
+        sign = sign if at == place else f"{sign[1:]}{SWAPPED}"  # the mark itself stays where it belongs
         line = f"{line[:at]:<{at}}{sign}"
     return line

@@ -67,6 +67,13 @@ def test_an_agent_that_was_never_swapped_has_no_line_of_marks() -> None:
     assert "◆" not in "".join(map(text, times_plot(found, 40, 4))) + told_of(found)
 
 
+def test_beside_a_wide_axis_in_a_narrow_pane_a_swap_is_a_mark_alone() -> None:
+    lines = times_plot(Times([50_001], [Swap(0, 2)]), 13, 2)
+
+    assert text(lines[0]).endswith("◆")
+    assert all(cells(line.spans) <= 13 for line in lines)
+
+
 @given(st.lists(st.integers(0, 100_000), min_size=1, max_size=60), st.data(), st.integers(12, 90), st.integers(2, 9))
 def test_plot_and_marks_stay_in_their_room(ms: list[int], data: st.DataObject, width: int, height: int) -> None:
     places = sorted(data.draw(st.lists(st.integers(0, len(ms)), max_size=5)))
