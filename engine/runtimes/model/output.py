@@ -3,21 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
-from time import thread_time
 from typing import Any
-
-import msgspec
 
 from engine.core.records import JsonValue
 from engine.core.strict_json import strict_json
 from engine.errors import Unusable
-from engine.patterns import LONG_S, BadPattern, Pattern
+from engine.patterns import BadPattern, Pattern
+from engine.runtimes.json_schema import LONGEST_S, TakesTooLong, faults_of
 
 _FENCED = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
 """The Markdown fence that many models put around JSON."""
-
-LONGEST_S = 2
-"""Processor time that one answer may take, in seconds: schemas can be written that would take years."""
 
 
 class Unfit(ValueError):
@@ -91,55 +86,12 @@ def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
                 yield from _keywords(one)
 
 
-class _TooLong(Exception):
-    """An answer took more time to look at than it may."""
-
-
-def _validator() -> Any:
-    """Return a class that looks at one answer: as the usual one, in a time that is bounded."""
-    from jsonschema import Draft202012Validator, ValidationError
-    from jsonschema.validators import extend
-
-    end_s = thread_time() + LONGEST_S
-
-    def within(look: Any) -> Any:
-        def looked(*given: Any) -> Any:
-            if thread_time() > end_s:
-                raise _TooLong
-            return look(*given)
-
-        return looked
-
-    def pattern(_validator: Any, written: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-        if isinstance(instance, str) and not Pattern(written).is_in(instance, within_s=LONG_S):
-            yield ValidationError(f"{instance!r} does not match {written!r}")
-
-    def unique(_validator: Any, wanted: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-        if wanted and isinstance(instance, list):
-            found = {msgspec.json.encode(one, order="deterministic") for one in instance}
-            if len(found) < len(instance):
-                yield ValidationError(f"{instance!r} has non-unique elements")
-
-    looks = {**Draft202012Validator.VALIDATORS, "pattern": pattern, "uniqueItems": unique}
-    return extend(Draft202012Validator, {key: within(look) for key, look in looks.items()})
-
-
-def _undated(schema: Any) -> Any:
-    """Return a schema without `$schema`, which would call for another validator."""
-    if isinstance(schema, list):
-        return [_undated(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {key: _undated(one) for key, one in schema.items() if key != "$schema" or not isinstance(one, str)}
-
-
 def fitting(text: str, schema: Any) -> JsonValue:
     """Return the JSON that an answer is.
 
     Raises:
         Unfit: If it is not JSON, or does not fit the schema, or the schema leads nowhere.
     """
-    from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     fenced = _FENCED.match(text)
@@ -147,11 +99,11 @@ def fitting(text: str, schema: Any) -> JsonValue:
         found: JsonValue = strict_json((fenced[1] if fenced else text).strip().encode())
     except ValueError as error:
         raise Unfit(f"it {_line(str(error))}") from error
-    try:  # with a registry of its own: the usual one fetches what is referred to, from any address and any file
-        wrong = next(_validator()(_undated(schema), registry=Registry()).iter_errors(found), None)
+    try:
+        wrong = next(faults_of(found, schema), None)
     except BadPattern as error:
         raise Unfit(_line(str(error))) from error
-    except _TooLong as error:
+    except TakesTooLong as error:
         raise Unfit(f"it takes longer than {LONGEST_S:g} s to see whether it fits its schema") from error
     except (Unresolvable, RecursionError) as error:
         raise Unfit(f"its schema refers to what is not there, or to itself without end: {_line(str(error))}") from error

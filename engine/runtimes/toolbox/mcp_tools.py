@@ -10,6 +10,7 @@ import anyio
 
 from engine.core.records import JsonValue
 from engine.errors import EngineError, ToolRejected
+from engine.runtimes.json_schema import faults_of
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
 from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, Offered
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
@@ -54,7 +55,6 @@ class ServedTool:
         self._code = code
         self._server = server
         self._offered = offered
-        self._validator: Any = None
         said = [offered.description, dict(offered.parameters)]
         self._version = hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=4).hexdigest()
         """Hash of the server's description: a standing permission holds for exactly this description."""
@@ -105,11 +105,9 @@ class ServedTool:
         Raises:
             ToolError: If they are invalid.
         """
-        if self._validator is None:
-            self._validator = _validator(self.parameters)
         faults = []
         try:
-            for fault in self._validator.iter_errors(dict(arguments)):
+            for fault in faults_of(dict(arguments), _checked(self.parameters)):
                 place = ".".join(str(part) for part in fault.absolute_path)
                 faults.append(f"{place}: {fault.message[:200]}" if place else fault.message[:200])
                 if len(faults) == MOST_FAULTS:
@@ -118,13 +116,6 @@ class ServedTool:
             return
         if faults:
             raise ToolError(f"wrong arguments of {self.name}: {'; '.join(' '.join(one.split()) for one in faults)}")
-
-
-def _validator(schema: Mapping[str, JsonValue]) -> Any:
-    from jsonschema import Draft202012Validator
-    from referencing import Registry
-
-    return Draft202012Validator(_checked(schema), registry=Registry())
 
 
 def _checked(schema: Any) -> Any:

@@ -1,0 +1,68 @@
+"""Looks at values by JSON Schemas that others wrote: in a time that is bounded, and without reading anything else."""
+
+from collections.abc import Iterator
+from time import thread_time
+from typing import Any
+
+import msgspec
+
+from engine.patterns import LONG_S, Pattern
+
+LONGEST_S = 2
+"""Processor time that one value may take, in seconds: schemas can be written that would take years."""
+
+
+class TakesTooLong(Exception):
+    """A value took more time to look at than it may."""
+
+
+def faults_of(value: Any, schema: Any) -> Iterator[Any]:
+    """Yield what does not fit, as jsonschema tells it.
+
+    Raises:
+        TakesTooLong: If that takes longer than it may.
+        TooSlow: If a `pattern` does.
+        Unresolvable: If the schema refers to what is not in it.
+        RecursionError: If it refers to itself without end.
+    """
+    from referencing import Registry  # the usual one fetches what is referred to, from any address and any file
+
+    yield from _bounded()(_undated(schema), registry=Registry()).iter_errors(value)
+
+
+def _bounded() -> Any:
+    """Return a class that looks at one value."""
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    end_s = thread_time() + LONGEST_S
+
+    def within(look: Any) -> Any:
+        def looked(*given: Any) -> Any:
+            if thread_time() > end_s:
+                raise TakesTooLong
+            return look(*given)
+
+        return looked
+
+    def pattern(_validator: Any, written: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if isinstance(value, str) and not Pattern(written).is_in(value, within_s=LONG_S):
+            yield ValidationError(f"{value!r} does not match {written!r}")
+
+    def unique(_validator: Any, wanted: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
+        if wanted and isinstance(value, list):
+            found = {msgspec.json.encode(one, order="deterministic") for one in value}
+            if len(found) < len(value):
+                yield ValidationError(f"{value!r} has non-unique elements")
+
+    looks = {**Draft202012Validator.VALIDATORS, "pattern": pattern, "uniqueItems": unique}
+    return extend(Draft202012Validator, {key: within(look) for key, look in looks.items()})
+
+
+def _undated(schema: Any) -> Any:
+    """Return a schema without `$schema`, which would call for another validator."""
+    if isinstance(schema, list):
+        return [_undated(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _undated(one) for key, one in schema.items() if key != "$schema" or not isinstance(one, str)}
