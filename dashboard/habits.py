@@ -38,6 +38,8 @@ class Habits:
 
     def _read(self, file: Path) -> None:
         try:
+            if not file.is_file():  # one that is a pipe would be waited for
+                return
             said = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return

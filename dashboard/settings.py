@@ -95,6 +95,8 @@ def read_settings(path: Path | None, actions: Mapping[str, str]) -> Settings:
     if path is None:
         return Settings()
     try:
+        if path.exists() and not path.is_file():
+            return Settings(problem=f"{path} is ignored: it is not a regular file")
         written = path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Settings()

@@ -12,6 +12,7 @@ import click
 
 from dashboard.cli.database import database_of, team_database, team_fields
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
+from dashboard.cli.times import Within
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.cli.up import check_same_team, confirmed, is_loaded, merge_options, planned
 from dashboard.process import Announcer
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--takeover-after",
     metavar="SECONDS",
-    type=click.FloatRange(min=3),
+    type=Within(min=3),
     help="With --standby: also take over from an engine that has been silent for so long; 3 or more.",
 )
 @click.option(
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--grace",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, max=600),
+    type=Within(min=0, max=600),
     help="With --hand-over: how long work may run on to the end of its step; by default 2.",
 )
 @click.option(

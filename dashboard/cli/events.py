@@ -73,7 +73,7 @@ class _Wanted:
 @click.command("events")
 @click.option("--follow", "-f", is_flag=True, help="Keep printing new events, until Ctrl-C.")
 @click.option("--since", metavar="WHEN", help="After this seq, or from a time on: 10m, 12:04, 2026-01-31T12:04.")
-@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many: the last ones.")
+@click.option("--limit", "-n", type=click.IntRange(1, 1_000_000_000), help="At most so many: the last ones.")
 @click.option("--kind", "kinds", multiple=True, help="Only of this kind; may be repeated.")
 @click.option("--agent", metavar="AGENT", help="Only about one agent, by name or id.")
 @click.option("--run", "run_id", metavar="RUN", help="Only of one run.")

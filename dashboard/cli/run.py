@@ -24,7 +24,7 @@ from dashboard.cli.output import (
 )
 from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
 from dashboard.cli.sending import check_outcome, client_on, outcome_body
-from dashboard.cli.times import Length
+from dashboard.cli.times import Length, Within
 from dashboard.client import CommandReply
 from dashboard.interrupts import one_interrupt
 from dashboard.process import bound_engine, is_alive
@@ -61,7 +61,7 @@ _follow_option = click.option(
 @click.option("--after", multiple=True, metavar="RUN", help="Begin when this run is done.")
 @click.option("--max-attempts", type=click.IntRange(1), help="Attempts that it may take.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Tokens that it may use.")
-@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="Money that it may cost.")
+@click.option("--max-cost", type=Within(0, min_open=True), metavar="USD", help="Money that it may cost.")
 @click.option("--detach", is_flag=True, help="Do not wait; print the run's id.")
 @click.option("--queue", is_flag=True, help="Without an engine: queue it for the next one.")
 @click.pass_context

@@ -14,6 +14,7 @@ import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, quoted
+from dashboard.cli.times import Within
 from dashboard.client import Client, CommandReply
 from engine.core.commands import Command
 from engine.folding import folded
@@ -46,7 +47,7 @@ def client_on(db: Path) -> Client:
 def sending_options(command: F) -> F:
     """Add `--queue` and `--timeout`; read them with `Sending.of`."""
     for option in (
-        click.option("--timeout", type=click.FloatRange(0, 86_400), default=TIMEOUT_S, show_default=True, metavar="S",
+        click.option("--timeout", type=Within(0, 86_400), default=TIMEOUT_S, show_default=True, metavar="S",
                      expose_value=False, callback=_remember, help="Seconds to wait for the outcome."),
         click.option("--queue", is_flag=True, expose_value=False, callback=_remember,
                      help="Without an engine, queue it for the next one."),

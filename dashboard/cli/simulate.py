@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dashboard.cli.output import DONE, WORK_FAILED, emit, say
+from dashboard.cli.times import Within
 from dashboard.views.amounts import counted, duration
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ LAST_EVENTS = 60
 )
 @click.option("--seed", type=click.IntRange(0), help="One history, by the seed that a failure prints.")
 @click.option(
-    "--hours", type=click.FloatRange(0.1, 1_000), default=6.0, show_default=True,
+    "--hours", type=Within(0.1, 1_000), default=6.0, show_default=True,
     help="For how long requests and commands come; each goes on until its work has ended.",
 )  # fmt: skip
 @click.pass_context

@@ -1,6 +1,8 @@
-"""Times on the command line: lengths such as 90, 90s, 5m, 2h, 1d, and what time it is for the team."""
+"""Numbers and times on the command line: lengths such as 90, 90s, 5m, 2h, 1d, and what time it is for the team."""
 
+import math
 import time
+from typing import Any
 
 import click
 
@@ -8,6 +10,16 @@ from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.views.header import engine_time_ms
 from dashboard.views.parsers import Mistyped, Seq, length_s, moment_of
 from store import Reader
+
+
+class Within(click.FloatRange):
+    """A number in a range; the one that is none, `nan`, is in every range of click."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return found
 
 
 def now_in(reader: Reader) -> int:

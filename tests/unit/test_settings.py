@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.habits import Habits
 from dashboard.settings import Settings, read_settings, settings_file
 from engine.folders import NoHome, data_folder
 
@@ -113,3 +114,11 @@ def test_an_action_has_no_key_that_another_one_took(tmp_path: Path) -> None:
     assert found.keys == {"swap": "u", "abort": "f1", "undo": "", "help": "question_mark"}
     changed = read(tmp_path, '[keys]\nswap = "u"\nundo = "h"')
     assert (changed.keys, changed.problem) == ({"swap": "u", "undo": "h"}, "")
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("settings.toml", "dashboard.json"):
+        os.mkfifo(tmp_path / name)
+
+    assert "it is not a regular file" in read_settings(tmp_path / "settings.toml", ACTIONS).problem
+    assert not Habits(tmp_path / "dashboard.json").toured
