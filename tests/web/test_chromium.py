@@ -257,6 +257,8 @@ async def test_an_archive_that_is_too_large_is_not_sent_and_sending_can_be_left(
         await chosen(page, large)
         await page.comes_to(f"{says} == 'Not sent'")
         assert not any("/upload" in address for address in page.fetched)
+        await page.press("Escape")
+        await page.comes_to(SHOWN)
 
         at.process.send_signal(signal.SIGSTOP)
         await chosen(page, small)

@@ -293,6 +293,10 @@ window.addEventListener("touchmove", (event) => {
 at("again").onclick = () => comeBack(100);
 at("choose").onclick = () => at("file").click();
 at("leave").onclick = () => { sending.abort(); toScreen(); };
+window.addEventListener("keydown", (event) => { // as on every dialog of the screen
+  const leaves = !at("leave").hidden && !document.body.classList.contains("-open");
+  if (leaves && event.key === "Escape") at("leave").click();
+});
 at("file").onchange = (event) => { upload(event.target.files[0]); event.target.value = ""; };
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files[0]); });
