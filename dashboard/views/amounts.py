@@ -178,4 +178,8 @@ def median(values: list[int]) -> float | None:
 
 
 def _local(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone()
+    at = datetime.fromtimestamp(at_ms / 1000, tz=UTC)
+    try:
+        return at.astimezone()
+    except ValueError:  # TZ names an offset of a day or more, which no clock has
+        return at
