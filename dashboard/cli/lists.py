@@ -21,7 +21,7 @@ from dashboard.process import doubt_of
 from dashboard.views.amounts import counted, duration, median, moment, money, percent
 from dashboard.views.digest import Digest, digest
 from dashboard.views.filters import Filter
-from dashboard.views.glyphs import RUN, of_task
+from dashboard.views.glyphs import of_run, of_task
 from dashboard.views.header import waiting_said
 from dashboard.views.subjects import OfRun, OfSupervisor, OfTask, agents_passing
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
@@ -30,7 +30,7 @@ from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor, name_of
 from engine.core.queries.track_record import mean_of
 from engine.core.queries.tree import levels, warning_of
-from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Task
+from engine.core.state import Agent, Run, RunSummary, State, Task
 from engine.folding import events_of, folded_from, pages
 from store import EngineInfo, Reader, find_loss
 
@@ -247,11 +247,11 @@ def runs(ctx: click.Context, *, open_only: bool, wanted: Filter) -> None:
 
     def shown() -> Table:
         rows = [
-            (item["id"], RUN[RunStatus(item["status"])].text, item["strategy"] or "",
+            (item["id"], of_run(run, working=look.working).text, item["strategy"] or "",
              f"{item['tasks_done']:,}/{item['tasks_total']:,}", moment(item["started_ms"], look.now_ms),
              duration((item["ended_ms"] or look.now_ms) - item["started_ms"]), _tokens(item),
              item["request"], item["error"] or "")
-            for item in items
+            for run, item in zip(listed, items, strict=True)
         ]  # fmt: skip
         columns = ["RUN", "STATE", "STRATEGY", "DONE", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
         begin = 'give the team a request: quarterdeck run "…"'

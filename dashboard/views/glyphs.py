@@ -93,6 +93,7 @@ PEOPLE = ("ask", "approval")
 """What an attempt waits for that only a person can give."""
 SUSPENDED = RUN[RunStatus.SUSPENDED]
 """Of what was under way when its engine went: it goes on with the next one."""
+_STOPPING = Mark("◐", "stopping", "draining")
 
 
 def of_agent(agent: Agent, *, working: bool = True) -> Mark:
@@ -108,8 +109,14 @@ def of_agent(agent: Agent, *, working: bool = True) -> Mark:
 
 
 def of_run(run: Run | RunSummary, *, working: bool) -> Mark:
-    """The mark of a run; an open one whose engine is gone is suspended."""
-    return RUN[run.status if working or isinstance(run, RunSummary) else RunStatus.SUSPENDED]
+    """The mark of a run; an open one whose engine is gone is suspended, one that comes after others waits for them."""
+    if isinstance(run, RunSummary):
+        return RUN[run.status]
+    if not working:
+        return RUN[RunStatus.SUSPENDED]
+    if run.cancelling:
+        return _STOPPING
+    return TASK[TaskStatus.WAITING] if run.after and run.status is RunStatus.RUNNING else RUN[run.status]
 
 
 def of_task(task: Task, *, working: bool = True) -> Mark:
@@ -118,7 +125,7 @@ def of_task(task: Task, *, working: bool = True) -> Mark:
         return SUSPENDED
     if task.status is TaskStatus.RUNNING and task.attempt is not None:
         if task.attempt.stopping:
-            return Mark("◐", "stopping", "draining")
+            return _STOPPING
         if task.attempt.parked_for in PEOPLE:
             return ASKS
         if task.attempt.parked and task.attempt.parked_for is not None:

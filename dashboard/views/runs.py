@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from dashboard.views.amounts import clock, count, duration, elapsed, percent
 from dashboard.views.filters import filter_typed
 from dashboard.views.forecast import time_left, waits_for_you
-from dashboard.views.glyphs import ASKS, Mark, of_run
+from dashboard.views.glyphs import ASKS, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.names import said
 from dashboard.views.plots import meter
@@ -135,7 +135,7 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
     return (
         Cell(run.title, "strong"),
         Cell(run.id, "muted"),
-        _standing(run, mark, working),
+        Cell(mark.text, mark.tone),
         _bar(_share(run), mark.tone),
         Cell(f"{run.ended:,}/{run.total:,}"),
         Cell(count(run.failed or None, none="·"), "warn" if run.failed else "muted"),
@@ -155,14 +155,6 @@ def _left(state: State, run: Run, now_ms: int, working: bool) -> Cell:
         return Cell(ASKS.text, ASKS.tone)
     left = time_left(state, run, now_ms) if working else None
     return Cell(left.text if left is not None else "", "strong")
-
-
-def _standing(run: Run, mark: Mark, working: bool) -> Cell:
-    if run.cancelling and working:
-        return Cell("◐ stopping", "draining")
-    if run.after and working and not run.paused:
-        return Cell("◌ waiting", "waiting")
-    return Cell(mark.text, mark.tone)
 
 
 def _far(state: State, run: Run, working: bool) -> Cell:

@@ -8,6 +8,7 @@ from dashboard.views.lines import Line, cells
 from dashboard.views.run_facts import run_facts
 from dashboard.views.run_work import at_work_lines, census, waiting_lines
 from dashboard.views.runs import runs
+from engine.core.commands import Cancel
 from engine.core.entities.work import Run
 from engine.core.signals import PersonAsked
 from engine.core.state import State
@@ -114,3 +115,18 @@ def test_work_that_has_a_leader_is_counted_under_its_stage() -> None:
 
     assert stages["clerk"] == (0, 15)
     assert stages["checker"] == (1, 1)
+
+
+def test_a_run_says_everywhere_that_it_waits_for_others_or_is_being_stopped() -> None:
+    world = team_world(agent("ada"))
+    first = submitted(world)
+    submitted(world, after=[first])
+    world.order(Cancel(target=first))
+
+    heads = [text(run_facts(world.state, one, (), width=120, now_ms=world.now_ms))[0] for one in ("r1", "r2")]
+    rows = runs(world.state, now_ms=world.now_ms)
+
+    for key, head, word in zip(("r1", "r2"), heads, ("◐ stopping", "◌ waiting"), strict=True):
+        assert word in head
+        assert word in [cell.text for cell in rows.make(key)]
+        assert list(runs(world.state, now_ms=world.now_ms, needle=f"status:{word[2:]}").keys) == [key]
