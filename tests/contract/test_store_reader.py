@@ -366,6 +366,8 @@ async def test_modes_are_the_roles(anybodys: Path) -> None:
     path = anybodys / "team.db"
     async with open_store(path):
         pass
+    for each in (path, anybodys / "team.db-inbox"):
+        each.chmod(0o000)  # 0600 keeps out nobody where the tests run as their owner
     with plain_user():
         with pytest.raises(NoPermission) as refused:
             Reader(path)
@@ -401,7 +403,7 @@ async def test_a_viewer_who_may_only_read_follows_a_running_engine(anybodys: Pat
 
 
 async def test_a_folder_that_may_not_be_entered_is_said(anybodys: Path) -> None:
-    (anybodys / "closed").mkdir(mode=0o700)
+    (anybodys / "closed").mkdir(mode=0o000)
     with plain_user():
         for attempt in (Reader, InboxClient):
             with pytest.raises(NoPermission):
