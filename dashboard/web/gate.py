@@ -66,7 +66,8 @@ class Gate:
         host = headers.get("Host", "")
         name = _name(host)
         if name not in self._known:
-            raise Forbidden(f"this server does not answer to {host[:80]!r}; if that is its name: --host {name[:80]}")
+            hint = f"; if that is its name: --host {name[:80]}" if name else ""
+            raise Forbidden(f"this server does not answer to {host[:80]!r}{hint}")
         origin = headers.get("Origin")
         if origin is None:
             own = headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")

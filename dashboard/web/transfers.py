@@ -14,6 +14,8 @@ PIECE_S = 60.0
 browser on a slow line is waited for."""
 LARGEST_UPLOAD_BYTES = 256 << 20
 """The largest archive that is read at all, in bytes."""
+KEPT_UPLOADS = 3
+"""Uploads that a tab keeps: what its dialog has looked into, and what an engine may still read."""
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
@@ -34,6 +36,8 @@ class NotStored(Exception):
 async def receive(chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path:
     """Write an upload to a file with that name in a new folder below `folder`, so that it replaces no earlier one.
 
+    All but the last `KEPT_UPLOADS` are removed, so that no tab fills the disk.
+
     Raises:
         TooLarge, NotStored: If it is; what has come is removed.
     """
@@ -51,7 +55,14 @@ async def receive(chunks: AsyncIterator[bytes], folder: Path, name: str) -> Path
         if isinstance(error, OSError) and not isinstance(error, ConnectionError):
             raise NotStored(error.strerror or str(error)) from error
         raise
+    await asyncio.to_thread(_drop_earlier, folder)
     return own / name
+
+
+def _drop_earlier(folder: Path) -> None:
+    uploads = sorted(folder.glob("upload-*"), key=lambda one: one.stat().st_mtime_ns)
+    for one in uploads[:-KEPT_UPLOADS]:
+        shutil.rmtree(one, ignore_errors=True)
 
 
 class Downloads(DownloadManager):

@@ -15,7 +15,7 @@ import anyio.to_thread
 import pytest
 
 from dashboard.client import Client
-from dashboard.web.transfers import TooLarge, receive, safe_name
+from dashboard.web.transfers import KEPT_UPLOADS, TooLarge, receive, safe_name
 from engine.core.commands import Submit
 from engine.folding import folded
 from tests.patience import PATIENCE_S
@@ -163,6 +163,12 @@ async def test_a_second_upload_of_a_name_leaves_the_first_as_it_was(tmp_path: Pa
 
     assert (first.name, first.read_bytes()) == ("x.zip", b"first")
     assert (second.name, second.read_bytes()) == ("x.zip", b"second")
+
+
+async def test_a_tab_keeps_its_last_uploads_alone(tmp_path: Path) -> None:
+    sent = [await receive(pieces(b"some"), tmp_path, f"{number}.zip") for number in range(KEPT_UPLOADS + 2)]
+
+    assert sorted(one.name for one in tmp_path.glob("*/*")) == [one.name for one in sent[2:]]  # noqa: ASYNC240
 
 
 @pytest.mark.parametrize("error", [TooLarge, ConnectionResetError])
