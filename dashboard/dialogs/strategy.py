@@ -59,6 +59,9 @@ class StrategyDialog(Dialog):
         supervisor = self._supervisor
         if supervisor is None:
             return "Strategy of a supervisor that has left"
+        run = self.state.runs.get(self._run or "")
+        if run is not None and run.supervisor_id == supervisor.id:  # it may have been switched alone
+            return f"Strategy of {supervisor.name} in {run.id}, now {run.strategy}, joined by {supervisor.aggregation}"
         return f"Strategy of {supervisor.name}, now {supervisor.mode}, joined by {supervisor.aggregation}"
 
     def inside(self) -> Iterable[Widget]:
@@ -103,6 +106,7 @@ class StrategyDialog(Dialog):
         mode = self.query_one(Choices).chosen
         if mode is None:
             return
+        self._run = switching.run_of(self.query_one("#scope", Picker).chosen)
         self._title = [Cell(self.title_line(), "strong")]
         self.look_at_engine(view)
         self._fit(mode)

@@ -12,6 +12,7 @@ from engine.core.commands import RemoveMember, Submit, SupervisorSpec, SwitchStr
 from engine.core.strategies import STRATEGIES
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
+from tests.story import applied
 from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +68,19 @@ async def test_a_run_is_switched_alone_from_its_own_row(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("7", "S")
         assert hand.dialog.query_one("#scope", Picker).chosen == "run:r3"
+
+
+async def test_a_run_that_was_switched_alone_is_named_with_its_own_strategy(tmp_path: Path) -> None:
+    work = trouble()
+    applied(work, SwitchStrategy(supervisor="@s3", mode="sequential", scope="run", run="r3"))
+    async with opened(tmp_path, work=work) as hand:
+        await hand.press("7", "S")
+        title = hand.dialog.query_one("#title", Bar)
+        assert "in r3, now sequential" in title.text
+        hand.dialog.query_one("#scope", Picker).focus()
+        await hand.press("left")
+        assert "in r3" not in title.text
+        assert f"now {work.state.supervisors['s3'].mode}" in title.text
 
 
 async def test_a_chain_that_is_too_long_for_half_of_the_dialog_is_one_line_above_the_other(tmp_path: Path) -> None:
