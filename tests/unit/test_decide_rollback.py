@@ -16,6 +16,8 @@ from engine.core.limits import Limits
 from engine.core.signals import AgentUnusable, AttemptErred
 from engine.core.state import AgentStatus
 from engine.core.values import Usage
+from engine.errors import CodeChanged, NotImported, Unusable
+from engine.runtimes.values import traits
 from tests.legal import assert_legal
 from tests.story import applied, attempt, attempts, kinds, member, only, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
@@ -105,14 +107,17 @@ def test_a_generation_that_cannot_even_begin_is_rolled_back_by_itself() -> None:
     assert (spec_of(world, "ada"), member(world, "ada").error) == (FIRST, None)
 
 
-def test_what_had_begun_on_it_goes_on_with_the_one_before() -> None:
-    world = swapped()
+@pytest.mark.parametrize("error", [Unusable, NotImported, CodeChanged])
+def test_what_had_begun_on_it_goes_on_with_the_one_before(error: type[Unusable]) -> None:
+    world, types = swapped(), traits(error("no code")).types
     submitted(world)
     task_id, number = attempt(world, "ada")
     world.say(AgentUnusable(agent_id="a1", generation=2, error="no code"))
 
     events = world.say(
-        AttemptErred(task_id=task_id, attempt=number, generation=2, error="no code", error_type="Unusable")
+        AttemptErred(
+            task_id=task_id, attempt=number, generation=2, error="no code", error_type=types[0], error_types=types
+        )
     )
 
     assert kinds(events)[0] == "attempt_migrated"

@@ -239,7 +239,7 @@ def attempt_erred(state: State, signal: signals.AttemptErred, ctx: DecisionConte
     if found is None:
         return []
     task, attempt = found
-    if attempt.stopping and (attempt.stopping != "migrate" or signal.error_type == "Unusable"):
+    if attempt.stopping and (attempt.stopping != "migrate" or "Unusable" in signal.error_types):
         # Not so for `migrate`: the stop takes effect at a step, so an error before that is a failure of the old code.
         end = signals.AttemptStopped(
             task_id=task.id,
