@@ -23,6 +23,8 @@ from dashboard.views.amounts import counted, stopwatch
 from dashboard.views.inbox import WITH_OUTPUT, subject_name
 from engine.core.fold import fold
 from engine.core.queries.able import AWAY
+from engine.core.queries.targets import at
+from engine.core.queries.tree import above_of
 from engine.core.records import JsonValue
 from engine.core.state import State
 from engine.core.values import Usage
@@ -134,7 +136,7 @@ class Progress:
         Args:
             every_s: Shortest time between two lines, in seconds.
             always: Write also where stderr is not a terminal.
-            quiet: Write nothing but which agents cannot work, and what a person is asked.
+            quiet: Write nothing but which agents cannot work, what a person is asked, and what is paused.
         """
         self._db = db
         self._run_id = run_id
@@ -151,6 +153,7 @@ class Progress:
         """Report what has changed in a state."""
         self._broken(state)
         self._asked(state)
+        self._paused(state)
         run = state.runs.get(self._run_id)
         if run is None or time.monotonic() - self._written_s < self._every_s:
             return
@@ -197,6 +200,23 @@ class Progress:
                 answer += " --output TEXT" if (asked.kind, answer) in WITH_OUTPUT else ""
             said = f"  answer it: quarterdeck answer {asked.id} {answer} --db {quoted(self._db)}{also}"
             say(f"{by} asks a person, {asked.id}: {asked.question}", said)
+
+    def _paused(self, state: State) -> None:
+        """Report once, until it goes on, that the run or a supervisor above it is paused."""
+        run = state.runs.get(self._run_id)
+        if run is None:
+            return
+        above = state.supervisors.get(run.supervisor_id)
+        over = {run.id: run.paused} | {one.id: one.paused for one in (above_of(state, above) if above else ())}
+        for an_id, paused in over.items():
+            if not paused:
+                self._told.discard(an_id)
+            elif an_id not in self._told:
+                self._told.add(an_id)
+                self.end()
+                what = an_id if an_id == run.id else f"supervisor {state.supervisors[an_id].name}"
+                said = f"  resume it: quarterdeck resume {quote(at(an_id))} --db {quoted(self._db)}"
+                say(f"{what} is paused, and this run waits", said)
 
     def _write(self) -> None:
         with self._guard:

@@ -55,3 +55,23 @@ async def test_a_run_that_waits_for_a_person_says_nothing_of_the_questions_of_ot
     Progress(path, "r2", every_s=0.2)(folded(path))
 
     assert capsys.readouterr().err == ""
+
+
+async def test_a_run_that_waits_because_something_is_paused_says_so_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "team.db"
+    async with DynamicSupervisor("desk", agent_specs=[AgentSpec(name="press", run=publish)], store=path) as desk:
+        await desk.pause()
+        run_id = await desk.submit("open")
+        progress = Progress(path, run_id, every_s=0.2, quiet=True)
+        for _ in range(2):
+            progress(folded(path))
+        await desk.resume()
+        progress(folded(path))
+        await desk.pause()
+        progress(folded(path))
+
+    said = capsys.readouterr().err.splitlines()
+    waits = ["supervisor desk is paused, and this run waits", f"  resume it: quarterdeck resume @s1 --db {path}"]
+    assert [line for line in said if "paused" in line or "resume" in line] == waits * 2
