@@ -34,7 +34,7 @@ from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
 from engine.core.state import UNDOABLE
 from store import StoreError, may_command
-from store.errors import FileLost
+from store.errors import FileLost, ReadRowsLost
 
 if TYPE_CHECKING:
     from dashboard.client import Client, CommandReply
@@ -138,10 +138,10 @@ class Deck(TimeTravel):
         return not refusal
 
     def _lost(self) -> str:
-        """Return why a change is refused because the file was deleted or replaced; empty if it was not."""
+        """Return why a change is refused because the file was deleted or replaced, also by an older copy; or empty."""
         try:
             self.feed.stay()
-        except FileLost:
+        except (FileLost, ReadRowsLost):
             return f"refused: {self.feed.trouble}"
         return ""
 

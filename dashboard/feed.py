@@ -93,6 +93,7 @@ class Feed:
         self._broken = False
         self._troubles: dict[str, str] = {}
         self._identity = identity(path)
+        self._rows_lost: ReadRowsLost | None = None
         self._mark: Mark | None = None
         """Position and hash of the last record read; checked when the file is followed again."""
         self._threads = [
@@ -187,7 +188,7 @@ class Feed:
                 self._troubles["decode"] = str(error)
                 return
             except ReadRowsLost as error:
-                self._troubles["file"] = f"{error}; the screen shows an earlier state"
+                self._troubles["file"], self._rows_lost = f"{error}; the screen shows an earlier state", error
                 self._stop.set()
             except StoreError as error:
                 # A different file at this path has different events with the same seqs.
@@ -282,7 +283,10 @@ class Feed:
 
         Raises:
             FileLost: If it has not. `trouble` says so, and nothing is read any more.
+            ReadRowsLost: If it has an older copy: what the screen shows was never so there. Likewise.
         """
+        if self._rows_lost is not None:
+            raise self._rows_lost
         if self._identity is not None and (gone := lost(self.path, self._identity)) is not None:
             self._troubles["file"] = f"the file {gone.found}: this is its last state; open it again: {self.path}"
             self._stop.set()
@@ -292,7 +296,7 @@ class Feed:
         """Detect that the file was deleted or replaced; then report it and stop."""
         try:
             self.stay()
-        except FileLost:
+        except (FileLost, ReadRowsLost):
             return True
         return False
 

@@ -280,6 +280,22 @@ async def test_no_engine_is_started_on_a_file_that_is_gone(app: QuarterdeckApp) 
 
 
 @pytest.mark.anyio
+async def test_nothing_is_changed_in_a_file_that_lost_events(app: QuarterdeckApp, work: World) -> None:
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.feed.state.seq == work.state.seq and app.feed.looked)
+        with sqlite3.connect(app.path) as other:
+            other.execute("DELETE FROM journal WHERE seq > 5")
+        other.close()
+        await until(pilot, lambda: app.view.situation.trouble)
+        await pilot.press("z")
+        await pilot.pause()
+
+        assert app.message is not None
+        assert app.message.text.startswith("refused: ")
+        assert "has lost events that were read from it" in app.message.text
+
+
+@pytest.mark.anyio
 async def test_what_the_banner_says_of_the_file_is_not_repeated_by_each_read(app: QuarterdeckApp) -> None:
     failed: list[str] = []
     async with app.run_test() as pilot:
