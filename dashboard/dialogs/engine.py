@@ -9,7 +9,7 @@ from textual.widgets import Button, Input
 
 from dashboard.deck import is_on_top
 from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
-from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
+from dashboard.process import EngineDidNotStart, engine_at_work, leave, start_engine, wait_until_up
 from dashboard.views.amounts import counted
 from dashboard.views.header import ViewState, can_hand_over, leading_lines, paused_runs, restart_lines
 from dashboard.views.parsers import Mistyped, length_s
@@ -45,7 +45,8 @@ class EngineDialog(Dialog, ModalScreen[object]):
             started = start_engine(deck.path, takeover=takeover)
             wait_until_up(started)
             leave(started)
-            return started.process.pid
+            leader = engine_at_work(deck.path)  # another may have been first
+            return started.process.pid if leader is None else leader.pid
 
         def told(pid: int) -> None:
             stays = f"✓ engine {pid} is at work, and stays when this screen is closed"

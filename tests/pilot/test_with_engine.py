@@ -11,6 +11,7 @@ from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Told
 from dashboard.dialogs.engine import EngineDialog, LeadingDialog
 from dashboard.dialogs.swap import SwapDialog
+from dashboard.process import bound_engine
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.lines import Lines
 from dashboard.widgets.pane import Pane
@@ -185,6 +186,24 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
         await until(pilot, lambda: status_of(app, "reader") == "busy" and "● engine" in line(app, "header"))
         app.order(StopEngine())
         await until(pilot, lambda: "■ engine" in line(app, "header"))
+
+
+async def test_whoever_starts_an_engine_second_is_told_which_one_leads(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        os.kill(engine.pid, signal.SIGKILL)
+        engine.wait()
+        await until(pilot, lambda: "gone" in line(app, "header"))
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, EngineDialog))
+        with bound_engine(app.path, folder=None):
+            await pilot.press("enter")
+            await until(pilot, lambda: told(app).startswith("✓ engine"))
+            leader = app.feed.engine
+            assert leader is not None
+            assert told(app).startswith(f"✓ engine {leader.pid} is at work")
 
 
 async def test_no_engine_is_started_for_code_that_only_the_program_has_that_made_the_team(tmp_path: Path) -> None:
