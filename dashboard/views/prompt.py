@@ -19,14 +19,17 @@ MOST_CHARACTERS = 8_000
 """Of one message on the page that describes a task."""
 _ROLE = 10
 """Cells of a role before its text."""
-_TONES = {"system": "muted", "tools": "muted", "you": "accent", "model": "", "tool": "tool", "steer": "accent"}
+_TONES = {
+    "system": "muted", "tools": "muted", "earlier": "faint", "you": "accent", "model": "", "tool": "tool",
+    "steer": "accent",
+}  # fmt: skip
 
 
 class Message(NamedTuple):
     """One message, with who says it."""
 
     role: str
-    """`system`, `tools`, `user`, `model`, `tool`, `steer`."""
+    """`system`, `tools`, `user`, `model`, `tool`, `steer`; `earlier` says that something is missing here."""
     text: str
 
 
@@ -48,10 +51,20 @@ def prompt_of(
     messages = [message for one in sent for message in _shown(one, parts, texts)]
     if task is None and asked:
         place = next((at for at, one in enumerate(messages) if one.role not in ("system", "tools")), len(messages))
-        messages.insert(place, Message("user", asked))
+        messages[place:place] = [*_unknown(state, events), Message("user", asked)]
     if task is not None and not is_told:
         messages += [Message("steer", text) for text in task.steers.values()]
     return [one for one in messages if one.text]
+
+
+def _unknown(state: State, steps: Sequence[StepRecorded]) -> list[Message]:
+    """Say of an ended run in a conversation that what was said there before is missing."""
+    run_id = steps[-1].run_id if steps else ""
+    for supervisor in state.supervisors.values():
+        for name, conversation in supervisor.conversations.items():
+            if any(number and one.run_id == run_id for number, one in conversation.exchanges.items()):
+                return [Message("earlier", f"what was said before in conversation {name} is shown while a run is open")]
+    return []
 
 
 def _shown(sent: queries.Sent, parts: Mapping[str, str], texts: Texts) -> list[Message]:

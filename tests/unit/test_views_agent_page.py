@@ -23,7 +23,8 @@ from engine.core.state import Task
 from tests.pilot.scene import NOW_MS, audit
 from tests.pilot.talking import HOSTILE, talking
 from tests.pilot.trouble import trouble
-from tests.world import World
+from tests.story import attempt, done, submitted
+from tests.world import World, agent, team_world
 
 
 def text(lines: list[Line]) -> list[str]:
@@ -64,6 +65,22 @@ def test_a_folded_step_takes_one_line_and_an_unfolded_one_has_all_of_it_cleaned(
     assert "\x1b" not in shown
 
 
+def test_of_an_ended_run_the_prompt_says_that_what_its_conversation_held_before_is_missing() -> None:
+    world = team_world(agent("lead"))
+    prompts = []
+    for request in ("first", "second"):
+        submitted(world, request, conversation="main")
+        key = attempt(world, "lead")
+        world.record(key, "turn:1")
+        done(world, "lead", "answer")
+        prompts.append(prompt_of(world.state, None, steps_among(entries(world), key[0]), {}, Texts(), asked=request))
+
+    assert [[one.text for one in prompt if one.role in ("user", "earlier")] for prompt in prompts] == [
+        ["first"],
+        ["what was said before in conversation main is shown while a run is open", "second"],
+    ]
+
+
 def test_the_prompt_is_put_together_as_it_was_sent() -> None:
     work, _ = talking()
     task = task_of(work, "scout")
@@ -98,16 +115,16 @@ def test_what_an_agent_writes_is_rendered_while_it_grows() -> None:
 
 def test_facts_fit_into_any_width() -> None:
     work, live = talking()
-    for agent in work.state.agents.values():
-        task = work.state.tasks[next(iter([*agent.running, *agent.parked]))]
+    for shown in work.state.agents.values():
+        task = work.state.tasks[next(iter([*shown.running, *shown.parked]))]
         steps = steps_among(entries(work), task.id)
         activity = Activity.of(work.state, work.journal)
         for width in (40, 80, 120, 200):
             facts = agent_facts(
-                work.state, agent, task, steps, digest(work.state), live, activity, width=width, now_ms=NOW_MS
+                work.state, shown, task, steps, digest(work.state), live, activity, width=width, now_ms=NOW_MS
             )
             assert all(cells(line.spans) <= width for line in facts)
-            assert agent.name in text(facts)[0]
+            assert shown.name in text(facts)[0]
 
 
 def test_facts_go_on_in_another_line_where_one_does_not_hold_them() -> None:
