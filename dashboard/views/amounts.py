@@ -104,12 +104,13 @@ def remaining(ms: float, *, most: int = 1_000) -> str:
     return f"{seconds} s" if seconds < 60 else duration(seconds * 1000, most=most)
 
 
-def left(ms: float) -> str:
-    """A countdown in one unit, such as `40 s`, `10 min`, `2 h`, for a narrow column."""
+def left(ms: float, *, most: int = 1_000) -> str:
+    """A countdown in one unit, such as `40 s`, `10 min`, `2 h`, for a narrow column; `99m` to fit `most` cells."""
     seconds = max(0, -(-round(ms) // 1000))
     for size, unit in ((86_400 * 2, "d"), (3_600 * 2, "h"), (60 * 2, "min")):
         if seconds >= size:
-            return f"{seconds // (size // 2)} {unit}"
+            text = f"{seconds // (size // 2)} {unit}"
+            return text if len(text) <= most else text.replace(f" {unit}", unit[0])
     return f"{seconds} s"
 
 

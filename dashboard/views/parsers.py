@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from dashboard.views.rows import Cell
 from engine.core.commands import Command
@@ -75,8 +75,8 @@ def due_in_s(text: str, now_ms: int) -> float | None:
     try:
         if not is_clock and not is_day:
             return length_s(text)
-        due_ms = moment_of(text.zfill(8 if text.count(":") > 1 else 5), now_ms)
-    except Mistyped:
+        due_ms = _said_ms(text.zfill(8 if text.count(":") > 1 else 5), now_ms)
+    except (Mistyped, ValueError, OverflowError, OSError):
         raise Mistyped(f"{text!r} is not a deadline; write 90s, 5m, 2h, 14:30, 2026-01-31T12:04 or none") from None
     if is_clock and due_ms <= now_ms:
         due_ms += _DAY_MS
@@ -94,7 +94,7 @@ def moment_of(text: str, now_ms: int) -> "Seq | int":
 
     Args:
         text: Such as `812` (an event), `10m` (ago), `12:04`, `2026-01-31T12:04`.
-        now_ms: The time of the team, UTC milliseconds; a time of day is one of that day where it lies.
+        now_ms: The time of the team, UTC milliseconds; a time of day is the last such time before it.
 
     Raises:
         Mistyped: If it is none.
@@ -107,11 +107,17 @@ def moment_of(text: str, now_ms: int) -> "Seq | int":
     try:
         if found is not None:
             return now_ms - round(float(found[1]) * _UNITS_S[found[2]] * 1_000)
-        day = datetime.fromtimestamp(now_ms / 1000).astimezone().date()
-        said = datetime.fromisoformat(text if "-" in text else f"{day}T{text}")
-        return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
+        at_ms = _said_ms(text, now_ms)
+        return at_ms if at_ms <= now_ms or "-" in text else _said_ms(text, now_ms, days_ago=1)
     except (ValueError, OverflowError, OSError):
         raise Mistyped(f"{text!r} is neither a time nor a seq; write 13:59:10, 10m, 2026-01-31T12:04 or 812") from None
+
+
+def _said_ms(text: str, now_ms: int, *, days_ago: int = 0) -> int:
+    """Return a time of day, of the day where the operator is or one before, or a time with its date."""
+    day = datetime.fromtimestamp(now_ms / 1000).astimezone().date() - timedelta(days_ago)
+    said = datetime.fromisoformat(text if "-" in text else f"{day}T{text}")
+    return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
 
 
 def words_of(text: str) -> list[str]:

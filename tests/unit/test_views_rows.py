@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
+from dashboard.views.amounts import count, counted, duration, left, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, FoundLog, Search, WholeLog
 from dashboard.views.filters import filter_of
 from dashboard.views.lines import Line, Span, cut_name, pointed
@@ -28,6 +28,12 @@ columns = st.lists(
     min_size=1,
     max_size=9,
 )
+
+
+def test_a_countdown_that_has_no_room_is_written_shorter_and_never_cut() -> None:
+    assert left(119 * 60_000) == "119 min"
+    assert left(119 * 60_000, most=6) == "119m"
+    assert left(5 * 3_600_000, most=6) == "5 h"
 
 
 @given(columns, st.integers(1, 240))

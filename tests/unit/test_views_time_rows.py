@@ -1,5 +1,7 @@
 """The rows of the time bar: its size, where the operator stands, and what takes the place of its words."""
 
+from datetime import datetime, timedelta
+
 import pytest
 from rich.cells import cell_len
 
@@ -120,6 +122,14 @@ def test_a_time_of_day_is_of_the_day_of_the_team() -> None:
     found = moment_of("2025-11-21T10:24:31+00:00", NOON_MS)
 
     assert found == NOON_MS
+
+
+@pytest.mark.parametrize(("minutes", "days_ago"), [(-1, 0), (0, 0), (1, 1)])
+def test_a_time_of_day_is_the_last_such_time(minutes: int, days_ago: int) -> None:
+    noon = datetime.fromtimestamp(NOON_MS / 1000).astimezone()
+    meant = noon + timedelta(minutes=minutes)
+
+    assert moment_of(f"{meant:%H:%M:%S}", NOON_MS) == round((meant - timedelta(days_ago)).timestamp() * 1000)
 
 
 @pytest.mark.parametrize("rows", [1, 2])

@@ -115,7 +115,7 @@ def _heading(lanes: Lanes, found: Axis, before: int, after: int, width: int, cur
     for x, column in enumerate(found.columns):
         begin, many = _fold_of(found, x)
         if column.folded_ms and begin == x and many >= 3:
-            said = cut(left(column.folded_ms), many).center(many)
+            said = cut(left(column.folded_ms, most=many), many).center(many)
             marks[x : x + many] = said
             tones[x : x + many] = ["muted"] * many
     if cursor is not None:
