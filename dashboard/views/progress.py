@@ -9,7 +9,7 @@ from dashboard.views.amounts import percent
 from dashboard.views.forecast import Range, may_grow
 from dashboard.views.header import ViewState
 from engine.core.queries.tree import agents_of, supervisors_from
-from engine.core.state import State, TaskStatus
+from engine.core.state import RunStatus, RunSummary, State, TaskStatus
 
 WINDOW_MS, WINDOWS = 20_000, 3
 """The slowest and the fastest of these make the range."""
@@ -23,7 +23,12 @@ EVERY_MS, TASKS_A_MS = 500, 20
 
 def at_most(share: float, *, grows: bool) -> str:
     """Return a share in percent; of what may grow it is the most that can have ended."""
-    return f"{'≤' if grows else ''}{percent(share)}"
+    return f"{'≤' if grows and share > 0 else ''}{percent(share)}"
+
+
+def share_done(run: RunSummary) -> float:
+    """How much of a run that has ended was done; one that ended before it had tasks is all or nothing."""
+    return run.done / run.tasks if run.tasks else float(run.status is RunStatus.DONE)
 
 
 class Progress(NamedTuple):

@@ -10,7 +10,7 @@ from dashboard.views.glyphs import of_run, of_task
 from dashboard.views.limits import limit_lines
 from dashboard.views.lines import Line, Span, cells, cut, fit_spans, flowed, spread
 from dashboard.views.plots import meter
-from dashboard.views.progress import at_most
+from dashboard.views.progress import at_most, share_done
 from dashboard.views.run_work import Stage
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
@@ -67,7 +67,7 @@ def _far(state: State, run: Run, width: int, now_ms: int, working: bool) -> Line
 
 
 def _came_to(run: RunSummary, width: int) -> Line:
-    share = run.done / run.tasks if run.tasks else 1.0
+    share = share_done(run)
     failed = Span(f"  {run.failed:,} failed", "warn" if run.failed else "faint")
     told = [Span(f" {run.done:,} of {run.tasks:,} done"), failed]
     if is_known(run.usage):

@@ -12,6 +12,7 @@ from dashboard.views.glyphs import ASKS, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.names import said
 from dashboard.views.plots import meter
+from dashboard.views.progress import share_done
 from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.subjects import OfRun
 from dashboard.views.usage import COST, TOKENS, is_metered, used
@@ -82,7 +83,7 @@ def _took_ms(run: Either) -> int:
 def _share(run: Either) -> float:
     """Return how much of a run is over."""
     if isinstance(run, RunSummary):
-        return run.done / run.tasks if run.tasks else 1.0
+        return share_done(run)
     return run.ended / run.total if run.total else 0.0
 
 

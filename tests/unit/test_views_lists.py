@@ -15,6 +15,7 @@ from dashboard.views.ended import Ended, ended_in
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names
 from dashboard.views.pages import agent_page
+from dashboard.views.progress import at_most
 from dashboard.views.rows import fitted
 from dashboard.views.runs import ORDERS as RUN_ORDERS
 from dashboard.views.runs import runs
@@ -273,3 +274,19 @@ def test_of_many_tasks_below_one_a_pane_lists_those_at_work_first_and_says_how_m
     assert few[-1].strip() == f"and {len(group.children) - 5:,} more"
     assert [one.split()[1] for one in few[:-1]] == ["a3", "a4", "a5", "a6", "a7"]
     assert len(lines(None)) == len(lines(100)) == len(group.children)
+
+
+def test_of_a_run_that_failed_before_it_began_nothing_was_done() -> None:
+    world = team_world(agent("ada", "a"))
+    first = submitted(world, "first")
+    after = submitted(world, "after it", after=[first])
+    world.fail(attempt(world, "ada"))
+    listing = runs(world.state, now_ms=NOW_MS)
+    place = [column.title for column in listing.columns].index("PROGRESS")
+
+    assert [run.tasks for run in world.state.finished if run.id == after] == [0]
+    assert listing.make(after)[place].text == "0%"
+
+
+def test_nothing_is_the_most_of_nothing_even_where_more_may_come() -> None:
+    assert [at_most(share, grows=True) for share in (0.0, 0.5)] == ["0%", "≤50%"]
