@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.cells import cell_len
 
-from dashboard.views.amounts import clock, count, duration, elapsed, percent
+from dashboard.views.amounts import count, duration, elapsed, moment, percent
 from dashboard.views.filters import filter_typed
 from dashboard.views.forecast import time_left, waits_for_you
 from dashboard.views.glyphs import ASKS, of_run
@@ -44,6 +44,7 @@ PRI and DUE are there only where they say something of any run.
 WITH_USAGE = (*COLUMNS[:-1], replace(TOKENS, drop=12), replace(COST, drop=1), replace(COLUMNS[-1], drop=5))
 """Where models are paid for."""
 _BAR = 10
+_AT = next(place for place, column in enumerate(COLUMNS) if column.title == "AT")
 Either = Run | RunSummary
 _NEVER = 2**62
 _STATES = (
@@ -98,7 +99,9 @@ def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", 
     def make(key: str) -> tuple[Cell, ...]:
         if (run := state.runs.get(key)) is not None:
             return as_shown(_open(state, run, now_ms, working), run)
-        return as_shown(_ended(state, finished[key]), finished[key]) if key in finished else (Cell("gone", "muted"),)
+        if (gone := finished.get(key)) is not None:
+            return as_shown(_ended(state, gone, now_ms), gone)
+        return (Cell("gone", "muted"),)
 
     def as_shown(cells: tuple[Cell, ...], run: Either) -> tuple[Cell, ...]:
         cells = (*cells[:-1], *used(run.usage), cells[-1]) if every_column is WITH_USAGE else cells
@@ -109,7 +112,9 @@ def runs(state: State, *, now_ms: int, order: str = "newest", needle: str = "", 
     places = [place for place, column in enumerate(every_column) if column.title not in unsaid]
     widest = max((cell_len(run.title) for run in every), default=0)  # what requests do not need is for OUTPUT
     request = replace(COLUMNS[0], most=max(COLUMNS[0].width, min(widest, COLUMNS[0].most)))
-    columns = (request, *(every_column[place] for place in places[1:]))
+    oldest_ms = min((run.started_ms for run in every), default=now_ms)
+    began = replace(COLUMNS[_AT], width=len(moment(oldest_ms, now_ms)))  # the date takes room only where there is one
+    columns = (request, *(began if place == _AT else every_column[place] for place in places[1:]))
     return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
 
 
@@ -145,7 +150,7 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
         Cell(run.strategy, "muted"),
         Cell(str(run.priority), "muted" if run.priority == DEFAULT_PRIORITY else "accent"),
         due(state, run.id, now_ms),
-        Cell(clock(run.started_ms), "muted"),
+        Cell(moment(run.started_ms, now_ms), "muted"),
         Cell(elapsed(now_ms - run.started_ms)),
         _far(state, run, working),
     )
@@ -171,7 +176,7 @@ def _far(state: State, run: Run, working: bool) -> Cell:
     return Cell(at_work, "muted")
 
 
-def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
+def _ended(state: State, run: RunSummary, now_ms: int) -> tuple[Cell, ...]:
     mark = of_run(run, working=True)
     return (
         Cell(run.title),
@@ -185,7 +190,7 @@ def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
         Cell(run.strategy, "muted"),
         Cell(""),
         Cell(""),
-        Cell(clock(run.started_ms), "muted"),
+        Cell(moment(run.started_ms, now_ms), "muted"),
         Cell(duration(run.ended_ms - run.started_ms), "muted"),
         Cell(run.error, "error") if run.error else Cell(said(run.output, "enter opens it"), "muted"),
     )

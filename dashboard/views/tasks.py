@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from dashboard.views.agents import NAME_MOST, widest_name
-from dashboard.views.amounts import clock, duration
+from dashboard.views.amounts import duration, moment
 from dashboard.views.digest import Digest
 from dashboard.views.ended import EndedTask
 from dashboard.views.filters import filter_typed
@@ -44,6 +44,7 @@ _SPENT = (
     replace(COST, means="what models took for the task itself, in US dollars; – where no price is known"),
 )
 _AGENT = next(place for place, column in enumerate(COLUMNS) if column.title == "AGENT")
+_SINCE = next(place for place, column in enumerate(COLUMNS) if column.title == "SINCE")
 _NEVER = 2**62
 _URGENT_FIRST = {
     status: place
@@ -158,7 +159,7 @@ def tasks(
         if task is not None:
             cells, usage = _cells(state, task, counts, live, now_ms), own_usage(state, task)
         elif gone is not None:
-            cells, usage = _cells_of_ended(state, gone), gone.usage
+            cells, usage = _cells_of_ended(state, gone, now_ms), gone.usage
         else:
             return (Cell("its run has ended", "muted"),)
         return (*(cells[place] for place in places), *(used(usage) if metered else ()))
@@ -166,7 +167,12 @@ def tasks(
     empty = nothing(needle, "task", "no task yet", "n  gives the team a request")
     widest = max(len("AGENT▾"), min(widest_name(state), NAME_MOST))  # what names do not need is for the others
     name = replace(COLUMNS[_AGENT], width=min(COLUMNS[_AGENT].width, widest), most=widest)
-    shown = [name if place == _AGENT else COLUMNS[place] for place in places]
+    # No task is older than its run.
+    begun_ms = [run.started_ms for run in state.runs.values()] + [one.started_ms for one in over.values()]
+    oldest_ms = min(begun_ms, default=now_ms)
+    since = replace(COLUMNS[_SINCE], width=len(moment(oldest_ms, now_ms)))  # the date has room only where there is one
+    own = {_AGENT: name, _SINCE: since}
+    shown = [own.get(place, COLUMNS[place]) for place in places]
     columns = (*shown, *(_SPENT if metered else ()))
     total = len(every) + len(over)
     return Listing(columns=columns, keys=[key for _, key in ranked], make=make, empty=empty, total=total)
@@ -182,7 +188,7 @@ def _unsaid(tasks: Sequence[Task], ended: Collection[EndedTask]) -> set[str]:
     return {title for title, any_is in said.items() if not any_is}
 
 
-def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
+def _cells_of_ended(state: State, task: EndedTask, now_ms: int) -> tuple[Cell, ...]:
     mark = TASK[task.status]
     return (
         Cell(task.title, "muted"),
@@ -193,7 +199,7 @@ def _cells_of_ended(state: State, task: EndedTask) -> tuple[Cell, ...]:
         Cell(""),
         Cell(""),
         Cell(str(task.attempt) if task.attempt > 1 else "", "draining"),
-        Cell(clock(task.started_ms), "muted"),
+        Cell(moment(task.started_ms, now_ms), "muted"),
         Cell(duration(task.took_ms, most=_TOOK), "muted"),
     )
 
@@ -209,7 +215,7 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         Cell(str(task.priority), "muted" if task.priority == DEFAULT_PRIORITY else "accent"),
         due(state, task.id, now_ms) if not task.ended else Cell(""),
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
-        Cell(clock(task.started_ms or task.created_ms), "muted"),
+        Cell(moment(task.started_ms or task.created_ms, now_ms), "muted"),
         Cell(took(task, now_ms, most=_TOOK), "muted"),
     )
 

@@ -1,5 +1,7 @@
 """The page of a run without a terminal: how far it is, its tasks, and how long it may take."""
 
+import re
+
 import pytest
 
 from dashboard.views.digest import digest
@@ -8,6 +10,7 @@ from dashboard.views.lines import Line, cells
 from dashboard.views.run_facts import run_facts
 from dashboard.views.run_work import at_work_lines, census, waiting_lines
 from dashboard.views.runs import runs
+from dashboard.views.tasks import tasks
 from engine.core.commands import Cancel
 from engine.core.entities.work import Run
 from engine.core.signals import PersonAsked
@@ -130,3 +133,17 @@ def test_a_run_says_everywhere_that_it_waits_for_others_or_is_being_stopped() ->
         assert word in head
         assert word in [cell.text for cell in rows.make(key)]
         assert list(runs(world.state, now_ms=world.now_ms, needle=f"status:{word[2:]}").keys) == [key]
+
+
+def test_tables_give_the_date_of_what_began_on_another_day() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    tomorrow_ms = world.now_ms + 86_400_000
+
+    for now_ms, form in ((world.now_ms, r"\d\d:\d\d:\d\d"), (tomorrow_ms, r"\d{4}-\d\d-\d\d \d\d:\d\d")):
+        work = tasks(world.state, digest(world.state), {}, now_ms=now_ms)
+        for found, heading in ((runs(world.state, now_ms=now_ms), "AT"), (work, "SINCE")):
+            place = [column.title for column in found.columns].index(heading)
+            said = found.make(found.keys[0])[place].text
+            assert re.fullmatch(form, said)
+            assert len(said) == found.columns[place].width
