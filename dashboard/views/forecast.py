@@ -1,10 +1,12 @@
 """Estimates how long running work may take, as a range; no estimate without enough data. Pure."""
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import NamedTuple
 
 from dashboard.views.amounts import duration
-from engine.core.state import Run, State
+from engine.core.queries.tree import above_of
+from engine.core.state import Run, State, Supervisor
 
 FEWEST = 8
 """Fewest ended tasks for an estimate."""
@@ -45,7 +47,9 @@ def time_left(state: State, run: Run, now_ms: int) -> Range | None:
     """
     asked = len(asked_about(state, run))
     left = run.total - run.ended - asked
-    if run.ended < FEWEST or left <= 0 or run.paused or run.suspended or run.after:
+    if run.ended < FEWEST or left <= 0 or run.paused or run.suspended or run.after or run.held:
+        return None
+    if any(one.paused or one.exhausted or one.error for one in _over(state, run)):
         return None
     a_task_ms = max(0, now_ms - run.started_ms) / run.ended
     off = max(NARROWEST, min(WIDEST, 2 / sqrt(run.ended)))
@@ -58,8 +62,16 @@ def asked_about(state: State, run: Run) -> set[str]:
 
 
 def waits_for_you(state: State, run: Run) -> bool:
-    """Tell whether all that a run has left waits for the answers of people."""
+    """Tell whether all that a run has left waits for the answers of people, about a spent budget above it too."""
+    if not run.running and (run.held or any(one.held for one in _over(state, run))):
+        return True
     return 0 < run.total - run.ended <= len(asked_about(state, run))
+
+
+def _over(state: State, run: Run) -> Iterator[Supervisor]:
+    """Yield the supervisors whose pause, error or spent budget holds all of a run."""
+    supervisor = state.supervisors.get(run.supervisor_id)
+    return iter(()) if supervisor is None else above_of(state, supervisor)
 
 
 def may_grow(state: State, run: Run) -> bool:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dashboard.views.digest import digest
-from dashboard.views.forecast import Range, may_grow, time_left
+from dashboard.views.forecast import Range, may_grow, time_left, waits_for_you
 from dashboard.views.lines import Line, cells
 from dashboard.views.run_facts import run_facts
 from dashboard.views.run_work import at_work_lines, census, waiting_lines
@@ -147,3 +147,19 @@ def test_tables_give_the_date_of_what_began_on_another_day() -> None:
             said = found.make(found.keys[0])[place].text
             assert re.fullmatch(form, said)
             assert len(said) == found.columns[place].width
+
+
+def test_of_a_run_that_is_held_nobody_says_how_long_it_takes() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    run, chief = world.state.runs["r1"], world.state.roots[0]
+    run.total, run.ended, run.started_ms = 22, 20, NOW_MS - 20_000  # type: ignore[misc]
+    assert time_left(world.state, run, NOW_MS) is not None
+
+    for held, field in ((chief, "paused"), (run, "held"), (chief, "held")):
+        setattr(held, field, True)
+        chief.exhausted = "tokens" if held is chief and field == "held" else None  # type: ignore[misc]
+        assert time_left(world.state, run, NOW_MS) is None
+        run.running = 0  # type: ignore[misc]
+        assert waits_for_you(world.state, run) is (field == "held")
+        setattr(held, field, False)
