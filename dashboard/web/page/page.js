@@ -269,9 +269,9 @@ window.addEventListener("paste", (event) => {
   if (plain === text) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  const clipboardData = new DataTransfer();
-  clipboardData.setData("text/plain", plain);
-  event.target.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  // No ClipboardEvent: what a page puts into one, Firefox gives to nobody.
+  const paste = new Event("paste", { bubbles: true, cancelable: true });
+  event.target.dispatchEvent(Object.assign(paste, { clipboardData: { getData: () => plain } }));
 }, true);
 
 // A finger that is drawn over the screen turns the wheel; xterm.js would scroll a page that is never longer.
