@@ -43,6 +43,14 @@ class JumpScreen(Looking, ClosesOnce, ModalScreen[Spot | None]):
             label.styles.offset = (spot.x, spot.y)
             yield label
 
+    def on_mount(self) -> None:
+        self._opened_at = self.app.size
+
+    def on_resize(self) -> None:
+        """End the mode in a window of another size: what lies below has moved."""
+        if self.app.size != self._opened_at:
+            self.dismiss(None)
+
     def on_key(self, event: events.Key) -> None:
         """Take a letter; one that begins no label ends the mode."""
         event.stop()

@@ -47,6 +47,16 @@ async def test_escape_and_what_is_no_letter_leave_everything_as_it_was(tmp_path:
             assert hand.table.line == 0
 
 
+async def test_a_window_of_another_size_takes_the_letters_away(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(120, 40)) as hand:
+        await hand.press("J")
+        assert jumping(hand).spots
+        await hand.pilot.resize_terminal(90, 27)
+        await hand.pilot.pause()
+        assert not isinstance(hand.app.screen, JumpScreen)
+        assert hand.place == "network"
+
+
 async def test_the_screen_below_stands_still_while_letters_are_shown(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         below = hand.app.screen
