@@ -188,7 +188,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         f"{e.error}",
         "error",
     ),
-    on.ImportBegan: ("the import of {path} began", ""),
+    on.ImportBegan: (lambda t, e: f"the import of {PurePath(e.path).name} began", ""),
     on.PartImported: (_part, ""),
     on.SummariesImported: (_part, ""),
     on.StateImported: (lambda t, e: f"{PurePath(e.path).name} was imported{', paused' if e.paused else ''}", ""),

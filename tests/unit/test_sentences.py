@@ -168,3 +168,9 @@ def test_what_the_tail_kept_is_said_again_where_a_member_got_another_name() -> N
     assert "ada" in before
     assert "grace" in after
     assert "ada" not in after
+
+
+def test_an_import_is_told_by_the_name_of_its_archive_and_not_by_the_folder_that_it_was_sent_to() -> None:
+    began = on.ImportBegan(command_id="c1", path="/tmp/tab-1/upload-2/team.zip", sha256="", above={}, last={})
+
+    assert sentence(began, Names()).text == "the import of team.zip began"
