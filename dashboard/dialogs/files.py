@@ -142,6 +142,8 @@ class ImportDialog(Dialog):
         if isinstance(found, str):
             if self._shown:  # the browser knows no path, and may choose another file
                 found, self._path = found.replace(self._path, self._shown), ""
+                self._show_nothing()
+                self.say_what("Choose a file")
             self.problem(found)
             return
         self.problem("")
