@@ -8,7 +8,7 @@ from dashboard.places import keys, places
 from dashboard.theme import NAMES
 from dashboard.typed_paths import path_typed
 from dashboard.views.digest import needs_person
-from dashboard.views.header import program_line
+from dashboard.views.header import program_line, shell
 from dashboard.views.inbox import place_of
 from dashboard.views.keyed import keyed
 from dashboard.views.past import REFUSED
@@ -37,7 +37,7 @@ def _engine(at: Acting, _said: Spoken) -> None:
         at.ask(dialogs.engine.LeadingDialog())
     elif (line := program_line(at.state)) is not None:
         at.warn(line)
-    elif at.deck.may() and at.deck.at_hand("an engine is started in a shell: quarterdeck engine"):
+    elif at.deck.may() and at.deck.at_hand(f"an engine is started in a shell: {shell(situation)}"):
         at.app.push_screen(dialogs.engine.EngineDialog())
 
 

@@ -238,6 +238,8 @@ async def test_what_is_no_archive_is_told_and_may_be_tried_again(db: Path) -> No
         assert (await ann.post(f"/upload?tab={own}&name=x.zip", b"PK not really"))[0] == 204
         await tab.sees("Import an archive")
         await tab.sees(" x.zip is not an archive")  # and no path, which says nothing to a browser
+        assert "looking into" not in tab.text
+        assert "Choose a file" in tab.text
         await tab.type("\r")
         assert await tab.hears("ask_upload") == ""
 
@@ -258,7 +260,7 @@ async def test_an_operator_in_a_browser_has_no_paths_and_no_engine(db: Path) -> 
     async with inside(db, role="operator") as at, visitor(at) as ann, ann.tab() as tab:
         await tab.sees("scout")
         await tab.type("E")
-        await tab.sees("not in a browser: an engine")
+        await tab.sees("not in a browser: an engine is started in a shell: quarterdeck engine --db")
         for line in ("export /tmp/x.zip", "import /etc/passwd", "add /etc/passwd", "fork /tmp/x.db"):
             await refused(tab, line)
         await refused(tab, "swap scout --with /etc/passwd")
