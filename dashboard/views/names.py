@@ -138,10 +138,10 @@ def without(error: str, title: str) -> str:
 
 
 def said(held: StoredValue, otherwise: str) -> str:
-    """What the state itself has of a value; `otherwise` where only the journal has it."""
+    """What the state itself has of a value, on one line; `otherwise` where only the journal has it."""
     if isinstance(held, TextRef):
         return otherwise
-    return "" if held is None else str(held)
+    return "" if held is None else " ".join(str(held).split())
 
 
 KEPT_CHARACTERS = 4_000_000

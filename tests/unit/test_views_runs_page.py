@@ -163,3 +163,12 @@ def test_of_a_run_that_is_held_nobody_says_how_long_it_takes() -> None:
         run.running = 0  # type: ignore[misc]
         assert waits_for_you(world.state, run) is (field == "held")
         setattr(held, field, False)
+
+
+def test_an_output_of_several_lines_is_one_line_in_the_table() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    world.succeed(attempt(world, "ada"), "# Report\n\nall\tis well\n")
+    world.settle()
+
+    assert "# Report all is well" in [cell.text for cell in runs(world.state, now_ms=world.now_ms).make("r1")]
