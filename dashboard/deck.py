@@ -442,8 +442,8 @@ class Looking:
 class OfOneSize(MessagePump):
     """Mixed into screens: the size that the terminal has counts, and none that it had before.
 
-    A screen that was laid out tells itself its size once more. Of two sizes under way at once, as from a window that
-    opens, each would call for the other for ever.
+    A screen that was laid out sends itself its size once more. With two different sizes in the queue, as from a window
+    that opens, each layout would send the other size again without end.
     """
 
     async def on_event(self, event: events.Event) -> None:

@@ -45,11 +45,13 @@ def time_left(state: State, run: Run, now_ms: int) -> Range | None:
     The ends of the range are two standard deviations of a Poisson count away from the middle. While more tasks may
     come, or a person is asked, only the lower end is known; of tasks that a person is asked about, nothing is.
     """
-    asked = len(asked_about(state, run))
-    left = run.total - run.ended - asked
-    if run.ended < FEWEST or left <= 0 or run.paused or run.suspended or run.after or run.held:
+    if run.ended < FEWEST or run.paused or run.suspended or run.after or run.held:
         return None
     if any(one.paused or one.exhausted or one.error for one in _over(state, run)):
+        return None
+    asked = len(asked_about(state, run))
+    left = run.total - run.ended - asked
+    if left <= 0:
         return None
     a_task_ms = max(0, now_ms - run.started_ms) / run.ended
     off = max(NARROWEST, min(WIDEST, 2 / sqrt(run.ended)))
@@ -57,7 +59,7 @@ def time_left(state: State, run: Run, now_ms: int) -> Range | None:
 
 
 def asked_about(state: State, run: Run) -> set[str]:
-    """Return the ids of what a person is asked about, of an open run: how long that takes nobody can tell."""
+    """Return the ids of the tasks of an open run about which a person is asked; their duration is unknown."""
     return {one.subject for one in state.escalations.values() if one.run_id == run.id}
 
 
@@ -65,7 +67,8 @@ def waits_for_you(state: State, run: Run) -> bool:
     """Tell whether all that a run has left waits for the answers of people, about a spent budget above it too."""
     if not run.running and (run.held or any(one.held for one in _over(state, run))):
         return True
-    return 0 < run.total - run.ended <= len(asked_about(state, run))
+    left = run.total - run.ended
+    return 0 < left <= len(state.escalations) and left <= len(asked_about(state, run))
 
 
 def _over(state: State, run: Run) -> Iterator[Supervisor]:

@@ -18,7 +18,9 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST:
             text = text.replace(secret, HIDDEN)
-    return _looks_like_a_key().sub(HIDDEN, text[:LONGEST])
+    if len(text) > LONGEST:  # at the end of a word: half a key does not look like one
+        text = "".join(text[:LONGEST].rsplit(maxsplit=1)[:1])
+    return _looks_like_a_key().sub(HIDDEN, text)
 
 
 def credentials_in(value: str) -> list[str]:

@@ -367,7 +367,7 @@ async def test_modes_are_the_roles(anybodys: Path) -> None:
     async with open_store(path):
         pass
     for each in (path, anybodys / "team.db-inbox"):
-        each.chmod(0o000)  # 0600 keeps out nobody where the tests run as their owner
+        each.chmod(0o000)  # the tests own the files: mode 0600 would let them read
     with plain_user():
         with pytest.raises(NoPermission) as refused:
             Reader(path)

@@ -188,7 +188,7 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
         await until(pilot, lambda: "■ engine" in line(app, "header"))
 
 
-async def test_whoever_starts_an_engine_second_is_told_which_one_leads(
+async def test_starting_an_engine_second_names_the_one_that_leads(
     engine: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     app = QuarterdeckApp(tmp_path / "team.db")

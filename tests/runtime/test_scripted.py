@@ -130,7 +130,7 @@ async def test_a_script_that_is_none_puts_the_agent_in_error_and_names_the_place
         await running.until(lambda state: said in (state.agents["a1"].error or ""))
 
 
-async def test_an_expression_that_takes_too_long_fails_the_task_and_holds_up_nobody(engine: Engines) -> None:
+async def test_an_expression_that_takes_too_long_fails_its_task_alone(engine: Engines) -> None:
     slow = {"match": "(.*a){20}b", "output": "never"}
     async with engine(scripted("clerk", slow), scripted("other"), mode="parallel") as running:
         error = await running.fails("a" * 3_000)

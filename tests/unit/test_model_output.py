@@ -12,7 +12,7 @@ from engine.runtimes.model.output import Unfit, check_schema, fitting
 
 @pytest.fixture
 def address() -> Any:
-    """An address at which nobody may ask."""
+    """An address that must not be requested."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0)
         yield f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"
@@ -102,3 +102,6 @@ def test_of_many_items_each_is_looked_at_once() -> None:
     assert fitting(json.dumps(many), {"uniqueItems": True}) == many
     with pytest.raises(Unfit, match="has non-unique elements"):
         fitting('[{"a": 1, "b": 2}, {"b": 2, "a": 1}]', {"uniqueItems": True})
+    with pytest.raises(Unfit, match="has non-unique elements"):
+        fitting('[{"a": 1}, {"a": 1.0}]', {"uniqueItems": True})
+    assert fitting('[1, true, "1"]', {"uniqueItems": True}) == [1, True, "1"]

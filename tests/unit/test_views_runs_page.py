@@ -55,7 +55,7 @@ def test_while_more_tasks_may_come_only_the_least_is_said() -> None:
     assert not may_grow(plain.state, plain.state.runs["r1"])
 
 
-def test_of_what_a_person_is_asked_about_nobody_says_how_long_it_takes() -> None:
+def test_tasks_that_wait_for_a_person_are_left_out_of_the_forecast() -> None:
     work = team_world(agent("ada"), agent("bob"), mode="parallel")
     submitted(work)
     run = work.state.runs["r1"]
@@ -149,7 +149,7 @@ def test_tables_give_the_date_of_what_began_on_another_day() -> None:
             assert len(said) == found.columns[place].width
 
 
-def test_of_a_run_that_is_held_nobody_says_how_long_it_takes() -> None:
+def test_a_run_that_is_held_has_no_forecast() -> None:
     world = team_world(agent("ada"))
     submitted(world)
     run, chief = world.state.runs["r1"], world.state.roots[0]

@@ -93,7 +93,7 @@ async def test_a_paste_loses_its_control_characters_alone_where_no_page_may_fill
 ) -> None:
     async with inside(db) as at:
         page = await on_tasks(browser, at)
-        # As in Firefox, whose clipboard events give what a page put into them to nobody.
+        # As in Firefox, where the data that a page puts into a clipboard event cannot be read.
         empty = "class extends ClipboardEvent { get clipboardData() { return new DataTransfer(); } }"
         await page.value(f"window.ClipboardEvent = {empty}; navigator.clipboard.writeText('glob\\x07.py')")
 

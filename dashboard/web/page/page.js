@@ -269,7 +269,7 @@ window.addEventListener("paste", (event) => {
   if (plain === text) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  // No ClipboardEvent: what a page puts into one, Firefox gives to nobody.
+  // No ClipboardEvent: in Firefox the data that a page puts into one cannot be read.
   const paste = new Event("paste", { bubbles: true, cancelable: true });
   event.target.dispatchEvent(Object.assign(paste, { clipboardData: { getData: () => plain } }));
 }, true);

@@ -195,25 +195,18 @@ def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int)
         above = supervisor.parent_id
 
 
-def count_done(state: State, task: Task, agent: Agent) -> None:
-    """Count an attempt that is done for its agent and all supervisors above it."""
-    agent.done += 1
-    record_of(state, task, agent).done += 1
+def count_end(state: State, task: Task, agent: Agent, *, done: int = 0, failed: int = 0) -> None:
+    """Count an attempt that is done, or failed, for its agent and all supervisors above it."""
+    agent.done += done
+    agent.failed += failed
+    record = record_of(state, task, agent)
+    record.done += done
+    record.failed += failed
     above: str | None = agent.supervisor_id
     while above is not None:
         supervisor = state.supervisors[above]
-        supervisor.done += 1
-        above = supervisor.parent_id
-
-
-def count_failed(state: State, task: Task, agent: Agent) -> None:
-    """Count an attempt that failed for its agent and all supervisors above it."""
-    agent.failed += 1
-    record_of(state, task, agent).failed += 1
-    above: str | None = agent.supervisor_id
-    while above is not None:
-        supervisor = state.supervisors[above]
-        supervisor.failed += 1
+        supervisor.done += done
+        supervisor.failed += failed
         above = supervisor.parent_id
 
 

@@ -6,8 +6,7 @@ from engine.core.fold.accounting import (
     charge,
     charge_attempt,
     count_begun,
-    count_done,
-    count_failed,
+    count_end,
     count_later,
     start_clock,
     stop_clock,
@@ -187,7 +186,7 @@ def _attempt_done(state: State, event: events.AttemptDone) -> None:
     agent = _close(state, task)
     if agent is not None and attempt is not None:
         took_part(agent, attempt.generation, ended=True)
-        count_done(state, task, agent)
+        count_end(state, task, agent, done=1)
         agent.failures_in_a_row = 0
         agent.at_work_ms.append(event.usage.time_ms)
         if len(agent.at_work_ms) > DURATIONS:
@@ -211,7 +210,7 @@ def _attempt_failed(state: State, event: events.AttemptFailed) -> None:
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None and attempt is not None:
         took_part(agent, attempt.generation, failed=True, ended=True)
-        count_failed(state, task, agent)
+        count_end(state, task, agent, failed=1)
         agent.last_error = event.error
     charge(state, task, agent, event.usage)
     task.status = _WAITING

@@ -9,7 +9,7 @@ from engine.core.records import JsonValue
 from engine.core.strict_json import strict_json
 from engine.errors import Unusable
 from engine.patterns import BadPattern, Pattern
-from engine.runtimes.json_schema import LONGEST_S, TakesTooLong, faults_of
+from engine.runtimes.json_schema import LONGEST_S, NAMED, TakesTooLong, faults_of
 
 _FENCED = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
 """The Markdown fence that many models put around JSON."""
@@ -68,8 +68,6 @@ def _outside(schema: dict[str, JsonValue]) -> Iterator[str]:
 
 _VALUES = frozenset({"const", "default", "enum", "examples"})
 """Keywords of a schema under which values stand, and no schemas."""
-_NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords whose keys are arbitrary names."""
 
 
 def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
@@ -80,7 +78,7 @@ def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(schema, dict):
         for key, one in schema.items():
             yield key, one
-            if key in _NAMED and isinstance(one, dict):
+            if key in NAMED and isinstance(one, dict):
                 yield from _keywords([*one.values()])
             elif key not in _VALUES:
                 yield from _keywords(one)

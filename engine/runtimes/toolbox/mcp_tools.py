@@ -10,7 +10,7 @@ import anyio
 
 from engine.core.records import JsonValue
 from engine.errors import EngineError, ToolRejected
-from engine.runtimes.json_schema import faults_of
+from engine.runtimes.json_schema import NAMED, faults_of
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
 from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, Offered
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
@@ -124,14 +124,10 @@ def _checked(schema: Any) -> Any:
     if not isinstance(schema, Mapping):
         return schema
     return {
-        key: {name: _checked(one) for name, one in value.items()} if key in _NAMED and isinstance(value, dict)
+        key: {name: _checked(one) for name, one in value.items()} if key in NAMED and isinstance(value, dict)
         else _checked(value)
         for key, value in schema.items() if key not in _NOT_CHECKED
     }  # fmt: skip
-
-
-_NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
-"""Schema keywords whose keys are arbitrary names."""
 
 
 def legal_names(server: str, names: Sequence[str]) -> dict[str, str]:
