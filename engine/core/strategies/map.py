@@ -4,10 +4,10 @@
                       ├▶ item 2 ─┼▶ join ─▶ output
                       └▶ …       ┘
 
-The list is the request itself where it is one, else what the splitter makes of it: the member `over`, or the first
-one. `to` is who does the items: a member, or a capability that any member may have; else every other member, agents
-and teams, as they become free. `join` is how the results become one: `list` (the results in order), or an aggregation.
-With `optional` an item that fails is left out.
+The list is what the member `over` makes of the request, where it is set; else the request itself where it is one, else
+what the first member makes of it. `to` is who does the items: a member, or a capability that any member may have; else
+every other member, agents and teams, as they become free. `join` is how the results become one: `list` (the results in
+order), or an aggregation. With `optional` an item that fails is left out.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from engine.core.values import counted
 
 MOST_ITEMS = 10_000
 JOINS = tuple(how for how in ("list", *AGGREGATIONS) if how != "synthesis")
+_ITEMS = Check(what="items", args={"most": MOST_ITEMS})
 
 
 class Map:
@@ -28,6 +29,7 @@ class Map:
 
     name = "map"
     about = "a task for each item of a list; then joined"
+    is_sparse = True
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`over` (the splitter), `to` (a member or a capability), `join`, `optional`."""
@@ -37,7 +39,6 @@ class Map:
     def wire(self, nodes: Nodes) -> Wiring:
         """Return the check for a list in the request, or in the splitter's output."""
         aside = nodes.stopping.union(nodes.asked, nodes.used)
-        begun = [node for node in (*nodes.running, *nodes.ends) if node not in aside]
         over = nodes.settings.get("over")
         splitter = str(over or next(iter(nodes.cast), ""))
         to = nodes.settings.get("to")
@@ -46,10 +47,13 @@ class Map:
         settings = {"join": "list", "optional": False, **nodes.settings}
         settings |= {"splitter": splitter, "workers": list(workers), "aggregation": nodes.aggregation}
         layout = Layout(nodes, settings)
-        if over:
-            begun = [layout.work(splitter, role="splitter")]
-        asked = _split(layout, begun, "split" if begun else "a list?", "split" if over else "look")
-        return layout.finished(begun[-1] if begun else asked)
+        if over or layout.has_begun(splitter):
+            before = [layout.work(splitter, role="splitter")]
+            asked = _split(layout, before[0]) if over else _look(layout, [])
+        else:
+            before = [node for node in (*nodes.running, *nodes.ends) if node not in aside]
+            asked = _look(layout, before)
+        return layout.finished(before[-1] if before else asked)
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
         """Return a task per item and the join; or the splitter, if the request is not a list."""
@@ -60,10 +64,10 @@ class Map:
             splitter = _splitter(nodes)
             if verdict.role != "look" or not splitter:
                 return Growth(failed=f"what {splitter} made is not a list", why="not a list")
-            node = layout.work(splitter, [verdict.node], takes="context", role="splitter")
-            if not layout.wiring.sees:
-                layout.wiring.sees[node] = [one for one in nodes.done if nodes.roles.get(one, "") != "look"]
-            _split(layout, [node], "split", "split")
+            begun = next((node for node, role in nodes.roles.items() if role == "splitter"), None)
+            sees = [one for one in nodes.done if nodes.roles.get(one, "") != "look"]
+            node = begun or layout.work(splitter, [verdict.node], takes="context", sees=sees, role="splitter")
+            _split(layout, node)
             return Growth(wiring=layout.finished(node), why=f"the request is not a list: {splitter} splits it")
         if count > MOST_ITEMS:
             return Growth(failed=f"{count:,} items are more than {MOST_ITEMS:,}", why="too many items")
@@ -84,9 +88,14 @@ class Map:
         return Growth(wiring=layout.finished(joined), why=counted(count, "item"))
 
 
-def _split(layout: Layout, after: Sequence[str], title: str, role: str) -> str:
-    what = Check(what="items", args={"most": MOST_ITEMS})
-    return layout.check(what, after, sees=after[:1], title=title, role=role)
+def _look(layout: Layout, after: Sequence[str]) -> str:
+    """Place the check whether the request is a list."""
+    return layout.check(_ITEMS, after, sees=[], title="a list?", role="look")
+
+
+def _split(layout: Layout, splitter: str) -> str:
+    """Place the check of the list that the node of the splitter made."""
+    return layout.check(_ITEMS, [splitter], sees=[splitter], title="split", role="split")
 
 
 def _splitter(nodes: Nodes) -> str:
