@@ -24,7 +24,7 @@ def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
     """Make the strategies of installed packages known, beside those that are built in.
 
     An entry point names a class without arguments, or an instance, with what `engine.core.strategies.wiring.Strategy`
-    asks for. Called again it changes nothing.
+    asks for; `is_sparse` may be missing and is then True. Called again it changes nothing.
 
     Args:
         points: Where to look; None is what is installed.
@@ -61,6 +61,9 @@ def _register(found: object, point: EntryPoint) -> str | None:
         return f"{name!r:.60} is not a name for a strategy; use small letters, digits and '_'"
     if not isinstance(about, str) or not about.strip():
         return "it has no about, the line that says what it does"
+    is_sparse = getattr(one, "is_sparse", True)
+    if not isinstance(is_sparse, bool):
+        return f"its is_sparse is {is_sparse!r:.60}; it is true or false"
     if name in BUILT_IN:
         return f"{name} is built in; choose another name"
     known = STRATEGIES.get(name)

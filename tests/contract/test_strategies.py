@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from engine.core.errors import Refused
 from engine.core.records import changed
-from engine.core.strategies import STRATEGIES, check_settings
+from engine.core.strategies import STRATEGIES, check_settings, is_sparse
 from engine.core.strategies.validation import validate
 from engine.core.strategies.wiring import Growth, Nodes, Verdict, Wiring
 from tests.depth import examples
@@ -160,6 +160,21 @@ def test_settings_that_are_right_are_taken(name: str) -> None:
 def test_an_unknown_setting_is_refused_with_what_there_is(name: str) -> None:
     with pytest.raises(Refused, match="no setting 'zigzag'"):
         check_settings(name, {"zigzag": 1}, NAMES)
+
+
+@every
+def test_one_that_is_not_sparse_gives_every_member_a_node_and_a_sparse_one_does_not_always(name: str) -> None:
+    members = {f"t{place}": member for place, member in enumerate(NAMES)}
+
+    def dropped(settings: dict[str, Any]) -> list[str]:
+        nodes = Nodes(unstarted=[*members], members=members, cast=NAMES, settings=settings)
+        return STRATEGIES[name].wire(nodes).dropped
+
+    assert is_sparse(name) == any(dropped(settings) for settings in (*EXAMPLES.get(name, []), {}))
+
+
+def test_a_strategy_that_is_not_there_or_does_not_say_may_have_left_members_out() -> None:
+    assert is_sparse("a_strategy_of_a_package_that_was_removed")
 
 
 @every

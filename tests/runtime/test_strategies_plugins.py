@@ -31,6 +31,24 @@ class Tangle(Relay):
         raise ZeroDivisionError("oh")
 
 
+class Solo(Relay):
+    name = "solo"
+
+    def wire(self, nodes):
+        layout = Layout(nodes)
+        return layout.finished(layout.work(nodes.cast[0]))
+
+
+class Dense(Solo):
+    name = "dense"
+    is_sparse = False
+
+
+class Vague(Relay):
+    name = "vague"
+    is_sparse = "sometimes"
+
+
 class Nameless(Relay):
     name = "Not A Name"
 
@@ -51,6 +69,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         f"[{GROUP}]\n"
         "relay = relay_strategies:Relay\n"
         "tangle = relay_strategies:Tangle\n"
+        "solo = relay_strategies:Solo\n"
+        "dense = relay_strategies:Dense\n"
+        "vague = relay_strategies:Vague\n"
         "nameless = relay_strategies:Nameless\n"
         "same = relay_strategies:Sequential\n"
         "gone = relay_strategies_that_are_not_there:X\n"
@@ -80,6 +101,23 @@ def test_a_strategy_of_an_installed_package_is_known_and_can_be_switched_to(inst
     assert ended(world).output == "from ada"
 
 
+@pytest.mark.parametrize(
+    ("mode", "order"), [("solo", ["ada", "bob", "cyd"]), ("dense", ["ada"])], ids=["says nothing", "is not sparse"]
+)
+def test_members_that_it_left_out_take_part_after_a_switch_where_it_may_leave_members_out(
+    installed: Path, mode: str, order: list[str]
+) -> None:
+    faults_of(installed)
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode=mode)
+    submitted(world)
+    assert works(world) == ["ada"]
+
+    applied(world, SwitchStrategy(mode="sequential"))
+    world.settle()
+
+    assert [start.agent for start in world.starts] == order
+
+
 def test_it_is_found_among_everything_that_is_installed(installed: Path) -> None:
     assert load_strategies()
 
@@ -89,10 +127,11 @@ def test_it_is_found_among_everything_that_is_installed(installed: Path) -> None
 def test_what_cannot_be_used_is_told_in_one_line_each_and_the_others_work(installed: Path) -> None:
     faults = faults_of(installed)
 
-    assert [fault.split("'")[1] for fault in faults] == ["nameless", "same", "gone", "half"]
+    assert [fault.split("'")[1] for fault in faults] == ["vague", "nameless", "same", "gone", "half"]
     assert all("relay-strategies" in fault or "cannot be used" in fault for fault in faults)
     assert not any("\n" in fault for fault in faults)
-    assert {"relay", "tangle"} <= set(STRATEGIES)
+    assert "its is_sparse is 'sometimes'; it is true or false" in faults[0]
+    assert {"relay", "tangle", "solo", "dense"} <= set(STRATEGIES)
 
 
 def test_loading_twice_changes_nothing(installed: Path) -> None:

@@ -12,11 +12,8 @@ from engine.core.queries.plans import plans_of
 from engine.core.queries.targets import member_with
 from engine.core.records import JsonValue, changed, fact
 from engine.core.state import State, Supervisor, Task, TaskStatus
-from engine.core.strategies import settings_for
+from engine.core.strategies import is_sparse, settings_for
 from engine.core.strategies.wiring import Nodes, Wiring
-
-SPARSE = ("conditional", "delegate", "graph", "hierarchical_review", "iterative_refinement", "map")
-"""Strategies that may give no node to a member; who has none gets one when another strategy is switched to."""
 
 
 @fact
@@ -248,7 +245,7 @@ def _worker(task: Task) -> str | None:
 
 def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[Task], parts: _Parts) -> list[str]:
     """Return members that had no place in the strategy before, and take part in the new one."""
-    if group.mode not in SPARSE or wanted.mode == "delegate":
+    if not is_sparse(group.mode or "") or wanted.mode == "delegate":
         return []
     category = state.runs[group.run_id].category
     if wants_text(wanted, category) and not isinstance(group.input, str):

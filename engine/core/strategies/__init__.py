@@ -46,6 +46,11 @@ def strategy_named(name: str) -> Strategy:
     return STRATEGIES[name]
 
 
+def is_sparse(name: str) -> bool:
+    """Tell whether a strategy may leave members out; True for one that does not say, and for one that is gone."""
+    return getattr(STRATEGIES.get(name), "is_sparse", True)
+
+
 def check_settings(name: str, settings: Mapping[str, JsonValue], member_names: Sequence[str] = ()) -> None:
     """Check `settings` against the strategy `name`.
 

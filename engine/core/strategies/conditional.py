@@ -25,6 +25,7 @@ class Conditional:
 
     name = "conditional"
     about = "what the first one says decides who goes on"
+    is_sparse = True
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`first`, `branches` (each `when` and `to`), `take` (`first` or `all`), `then`."""

@@ -22,6 +22,7 @@ class Delegate:
 
     name = "delegate"
     about = "one leads and asks the others"
+    is_sparse = True
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`lead`: the leading member, if the supervisor names none."""

@@ -31,6 +31,7 @@ class Graph:
 
     name = "graph"
     about = "nodes and edges as the settings draw them"
+    is_sparse = True
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`nodes` (name, agent or team, after, when, optional, takes) and `output` (a name)."""

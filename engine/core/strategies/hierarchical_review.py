@@ -24,6 +24,7 @@ class HierarchicalReview:
 
     name = "hierarchical_review"
     about = "level upon level, each reviews the one below"
+    is_sparse = True
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`levels` (lists of members, the lowest first), `returns` (0 to 10), `rejects` (words)."""

@@ -26,6 +26,7 @@ class IterativeRefinement:
 
     name = "iterative_refinement"
     about = "drafted and scored until it is good enough"
+    is_sparse = True
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`author`, `critics`, `until` (a score), `rounds` (1 to 20)."""

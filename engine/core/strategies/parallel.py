@@ -26,6 +26,7 @@ class Parallel:
 
     name = "parallel"
     about = "all get the request at once; then joined"
+    is_sparse = False
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`need`: how many answers are enough."""

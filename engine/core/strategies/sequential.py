@@ -17,6 +17,7 @@ class Sequential:
 
     name = "sequential"
     about = "one by one; each gets the output before"
+    is_sparse = False
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """There is nothing to set."""

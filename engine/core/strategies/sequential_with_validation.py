@@ -27,6 +27,7 @@ class SequentialWithValidation:
 
     name = "sequential_with_validation"
     about = "one by one; the last approves or returns"
+    is_sparse = False
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`validator`, `returns` (0 to 10), `rejects` (words), `otherwise` (`fail` or `accept`)."""

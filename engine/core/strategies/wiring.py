@@ -145,6 +145,14 @@ class Strategy(Protocol):
         """What it does, in one line."""
         ...
 
+    @property
+    def is_sparse(self) -> bool:
+        """True where it may leave members out: who has no node gets one when the run is switched to another strategy.
+
+        A strategy without this attribute counts as sparse.
+        """
+        return True
+
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """Check the settings that a person wrote.
 
