@@ -12,6 +12,7 @@ from functools import partial
 import anyio.to_thread
 
 from engine.core.check import Check
+from engine.core.json_values import json_equal
 from engine.core.records import JsonValue
 from engine.core.strategies.guard import in_words
 from engine.core.values import as_text, preview
@@ -139,7 +140,7 @@ async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
     if "matches" in guard:
         pattern = Pattern(str(guard["matches"]))
         return any([await _matches(pattern, as_text(output)[:LONGEST_TEXT]) for output in there])
-    return any(_at(output, str(guard.get("json", ""))) == [guard.get("equals")] for output in there)
+    return any(json_equal(_at(output, str(guard.get("json", ""))), [guard.get("equals")]) for output in there)
 
 
 def _names(text: str, name: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.core.check import Joining
+from engine.core.json_values import canonical_json
 from engine.core.records import JsonValue
 
 
@@ -80,7 +81,7 @@ def vote(results: Sequence[Result]) -> JsonValue:
 def _normalised(output: JsonValue) -> str:
     if isinstance(output, str):
         return re.sub(r"\s+", " ", output).strip().rstrip(".!?;,").casefold()
-    return json.dumps(output, sort_keys=True)
+    return canonical_json(output).decode()
 
 
 def _score(output: JsonValue) -> float:

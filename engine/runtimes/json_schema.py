@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from time import thread_time
 from typing import Any
 
-import msgspec
-
+from engine.core.json_values import canonical_json
 from engine.patterns import LONG_S, Pattern
 
 NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
@@ -52,22 +51,11 @@ def _bounded() -> Any:
             yield ValidationError(f"{value!r} does not match {written!r}")
 
     def unique(_validator: Any, wanted: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:
-        if wanted and isinstance(value, list):
-            found = {msgspec.json.encode(_plain(one), order="deterministic") for one in value}
-            if len(found) < len(value):
-                yield ValidationError(f"{value!r} has non-unique elements")
+        if wanted and isinstance(value, list) and len(set(map(canonical_json, value))) < len(value):
+            yield ValidationError(f"{value!r} has non-unique elements")
 
     looks = {**Draft202012Validator.VALIDATORS, "pattern": pattern, "uniqueItems": unique}
     return extend(Draft202012Validator, {key: within(look) for key, look in looks.items()})
-
-
-def _plain(value: Any) -> Any:
-    """Return a value in which equal numbers are written alike: 1.0 as 1."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _undated(schema: Any) -> Any:

@@ -29,6 +29,7 @@ from engine.core.events import (
     SupervisorAdded,
 )
 from engine.core.events.hierarchy import Declared
+from engine.core.json_values import json_equal
 from engine.core.outcomes import Mint
 from engine.core.queries.placement import able_queues_for
 from engine.core.queries.queues import is_of_few
@@ -247,7 +248,7 @@ class Merge(Noted):
         self.take(swap_agent(self.state, swap, self._ctx).events)
 
     def _settings(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
-        differ = [name for name in SETTINGS if setting(supervisor, name) != setting(team, name)]
+        differ = [name for name in SETTINGS if not json_equal(setting(supervisor, name), setting(team, name))]
         if not self._terms.settings:
             self._keep(supervisor.id, settings={name: digest(setting(team, name)) for name in differ})
             return

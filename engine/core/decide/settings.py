@@ -14,6 +14,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.declared import OPTIONS, OWN
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
+from engine.core.json_values import json_equal
 from engine.core.nearest import nearest
 from engine.core.options import SupervisorOptions
 from engine.core.outcomes import Decided
@@ -53,8 +54,8 @@ def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> Supervis
     """Return the event that changes settings to the wanted values; None if nothing differs."""
     now = {name: getattr(supervisor, name) for name in SETTINGS}
     after = now | wanted
-    differs = [name for name in SETTINGS if name != "options" and after[name] != now[name]]
-    differs += [one for one in OPTIONS if getattr(after["options"], one) != getattr(now["options"], one)]
+    differs = [name for name in SETTINGS if name != "options" and not json_equal(after[name], now[name])]
+    differs += [one for one in OPTIONS if not json_equal(getattr(after["options"], one), getattr(now["options"], one))]
     if not differs:
         return None
     return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **after)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from engine.core.json_values import json_equal
 from engine.core.queries.targets import name_of
 from engine.core.queries.tree import above_of
 from engine.core.records import JsonValue, fact, names
@@ -108,11 +109,9 @@ def _compared(
             yield Difference(subject=subject, id=id, name=name, change="removed", a=name)
         return
     was, now = side_a.comparable(told(side_a, one)), side_b.comparable(told(side_b, other))
-    if was == now:
-        return
     for field, before in was.items():  # a field of only one of them, as the priority of an open run, is not a change
         after = now.get(field, before)
-        if before != after:
+        if not json_equal(before, after):
             yield Difference(
                 subject=subject, id=id, name=name, change="changed", field=field,
                 a=side_a.plain(before), b=side_b.plain(after),

@@ -1,0 +1,29 @@
+"""Equality of JSON values: true is not 1 and false is not 0, as they are in Python; 1 and 1.0 are the same number."""
+
+from typing import Any
+
+import msgspec
+
+
+def json_equal(value: Any, other: Any) -> bool:
+    """Return whether two values are the same JSON; records in them are compared as records are."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(json_equal(item, other[key]) for key, item in value.items())
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(json_equal, value, other))
+    return bool(value == other)
+
+
+def canonical_json(value: Any) -> bytes:
+    """Return a value as JSON that is the same for equal values: 1.0 as 1, keys in order."""
+    return msgspec.json.encode(_with_equal_numbers(value), order="deterministic")
+
+
+def _with_equal_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_equal_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_equal_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
