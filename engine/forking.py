@@ -8,6 +8,7 @@ docs/reference/archive.md.
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from engine.folding import events_of, folded_from, pages
 from engine.host.batch import row_of
 from engine.sender import sender_of
 from engine.steps import steps_of
+from engine.trust import TrustError, user_list
 from store import Reader, Record, Row, check_free, create_database
 
 _CHANGED_SEQ = -1
@@ -94,6 +96,9 @@ def fork(db: Path, target: Path, *, at_seq: int | None = None, changed: ChangedS
         team = None if state.team is None else reader.record(state.team.seq)
         rows, result = _rows(db, state, _resolving(reader, state, new), team)
     create_database(target, rows)
+    if (allowed := user_list()) is not None:
+        with suppress(TrustError):  # else agents of the fork report what has to be trusted
+            allowed.inherit(db.resolve(), target.resolve())
     return Fork(target, at, len(result.runs), open_tasks(result))
 
 

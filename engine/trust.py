@@ -15,7 +15,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -66,6 +66,18 @@ ELSEWHERE = "make its folder writable, or set XDG_DATA_HOME to another one"
 """What to do about a list that cannot be written."""
 
 
+class ForeignTeam(TrustError):
+    """A command from elsewhere loads a team that the user of the engine did not load.
+
+    Attributes:
+        path: Its team file.
+    """
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path} {why}")
+        self.path = path
+
+
 class UnusableTrustList(TrustError):
     """The list of trusted files cannot be read or written.
 
@@ -92,7 +104,9 @@ class Allowed:
     files: dict[str, str]
     """The hash of each file of the folder that the references import, by its relative path."""
     db: str
-    """The database that it is allowed for; empty for a team file, which is allowed for every database of its team."""
+    """The database that it is allowed for; empty for a team file."""
+    databases: dict[str, str] = field(default_factory=dict)
+    """The databases that the user loaded a team file into, each with the folder in which its agents work there."""
 
     def holds(self, files: Mapping[str, str]) -> bool:
         """Return True when all of these files are unchanged."""
@@ -125,7 +139,7 @@ class TrustList:
         """
         if not references or self.is_trusted(path, sha256, files):
             return
-        before = next((one for one in self._read().values() if one.path == str(path) and not one.db), None)
+        before = next(iter(self._of(path)), None)
         changed: list[str] = []
         if before is not None:
             changed = [name for name, content in files.items() if before.files.get(name) != content]
@@ -138,10 +152,15 @@ class TrustList:
         Args:
             references: Named by a command or a spec.
             folder: Holds their code, if it is not installed.
+            db: The engine's database; without one, as in memory, nothing is granted.
             team: The team file of the engine.
         """
-        scopes = {("", str(team)) if team is not None else None, (str(db), "") if db is not None else None}
-        entries = [one for one in self._read().values() if (one.db, "" if one.db else one.path) in scopes]
+        # A database names its team file itself, so that name counts only where the user loaded the file into it.
+        entries = [
+            entry
+            for entry in self._read().values()
+            if db is not None and (entry.db == str(db) or (entry.path == str(team) and str(db) in entry.databases))
+        ]
         found: Granted = {}
         for reference in references:
             allowing = [one for one in entries if reference in one.references]
@@ -168,14 +187,53 @@ class TrustList:
                 for the database.
         """
         of = "" if db is None else str(db)
+        databases: dict[str, str] = {}
         with self._changing() as entries:
             for key in [key for key, entry in entries.items() if (entry.path, entry.db) == (str(path), of)]:
                 before = entries.pop(key)
+                databases = before.databases
                 # Agents of an earlier import may be at work in this database, so their references stay allowed.
                 if of:
                     references = list(dict.fromkeys([*before.references, *references]))
                     files = {**before.files, **files}
-            entries[_key(path, sha256, of)] = Allowed(str(path), sha256, list(references), at_ms, dict(files), of)
+            entries[_key(path, sha256, of)] = Allowed(
+                str(path), sha256, list(references), at_ms, dict(files), of, databases
+            )
+
+    def work_folder(self, path: Path, db: Path) -> str | None:
+        """Return where the agents of a team file work in a database; None if the user did not load it there."""
+        return next((found for entry in self._of(path) if (found := entry.databases.get(str(db))) is not None), None)
+
+    def assign(self, path: Path, sha256: str, *, db: Path, folder: Path, at_ms: int) -> None:
+        """Note that the user loads a team file into a database; one without code gets an entry without references.
+
+        Args:
+            path: The team file.
+            sha256: Hash of its text.
+            db: The database.
+            folder: The folder in which its agents work there.
+            at_ms: The time, UTC milliseconds.
+        """
+        if self.work_folder(path, db) == str(folder):
+            return
+        if not self._of(path):
+            self.allow(path, sha256, references=[], at_ms=at_ms, files={})
+        with self._changing() as entries:
+            for entry in entries.values():
+                if entry.path == str(path) and not entry.db:
+                    entry.databases[str(db)] = str(folder)
+
+    def inherit(self, db: Path, fork: Path) -> None:
+        """Note that a fork of a database has the team files that the user loaded into that one."""
+        if any(str(db) in entry.databases for entry in self._read().values()):
+            with self._changing() as entries:
+                for entry in entries.values():
+                    if str(db) in entry.databases:
+                        entry.databases[str(fork)] = entry.databases[str(db)]
+
+    def _of(self, path: Path) -> list[Allowed]:
+        """Return the entry of a team file, if there is one."""
+        return [entry for entry in self._read().values() if entry.path == str(path) and not entry.db]
 
     def revoke(self, path: Path) -> bool:
         """Remove a file from the list; False if it was not trusted."""
@@ -266,6 +324,16 @@ def _key(path: Path, sha256: str, db: str) -> str:
 
 
 # Allowing code for one database that a spec file, an archive or another process brings; these block.
+
+
+def needs_assignment(state: State, *, path: str, folder: str, references: Sequence[str]) -> bool:
+    """Return whether only the user of the engine may load a team file: others edit the present team, or load a first.
+
+    Another file means another folder for code and programs that are trusted already.
+    """
+    if state.team is not None:
+        return (state.team.path, state.team.folder) != (path, folder)
+    return bool(references or state.trusted) or str(Path(path).parent) != folder
 
 
 def code_folder(state: State, otherwise: Path) -> Path:

@@ -16,7 +16,7 @@ from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, quoted
 from dashboard.cli.progress import Progress
 from dashboard.cli.run import finish, submit
 from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
-from dashboard.cli.trust import allow
+from dashboard.cli.trust import allow, assign
 from dashboard.cli.up import Launched, is_loaded, launch
 from dashboard.process import is_alive
 from engine.core.commands import Submit
@@ -155,6 +155,7 @@ def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None, lookin
     files = [parse_team(text, crew_file()) for text in texts]
     code = TeamCode(files[0])
     allow(code)
+    assign(files[0], db, folder)
     commands = [file.load_command(folder=folder) for file in files]
     # A crew that is up stays as it is, whether it was started watched or not.
     known = [one for one in commands if is_loaded(folded(db), one, code.digests)] if is_alive(db) else []

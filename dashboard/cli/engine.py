@@ -98,8 +98,6 @@ def engine(
         file = read_team(team)
         code = TeamCode(file)
     db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
-    if code is not None:
-        ensure_trusted(code, allowed=trusting)
     is_empty = db.is_file() and not db.stat().st_size
     if file is None and ready_fd is None and not standby and (is_empty or not db.exists()):
         said = "is empty" if is_empty else "does not exist"
@@ -111,6 +109,7 @@ def engine(
     state = folded(db) if db.is_file() and not is_empty else None
     load = None
     if file is not None and code is not None:
+        ensure_trusted(code, allowed=trusting, db=db, state=state or State())
         load = _load_of(ctx, db, file, code, state, prune=prune, keep=keep, on_conflict=on_conflict)
     _enter(file.folder if file is not None else None if state is None or state.team is None else state.team.folder)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")

@@ -19,10 +19,11 @@ from engine.core.code import is_imported
 from engine.core.state import State
 from engine.core.transfer.document import references_in
 from engine.folding import folded
-from engine.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_trust
+from engine.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_assignment, needs_trust
 
 if TYPE_CHECKING:
     from dashboard.specfile import SpecFile
+    from engine.teamfile import TeamFile
     from engine.teamfile.code import TeamCode
 
 
@@ -67,15 +68,32 @@ def allow(code: "TeamCode") -> None:
     trust_list().allow(file.path, file.sha256, references=file.references, at_ms=at_ms, files=code.files)
 
 
-def ensure_trusted(code: "TeamCode", *, allowed: bool) -> None:
-    """Return once a team file may run its code: `--trust` allowed it, it is on the list, or the person says so.
+def ensure_trusted(code: "TeamCode", *, allowed: bool, db: Path, state: State) -> None:
+    """Return once a team file may be loaded into a database, which has `state`, and run its code there.
+
+    `--trust` allowed its code, it is on the list, or the person says so.
 
     Raises:
         UntrustedFile: If it may not, and nobody can be asked.
     """
     file = code.team
-    if not file.references:
-        return
+    if file.references:
+        _ensure_trusted(code, allowed=allowed)
+    if file.references or needs_assignment(
+        state, path=str(file.path), folder=str(file.folder), references=file.references
+    ):
+        assign(file, db)
+
+
+def assign(file: "TeamFile", db: Path, folder: Path | None = None) -> None:
+    """Note on the list that its user loads a team file into a database; its agents work in `folder`, or beside it."""
+    trust_list().assign(
+        file.path, file.sha256, db=db.resolve(), folder=folder or file.folder, at_ms=time.time_ns() // 1_000_000
+    )
+
+
+def _ensure_trusted(code: "TeamCode", *, allowed: bool) -> None:
+    file = code.team
     if allowed:
         allow(code)
         return

@@ -132,7 +132,7 @@ def up(
     if dry_run:
         show(ctx, db, state, plan)
         return DONE
-    _ensure_trusted(ctx, db, code, plan, allowed=trusting)
+    _ensure_trusted(ctx, db, code, plan, allowed=trusting, state=state)
     if not known:
         from dashboard.cli.files import check_code
 
@@ -148,10 +148,12 @@ def up(
     return open_dashboard(db, debug=settings.debug)
 
 
-def _ensure_trusted(ctx: click.Context, db: Path, code: "TeamCode", plan: list[Change], *, allowed: bool) -> None:
+def _ensure_trusted(
+    ctx: click.Context, db: Path, code: "TeamCode", plan: list[Change], *, allowed: bool, state: State
+) -> None:
     """Return once the file may run its code; if that code changed, first list the agents that get a new generation."""
     try:
-        ensure_trusted(code, allowed=allowed)
+        ensure_trusted(code, allowed=allowed, db=db, state=state)
     except UntrustedFile as error:
         if not (error.changed and plan):
             raise

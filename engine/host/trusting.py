@@ -6,6 +6,7 @@ them. The engine of a program also imports what that program names itself, but n
 See docs/reference/trust.md.
 """
 
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from engine.core.commands import Command, LoadTeam
 from engine.core.state import State
 from engine.errors import CodeChanged, Unusable
 from engine.runtimes.isolated import Sources
-from engine.trust import Granted, TrustList
+from engine.trust import ForeignTeam, Granted, TrustList, needs_assignment
 
 
 class Trusting:
@@ -39,7 +40,7 @@ class Trusting:
         is_program: bool,
     ) -> None:
         self._allowed = allowed
-        self._db = db
+        self._db = None if db is None else db.resolve()
         self._folder = folder
         self._state = state
         self._is_program = is_program
@@ -53,10 +54,10 @@ class Trusting:
     def of_inbox(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command from another process, with the hashes of their code; blocks."""
         references = named_in(command)
-        if not references:
-            return {}
-        team = Path(command.path) if isinstance(command, LoadTeam) else self._team()
-        return self.granted(references, team)
+        if isinstance(command, LoadTeam):
+            self._check_load(command, references)
+            return self.granted(references, Path(command.path))
+        return self.granted(references) if references else {}
 
     def of_program(self, command: Command) -> dict[str, str]:
         """Return the trusted references of a command of this process, with the hashes of their code; blocks."""
@@ -88,11 +89,30 @@ class Trusting:
         granted = {} if digest is None else self._look_up([reference], team)
         if reference not in granted:
             kind = CodeChanged if digest else Unusable
-            raise kind(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {team or self._db}")
+            raise kind(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {self._trusted_by(team)}")
         # Allowed now, but not what the core recorded: the journal would name other code than the agent runs.
         if digest and digest_of(granted[reference]) != digest:
             raise CodeChanged(self._is_another(reference, team))
         return granted[reference]
+
+    def _check_load(self, command: LoadTeam, references: list[str]) -> None:
+        """Check that a team is what its text says, and that the user of the engine loads its file here.
+
+        Raises:
+            ForeignTeam: If not.
+        """
+        from engine.teamfile import declares  # with pydantic and yaml: only who loads a team needs them
+
+        if not declares(command):
+            raise ForeignTeam(command.path, "does not say what the command would load; load it with: quarterdeck up")
+        folder = None
+        if self._allowed is not None and self._db is not None:
+            folder = self._allowed.work_folder(Path(command.path), self._db)
+        if folder == command.folder:
+            return
+        if needs_assignment(self._state(), path=command.path, folder=command.folder, references=references):
+            loads = shlex.join(["quarterdeck", "up", command.path, "--db", str(self._db)])
+            raise ForeignTeam(command.path, f"is loaded here by the user who runs the engine alone: {loads}")
 
     def _is_another(self, reference: str, team: Path | None) -> str:
         if team is not None:
@@ -102,6 +122,12 @@ class Trusting:
             f"the code of {reference!r} in {self.folder} is not the one that was trusted;"
             " start the engine in the folder of its code, or swap its agents"
         )
+
+    def _trusted_by(self, team: Path | None) -> Path | None:
+        """Return what the user trusts so that this engine grants its code: its team file, or the database."""
+        if team is None or self._allowed is None or self._db is None:
+            return team or self._db
+        return team if self._allowed.work_folder(team, self._db) is not None else self._db
 
     def _why_not(self, digest: str | None) -> str:
         if digest:

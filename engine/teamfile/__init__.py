@@ -12,7 +12,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from engine.core.codec import encode_command
 from engine.core.commands import LoadTeam
+from engine.core.records import changed
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
 from engine.teamfile.faults import problems_of, right_part
@@ -110,6 +112,21 @@ def parse_team(text: str, path: Path) -> TeamFile:
         references=references_of(team),
         document=document,
     )
+
+
+def declares(command: LoadTeam) -> bool:
+    """Return whether a command loads the very team that its text describes; blocks."""
+    if len(command.text) > LARGEST_BYTES:
+        return False
+    try:
+        file = parse_team(command.text, Path(command.path))
+    except TeamFileError:
+        return False
+    load = file.load_command(folder=Path(command.folder))
+    # Compared as they are written: reading a command turns tuples into lists.
+    return encode_command(
+        changed(load, path=command.path, on_conflict=command.on_conflict, prune=command.prune)
+    ) == encode_command(command)
 
 
 def _checked(document: Document) -> tuple[TeamDocument | None, list[Problem]]:

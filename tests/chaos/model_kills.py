@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias, TypeGuard
 
-from dashboard.cli.trust import allow
+from dashboard.cli.trust import allow, assign
 from dashboard.client import Client
 from dashboard.process import Detached, end, log_of, start_engine, wait_until_up
 from engine.core.commands import Submit
@@ -117,6 +117,7 @@ class TornTeam:
         with Client(self.db) as client:
             file = read_team(self.folder / "team.yaml")
             allow(TeamCode(file))
+            assign(file, self.db)
             for command in (file.load_command(), Submit(request=GO)):
                 outcome = client.perform(command)
                 assert outcome.status == "applied", outcome.reason

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli import main
-from dashboard.cli.trust import allow
+from dashboard.cli.trust import allow, assign
 from dashboard.client import Client
 from dashboard.process import Detached, let_go, start_engine, wait_until_up
 from engine.core.state import State
@@ -38,6 +38,7 @@ def team_at_work(folder: Path, team: str, hands: str) -> Iterator[Detached]:
         with Client(engine.db) as client:
             file = read_team(folder / "team.yaml")
             allow(TeamCode(file))
+            assign(file, engine.db)
             assert client.perform(file.load_command()).status == "applied"
         yield engine
     finally:

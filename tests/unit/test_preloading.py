@@ -39,11 +39,12 @@ def test_only_what_is_trusted_and_runs_in_the_engine_is_loaded_ahead() -> None:
 def test_what_is_trusted_is_imported_and_never_from_a_file_that_has_changed(tmp_path: Path) -> None:
     (tmp_path / "ahead.py").write_text(CODE.format(name="old"))
     sources = Folder(tmp_path).sources(REFERENCE)
-    team = tmp_path / "team.yaml"
+    team, db = tmp_path / "team.yaml", tmp_path / "team.db"
     allowed = TrustList(tmp_path / "trust.json")
     allowed.allow(team, "1", references=[REFERENCE], at_ms=1, files=files_of(sources, tmp_path))
+    allowed.assign(team, "1", db=db, folder=tmp_path, at_ms=1)
     state = State(team=Team(path=str(team), folder=".", sha256="1", seq=1), trusted={REFERENCE: digest_of(sources)})
-    trusting = Trusting(allowed, db=None, folder=None, state=lambda: state, is_program=False)
+    trusting = Trusting(allowed, db=db, folder=None, state=lambda: state, is_program=False)
 
     preloading = Preloading(trusting)
     preloading.follow({REFERENCE, "ahead:missing"})

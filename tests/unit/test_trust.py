@@ -94,7 +94,9 @@ def test_an_engine_may_import_what_was_allowed_for_its_team_or_its_database_and_
     trusted.allow(team, "one", references=["crew:survey"], at_ms=1, files=files)
     trusted.allow(tmp_path / "scout.yaml", "one", references=["json:dumps"], at_ms=1, files={}, db=db)
 
-    assert granted(trusted, tmp_path, team=team) == ["crew:survey"]
+    assert granted(trusted, tmp_path, db=db, team=team) == ["json:dumps"], "nobody loaded the file into this database"
+    trusted.assign(team, "one", db=db, folder=tmp_path, at_ms=2)
+    assert granted(trusted, tmp_path, team=team) == []
     assert granted(trusted, tmp_path, db=db) == ["json:dumps"]
     assert granted(trusted, tmp_path, db=db, team=team) == ["crew:survey", "json:dumps"]
     assert granted(trusted, tmp_path, db=other, team=other) == granted(trusted, tmp_path) == []
@@ -130,6 +132,23 @@ def test_what_a_file_brought_to_a_database_earlier_stays_allowed_there(trusted: 
         trusted.allow(tmp_path / "scout.yaml", reference, references=[reference], at_ms=1, files={}, db=db)
 
     assert granted(trusted, tmp_path, db=db) == ["json:dumps", "other:f"]
+
+
+def test_an_edited_file_and_a_fork_keep_the_databases_that_its_user_loaded_it_into(
+    trusted: TrustList, tmp_path: Path
+) -> None:
+    team, db, fork = tmp_path / "team.yaml", tmp_path / "team.db", tmp_path / "fork.db"
+    allow(trusted, str(team), "one")
+    trusted.assign(team, "one", db=db, folder=tmp_path, at_ms=2)
+    allow(trusted, str(team), "two")
+    trusted.inherit(db, fork)
+    trusted.inherit(tmp_path / "other.db", tmp_path / "another.db")
+
+    assert [trusted.work_folder(team, one) for one in (db, fork, tmp_path / "another.db")] == [
+        str(tmp_path), str(tmp_path), None,
+    ]  # fmt: skip
+    assert trusted.revoke(team)
+    assert trusted.work_folder(team, db) is None
 
 
 def test_a_file_that_runs_no_code_needs_no_trust(trusted: TrustList) -> None:
