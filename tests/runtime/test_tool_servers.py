@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,7 +19,6 @@ from engine.core.commands import Answer
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.runtimes.context import UnknownTool
 from engine.runtimes.toolbox import mcp_servers
-from engine.runtimes.toolbox.mcp_connection import bounded
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, soon
 
@@ -291,7 +290,7 @@ async def test_a_server_over_http_that_was_started_anew_is_connected_to_anew(eng
 async def test_an_answer_over_http_that_is_too_long_is_not_read_to_its_end(
     engine: Engines, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.runtimes.toolbox.mcp_connection.LINE_BYTES", 100_000)
+    monkeypatch.setattr("engine.runtimes.toolbox.mcp_answers.LINE_BYTES", 100_000)
     with over_http(notes) as url:
         turns = [call("files__huge", characters=40_000)], [call("files__huge", characters=200_000)]
         spec, settings = team(McpSpec(url=url), *turns)
@@ -301,34 +300,7 @@ async def test_an_answer_over_http_that_is_too_long_is_not_read_to_its_end(
 
     short, long = [json.loads(record.body)["output"] for record in steps if b'"what":"tool"' in record.body]
     assert len(short) == 40_000
-    assert "it sent a message of more than" in long["error"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "pieces", "is_read"),
-    [
-        ("application/json", [b"x" * 60, b"y" * 60], False),
-        ("text/event-stream", [b"x" * 60, b"\r", b"\n\r\n", b"y" * 60], True),
-        ("text/event-stream; charset=utf-8", [b"x" * 60 + b"\n", b"y" * 60], False),
-    ],
-)
-async def test_each_event_of_a_stream_may_be_as_long_as_a_whole_answer(
-    monkeypatch: pytest.MonkeyPatch, kind: str, pieces: list[bytes], is_read: bool
-) -> None:
-    import httpx2
-
-    async def body() -> AsyncIterator[bytes]:
-        for piece in pieces:
-            yield piece
-
-    monkeypatch.setattr("engine.runtimes.toolbox.mcp_connection.LINE_BYTES", 100)
-    response = httpx2.Response(200, headers={"Content-Type": kind}, content=body())
-    read = b""
-    with nullcontext() if is_read else pytest.raises(httpx2.StreamError):
-        async for piece in bounded(response):
-            read += piece
-
-    assert (read == b"".join(pieces)) == is_read
+    assert "it is too large: more than" in long["error"]
 
 
 async def test_headers_come_from_the_variables_that_are_named(

@@ -1,42 +1,36 @@
 """A connection to one tool server, through the `mcp` package: this is the only file that imports it.
 
 Rule: what a server sends is data. It receives only the arguments of calls: sampling, elicitation and roots
-are refused. Who starts a server, and when, is said in `mcp_servers`.
+are refused. Who starts a server, and when, is said in `mcp_servers`; what it may send, in `mcp_answers`.
 """
 
 import json
 import logging
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from engine.core.model_spec import McpSpec
 from engine.core.records import JsonValue
-from engine.errors import EngineError, Unusable
+from engine.errors import EngineError
 from engine.garbage import importing
-from engine.runtimes.programs.tail import Tail, how_ended
 from engine.runtimes.programs.watched import Program
 from engine.runtimes.toolbox.calling import ToolError
+from engine.runtimes.toolbox.mcp_answers import MOST_TOOLS, Fault
+from engine.runtimes.toolbox.mcp_http import over_http
+from engine.runtimes.toolbox.mcp_pipes import LastWords, over_pipes
 from engine.runtimes.values import clean, json_value, one_line
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
-LINE_BYTES = 32 * 1024 * 1024
-"""Longest message of a server."""
 MOST_PAGES = 50
-MOST_TOOLS = 1_000
-"""Most tools of one server; the rest are ignored."""
 SHOWN_CHARACTERS = 10_000
 """Most characters of a tool's description for a model."""
-GOES_S = 0.5
-"""How long a program may take to end by itself after its input was closed, in seconds."""
 
 
 class Lost(EngineError):
@@ -59,9 +53,8 @@ class Offered:
 class Connection:
     """A connection to a running server."""
 
-    def __init__(self, client: "Client", ended: anyio.Event, refused: anyio.Event) -> None:
+    def __init__(self, client: "Client", ended: anyio.Event) -> None:
         self._client = client
-        self._refused = refused
         self.ended = ended
         """Set once it no longer answers."""
         self.is_stale = True
@@ -71,25 +64,23 @@ class Connection:
         """Return the tools that it offers now.
 
         Raises:
-            Lost: If the connection is lost.
-            ToolError: If the server reports an error.
+            Lost, NotReached: If the connection is lost.
+            ToolError: If the server reports an error, or its answer cannot be used.
         """
-        from mcp.shared.exceptions import MCPError
-
         self.is_stale = False
-        found: list[Offered] = []
+        offered: dict[str, Offered] = {}
+        cursors: set[str | None] = {None}
         cursor = None
-        try:
-            for _ in range(MOST_PAGES):
+        for _ in range(MOST_PAGES):
+            with self._answer():
                 page = await self._client.list_tools(cursor=cursor)
-                found += [_offered(tool) for tool in page.tools]
-                cursor = page.next_cursor
-                if not cursor or len(found) >= MOST_TOOLS:
-                    break
-        except MCPError as error:
-            self._note(error)
-            raise ToolError(one_line(error)) from error
-        return found[:MOST_TOOLS]
+                for tool in page.tools:
+                    offered.setdefault(tool.name, _offered(tool))
+            cursor = page.next_cursor
+            if cursor in cursors or len(offered) >= MOST_TOOLS:
+                break
+            cursors.add(cursor)
+        return list(offered.values())[:MOST_TOOLS]
 
     async def call(self, name: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
         """Return the result of a tool: its text, or its structured content.
@@ -97,66 +88,62 @@ class Connection:
         Raises:
             Lost: If the server is lost before it answers.
             NotReached: If the server is lost and did not accept the call.
-            ToolError: If the tool reports a failure, or the server refuses the call.
+            ToolError: If the tool reports a failure, the server refuses the call, or its answer cannot be used.
         """
-        from mcp.shared.exceptions import MCPError
-
-        try:
+        with self._answer():
             result = await self._client.call_tool(name, dict(arguments))
-        except MCPError as error:
-            self._note(error)
-            raise ToolError(one_line(error)) from error
-        except RuntimeError as error:  # its result is not what it declared
-            raise ToolError(one_line(error)) from error
-        output = _output(result)
+            output = _output(result)
         if result.is_error:
-            raise ToolError(output if isinstance(output, str) and output else json.dumps(output))
+            text = output if isinstance(output, str) else json.dumps(output)
+            raise ToolError(text or "the tool failed, and does not say why")
         return output
 
-    def _note(self, error: Any) -> None:
-        """Raise if an error means that the server is lost.
+    @contextmanager
+    def _answer(self) -> Iterator[None]:
+        """Turn what a server or the package reports in place of an answer into an error of ours.
 
         Raises:
-            Lost: If it may have accepted the call.
-            NotReached: If it has not.
+            Lost, NotReached, ToolError: As `call`.
+        """
+        from mcp.shared.exceptions import MCPError
+        from pydantic import ValidationError
+
+        try:
+            yield
+        except MCPError as error:
+            self._note(error)
+            raise ToolError(
+                one_line(error) if error.message else f"the server reports error {error.code}, and does not say why"
+            ) from error
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"][-3:])
+            raise _unusable(f"it does not follow the protocol ({place}: {first['msg']})") from error
+        except RuntimeError as error:  # requests of the server in place of a result
+            raise _unusable(one_line(error)) from error
+
+    def _note(self, error: Any) -> None:
+        """Raise if an error means that the server is lost, or its answer useless.
+
+        Raises:
+            Lost, NotReached, ToolError: As `call`.
         """
         from mcp_types import CONNECTION_CLOSED
 
+        if error.code == Fault.UNUSABLE:
+            raise _unusable(error.message) from error
+        if error.code == Fault.NOT_REACHED:
+            self.ended.set()
+            raise NotReached(error.message) from error
+        if error.code == Fault.LOST:
+            raise Lost(error.message) from error
         if error.code == CONNECTION_CLOSED:
             self.ended.set()
-            if self._refused.is_set():
-                raise NotReached("no server answers at its address") from error
             raise Lost("the server ended before it answered") from error
-        if error.message == "Session terminated":  # a server at an address that was started anew
-            self.ended.set()
-            raise NotReached("the server was restarted") from error
 
 
-class LastWords(Tail):
-    """The last lines that a program wrote on its standard error, and how it ended."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._program: Program | None = None
-        self.why = ""
-        """Why it was ended; empty if it ended by itself."""
-
-    async def listen(self, program: Program) -> None:
-        """Read until it ends, because a program blocks when its pipe is full."""
-        self._program = program
-        with suppress(ValueError, ConnectionError):
-            while chunk := await program.stderr.read(65_536):
-                self.add(chunk)
-
-    def __str__(self) -> str:
-        """Return it as one line; empty if it neither ended nor wrote anything."""
-        if self.why:
-            return self.why
-        code = None if self._program is None else self._program.returncode
-        said = [] if code is None else [f"it {how_ended(code)}"]
-        if self.line:
-            said.append(f"it last said: {self.line[:300]}")
-        return "; ".join(said)
+def _unusable(reason: str) -> ToolError:
+    return ToolError(f"the server has ended the call, but its answer cannot be used: {reason}")
 
 
 @asynccontextmanager
@@ -173,8 +160,10 @@ async def connected(
         Exception: Any error of the connection, or a group of them.
     """
     from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared.message import SessionMessage
 
-    ended, refused = anyio.Event(), anyio.Event()
+    ended = anyio.Event()
     connections: list[Connection] = []
 
     async def heard(message: Any) -> None:
@@ -182,136 +171,13 @@ async def connected(
             for connection in connections:
                 connection.is_stale = True
 
-    transport = _over_http(spec, refused) if spec.url is not None else _over_pipes(await start(), ended, words)
+    if spec.url is not None:
+        transport = over_http(spec, streamable_http_client)
+    else:
+        transport = over_pipes(await start(), ended, words, SessionMessage)
     async with Client(transport, cache=None, message_handler=heard) as client:
-        connections.append(Connection(client, ended, refused))
+        connections.append(Connection(client, ended))
         yield connections[0]
-
-
-@asynccontextmanager
-async def _over_http(spec: McpSpec, refused: anyio.Event) -> AsyncIterator[Any]:
-    """Yield the messages of an address; `refused` is set if it cannot be reached."""
-    import httpx2
-    from mcp.client.streamable_http import streamable_http_client
-
-    assert spec.url is not None
-
-    class Requests(httpx2.AsyncClient):
-        async def send(self, request: Any, *, stream: bool = False, **named: Any) -> Any:
-            try:
-                response = await super().send(request, stream=True, **named)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                refused.set()
-                raise
-            try:
-                response.stream = bounded(response)
-                if not stream:
-                    await response.aread()
-            except BaseException:
-                await response.aclose()
-                raise
-            return response
-
-    timeout = httpx2.Timeout(spec.timeout_s, read=None)  # how long a call may take is limited around it
-    async with (
-        Requests(headers={"Accept-Encoding": "identity", **_headers(spec)}, timeout=timeout) as client,
-        streamable_http_client(spec.url, http_client=client) as streams,
-    ):
-        yield streams
-
-
-def bounded(response: Any) -> Any:
-    """Return the body of a response, which raises if one of its messages is longer than `LINE_BYTES`.
-
-    A stream of events goes on for as long as the connection, so there each event is a message.
-    """
-    import httpx2
-
-    body, kind = response.stream, response.headers.get("content-type", "")
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx2.StreamError("it answers packed, although that was not asked for")
-
-    class Bounded(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            length, tail = 0, b""
-            async for piece in body:
-                seen = (tail + piece).replace(b"\r", b"")
-                end = seen.rfind(b"\n\n") if kind.startswith("text/event-stream") else -1
-                length, tail = (length + len(piece) if end < 0 else len(seen) - end), seen[-1:]
-                if length > LINE_BYTES:
-                    words = f"it sent a message of more than {LINE_BYTES // 1024 // 1024} MB"
-                    raise httpx2.StreamError(words)
-                yield piece
-
-        async def aclose(self) -> None:
-            await body.aclose()
-
-    return Bounded()
-
-
-def _headers(spec: McpSpec) -> dict[str, str]:
-    missing = next((name for name in spec.headers_env.values() if name not in os.environ), None)
-    if missing is not None:
-        raise Unusable(
-            f"the engine's environment has no {missing}, which 'headers_env' names; set it and start the engine"
-        )
-    return {header: os.environ[name] for header, name in spec.headers_env.items()}
-
-
-@asynccontextmanager
-async def _over_pipes(program: Program, ended: anyio.Event, words: LastWords) -> AsyncIterator[Any]:
-    """Yield the streams of messages from and to a program; ends the program afterwards."""
-    from mcp.shared.message import SessionMessage
-
-    said, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    to_send, sent = anyio.create_memory_object_stream[SessionMessage](0)
-
-    async def write() -> None:
-        async for message in sent:
-            line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            await program.send(line.encode() + b"\n")
-
-    async def read() -> None:
-        async with said:
-            async for line in _lines(program, words):
-                message = _message(line)
-                if message is not None:
-                    await said.send(message)
-        ended.set()
-
-    try:
-        async with said, messages, to_send, sent, anyio.create_task_group() as group:
-            for part in (read, write, partial(words.listen, program)):
-                group.start_soon(part)
-            yield messages, to_send
-            group.cancel_scope.cancel()
-    finally:
-        program.close_input()
-        with anyio.move_on_after(GOES_S, shield=True):
-            await program.exited.wait()
-        await program.end()
-
-
-async def _lines(program: Program, words: LastWords) -> AsyncIterator[bytes]:
-    """Yield the lines that a program writes; a line that is too long ends it."""
-    try:
-        while line := await program.stdout.readline():
-            yield line
-    except ValueError:
-        words.why = f"it wrote a line of more than {LINE_BYTES // 1024 // 1024} MB"
-    except ConnectionError:
-        return
-
-
-def _message(line: bytes) -> Any:
-    """Return the message in a line; None if it is not one, because programs print other lines too."""
-    from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
-
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _offered(tool: Any) -> Offered:
@@ -331,7 +197,8 @@ def _plain(schema: dict[str, Any]) -> dict[str, JsonValue]:
 def _output(result: "CallToolResult") -> JsonValue:
     texts = [_text(block) for block in result.content]
     if result.structured_content is not None and not any(getattr(block, "text", None) for block in result.content):
-        return json_value(result.structured_content)
+        structured: JsonValue = result.structured_content  # `mcp_answers` made it plain
+        return structured
     return clean("\n".join(texts))
 
 

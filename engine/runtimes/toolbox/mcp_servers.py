@@ -20,7 +20,8 @@ from engine.errors import EngineError, PermanentFailure, Unusable, first_of
 from engine.runtimes.pending import Pending
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program
-from engine.runtimes.toolbox.mcp_connection import LINE_BYTES, Connection, LastWords, Offered, connected, load
+from engine.runtimes.toolbox.mcp_connection import Connection, NotReached, Offered, connected, load
+from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.values import one_line
 from engine.runtimes.work import Work
 
@@ -77,10 +78,19 @@ class Server:
         Raises:
             ServerDown: If it does not work.
         """
-        connection = await self.connection(code, work)
+        try:
+            return await self._current_tools(await self.connection(code, work))
+        except NotReached:
+            connection = await self.connection(code, work)
+        try:
+            return await self._current_tools(connection)
+        except NotReached as error:
+            raise ServerDown(self.name, one_line(error)) from error
+
+    async def _current_tools(self, connection: Connection) -> list[Offered]:
         async with self._listing:  # one attempt asks, and those that came meanwhile get the same answer
             if connection.ended.is_set():
-                raise ServerDown(self.name, "it ended")
+                raise NotReached("it ended")
             if connection.is_stale:
                 await self._list(connection)
             return self._tools
@@ -92,6 +102,8 @@ class Server:
         except TimeoutError as error:
             connection.ended.set()
             raise ServerDown(self.name, f"it did not say its tools for {STARTS_S:g} s") from error
+        except NotReached:
+            raise
         except EngineError as error:
             connection.ended.set()
             raise ServerDown(self.name, one_line(error)) from error
@@ -145,8 +157,8 @@ class Server:
                         self._begun(connection)
                         await connection.ended.wait()
                 if starting.cancelled_caught:
-                    said = [f"it did not answer for {STARTS_S:g} s", *([words.why] if words.why else [])]
-                    failure = ServerDown(self.name, "; ".join(said))
+                    reasons = [f"it did not answer for {STARTS_S:g} s", *([words.why] if words.why else [])]
+                    failure = ServerDown(self.name, "; ".join(reasons))
         except Unusable as unusable:
             failure, self._not_before_ms = ServerDown(self.name, unusable.reason, retryable=False), 0
         except Exception as error:  # a server may break the protocol in any way, and the package in as many
@@ -173,7 +185,7 @@ class Server:
         spec, folder = self.spec, code.folder or Path.cwd()
         env = environment(spec.env)
         await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))
-        return await code.programs.start(spec.argv, env=env, cwd=folder, line_bytes=LINE_BYTES)
+        return await code.programs.start(spec.argv, env=env, cwd=folder)
 
 
 class Servers:

@@ -86,7 +86,7 @@ class ServedTool:
                     connection = await self._connected(work)
                     return await connection.call(self._offered.name, arguments)
         except NotReached as gone:
-            raise ToolError(str(gone)) from gone
+            raise ToolError(f"{gone}, nor does it accept the call over a new connection") from gone
         except Lost as lost:
             if self.options.idempotent:
                 raise ToolError(f"{lost}; it is started again with the next call") from lost

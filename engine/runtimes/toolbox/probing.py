@@ -8,7 +8,8 @@ from engine.core.model_spec import McpSpec
 from engine.errors import Unusable, first_of
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.watched import Program, Watched
-from engine.runtimes.toolbox.mcp_connection import LINE_BYTES, LastWords, connected, load
+from engine.runtimes.toolbox.mcp_connection import connected, load
+from engine.runtimes.toolbox.mcp_pipes import LastWords
 from engine.runtimes.toolbox.mcp_servers import STARTS_S
 from engine.runtimes.values import one_line
 
@@ -32,7 +33,7 @@ async def _offered(spec: McpSpec, folder: Path) -> list[str]:
     async def start() -> Program:
         env = environment(spec.env)
         check_program(spec.argv[0], cwd=folder, env=env)
-        return await programs.start(spec.argv, env=env, cwd=folder, line_bytes=LINE_BYTES)
+        return await programs.start(spec.argv, env=env, cwd=folder)
 
     try:
         with anyio.fail_after(STARTS_S):

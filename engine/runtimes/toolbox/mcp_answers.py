@@ -1,0 +1,128 @@
+"""What a tool server sends, read and checked before the `mcp` package gets it.
+
+Rule: one bad answer costs one call. The package drops a message that it cannot read, and ends the connection where
+one request fails, so the call would wait for its time limit and others would end with it. Here such a call gets an
+error of ours (`Fault`) in place of its answer.
+"""
+
+import re
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+
+from engine.errors import NotJson
+from engine.runtimes.values import json_value
+
+if TYPE_CHECKING:
+    from mcp_types import JSONRPCError, JSONRPCMessage
+
+LINE_BYTES = 32 * 1024 * 1024
+"""Longest message of a server."""
+LOOP_BYTES = 128 * 1024
+"""Longer messages are parsed in a thread."""
+MOST_BLOCKS = 1_000
+"""Most blocks (texts, pictures) of a result."""
+MOST_TOOLS = 1_000
+"""Most tools of one server; the rest are ignored."""
+_END_BYTES = 256
+"""How much of each end of a message is searched for its id."""
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')
+
+
+class Fault(IntEnum):
+    """Codes of the errors that take the place of an answer; outside the range of JSON-RPC."""
+
+    LOST = -990_001
+    """It is unknown whether the call took place."""
+    NOT_REACHED = -990_002
+    """The server did not accept the call."""
+    UNUSABLE = -990_003
+    """The server has answered, but its answer cannot be used."""
+
+
+class Unreadable(ValueError):
+    """A message cannot be used; the text says why."""
+
+
+async def parse(data: bytes) -> "JSONRPCMessage":
+    """Return the message in `data`.
+
+    Raises:
+        Unreadable: If it is none, or longer or deeper than this side reads.
+    """
+    return _parse(data) if len(data) <= LOOP_BYTES else await anyio.to_thread.run_sync(_parse, data)
+
+
+def _parse(data: bytes) -> "JSONRPCMessage":
+    from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
+    from pydantic import ValidationError
+
+    try:
+        message = jsonrpc_message_adapter.validate_json(data, by_name=False)
+    except ValidationError as error:
+        raise Unreadable(_reason(data, error)) from error
+    if isinstance(message, JSONRPCResponse):
+        _tidy(message.result)
+    return message
+
+
+def _reason(data: bytes, error: Any) -> str:
+    try:
+        data.decode()
+    except UnicodeDecodeError as fault:
+        return f"it is not UTF-8 at byte {fault.start + 1:,}"
+    first = error.errors(include_url=False, include_input=False, include_context=True)[0]
+    if first["type"] == "json_invalid":
+        return f"it is not JSON: {first['ctx']['error']}"
+    return "it is no message of the protocol (JSON-RPC 2.0)"
+
+
+def _tidy(result: dict[str, Any]) -> None:
+    """Complete what servers leave out of a result, and drop the schemas of outputs.
+
+    The package would check each result against the latter, in the loop: what a server declares of itself is its matter.
+
+    Raises:
+        Unreadable: If it has more blocks than this side reads, or its structured content is no plain JSON.
+    """
+    if result.get("structuredContent") is not None:
+        result.setdefault("content", [])
+        try:
+            result["structuredContent"] = json_value(result["structuredContent"])
+        except NotJson as error:
+            raise Unreadable(f"its structured content is no JSON: {error}") from error
+    blocks, tools = result.get("content"), result.get("tools")
+    if isinstance(blocks, list) and len(blocks) > MOST_BLOCKS:
+        raise Unreadable(f"it has more than {MOST_BLOCKS:,} blocks of content")
+    if isinstance(tools, list):
+        result["tools"] = [tool for tool in tools[:MOST_TOOLS] if isinstance(tool, dict)]
+        for tool in result["tools"]:
+            tool.pop("outputSchema", None)
+            schema = tool.get("inputSchema")
+            tool["inputSchema"] = {**(schema if isinstance(schema, dict) else {}), "type": "object"}
+
+
+def failed(request_id: int | str, fault: Fault, reason: str) -> "JSONRPCError":
+    """Return an error in place of the answer to a request."""
+    from mcp_types import ErrorData, JSONRPCError
+
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=fault, message=reason))
+
+
+def too_large() -> str:
+    """Return why a message is not read to its end."""
+    return f"it is too large: more than {LINE_BYTES // 1024 // 1024} MB"
+
+
+def answered_id(start: bytes, end: bytes) -> int | None:
+    """Return which request an unreadable message answers, by its two ends; None if it is no answer.
+
+    Looks outside the result only: before the second brace, or after the last but one.
+    """
+    first, second = start[:_END_BYTES].lstrip(), end[-_END_BYTES:].rstrip()
+    if not first.startswith(b"{") or not second.endswith(b"}"):
+        return None
+    head = first[: first.find(b"{", 1)] if b"{" in first[1:] else first
+    match = _ID.search(head) or _ID.search(second[second.rfind(b"}", 0, -1) + 1 :])
+    return int(match[1]) if match else None

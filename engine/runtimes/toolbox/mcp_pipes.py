@@ -1,0 +1,148 @@
+"""A tool server that is a program: messages are lines on its standard input and output."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import anyio
+
+from engine.runtimes.programs.tail import Tail, how_ended
+from engine.runtimes.programs.watched import Program
+from engine.runtimes.toolbox import mcp_answers
+from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, answered_id, failed, parse, too_large
+
+CHUNK_BYTES = 256 * 1024
+MOST_LINES_SKIPPED = 8
+"""How many times as long as a message an answer may be that is passed over."""
+GOES_S = 0.5
+"""How long a program may take to end by itself after its input was closed, in seconds."""
+
+
+class LastWords(Tail):
+    """The last lines that a program wrote on its standard error, and how it ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._program: Program | None = None
+        self.why = ""
+        """Why it was ended; empty if it ended by itself."""
+
+    async def listen(self, program: Program) -> None:
+        """Read until it ends, because a program blocks when its pipe is full."""
+        self._program = program
+        with suppress(ValueError, ConnectionError):
+            while chunk := await program.stderr.read(65_536):
+                self.add(chunk)
+
+    def __str__(self) -> str:
+        """Return it as one line; empty if it neither ended nor wrote anything."""
+        if self.why:
+            return self.why
+        code = None if self._program is None else self._program.returncode
+        parts = [] if code is None else [f"it {how_ended(code)}"]
+        if self.line:
+            parts.append(f"it last said: {self.line[:300]}")
+        return "; ".join(parts)
+
+
+@asynccontextmanager
+async def over_pipes(
+    program: Program, ended: anyio.Event, words: LastWords, wrap: Callable[[Any], Any]
+) -> AsyncIterator[Any]:
+    """Yield the streams of messages from and to a program; ends the program afterwards.
+
+    Args:
+        wrap: Makes what the package reads of a message.
+    """
+    from mcp_types import JSONRPCRequest
+
+    inward, messages = anyio.create_memory_object_stream[Any](0)
+    outward, requests = anyio.create_memory_object_stream[Any](0)
+    unanswered: set[str] = set()
+
+    async def write() -> None:
+        async for message in requests:
+            if isinstance(message.message, JSONRPCRequest):
+                unanswered.add(str(message.message.id))
+            line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await program.send(line.encode() + b"\n")
+
+    async def read() -> None:
+        async with inward:
+            async for line in _lines(program, words):
+                message = await _message(line, unanswered)
+                if message is not None:
+                    await inward.send(wrap(message))
+        ended.set()
+
+    try:
+        async with inward, messages, outward, requests, anyio.create_task_group() as group:
+            for part in (read, write, partial(words.listen, program)):
+                group.start_soon(part)
+            yield messages, outward
+            group.cancel_scope.cancel()
+    finally:
+        program.close_input()
+        with anyio.move_on_after(GOES_S, shield=True):
+            await program.exited.wait()
+        await program.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a program; of one that is too long, its two ends."""
+
+    start: bytes
+    end: bytes
+    is_whole: bool = True
+
+
+async def _lines(program: Program, words: LastWords) -> AsyncIterator[_Line]:
+    """Yield the lines that a program writes.
+
+    One that is too long is passed over to its end if it may be an answer; any other ends the program.
+    """
+    start = last = b""
+    pieces: list[bytes] = []
+    length = 0
+    with suppress(ConnectionError):
+        while chunk := await program.stdout.read(CHUNK_BYTES):
+            *endings, rest = chunk.split(b"\n")
+            for piece in endings:
+                if length + len(piece) <= mcp_answers.LINE_BYTES:
+                    line = b"".join((*pieces, piece))
+                    yield _Line(line, line)
+                else:
+                    yield _Line(start or piece, last + piece, is_whole=False)
+                pieces, start, last, length = [], b"", b"", 0
+            length += len(rest)
+            start, last = start or rest, (last + rest)[-CHUNK_BYTES:]
+            if length <= mcp_answers.LINE_BYTES:
+                pieces.append(rest)
+                continue
+            pieces = []
+            if not start.lstrip().startswith(b"{") or length > MOST_LINES_SKIPPED * mcp_answers.LINE_BYTES:
+                words.why = f"it wrote a line of more than {mcp_answers.LINE_BYTES // 1024 // 1024} MB"
+                return
+
+
+async def _message(line: _Line, unanswered: set[str]) -> Any:
+    """Return the message in a line; None if it is not one, because programs print other lines too."""
+    from mcp_types import JSONRPCError, JSONRPCResponse
+
+    try:
+        if not line.is_whole:
+            raise Unreadable(too_large())
+        message = await parse(line.start)
+    except Unreadable as error:
+        request_id = answered_id(line.start, line.end)
+        if str(request_id) not in unanswered or request_id is None:
+            return None
+        message = failed(request_id, Fault.UNUSABLE, str(error))
+    if isinstance(message, JSONRPCError) and message.id is None and len(unanswered) == 1:
+        (message.id,) = unanswered
+    if isinstance(message, JSONRPCError | JSONRPCResponse) and message.id is not None:
+        unanswered.discard(str(message.id))
+    return message
