@@ -13,9 +13,9 @@ from textual.screen import Screen
 from dashboard.deck import Deck, Looking, OfOneSize, deck_of
 from dashboard.views.absent import untouchable
 from dashboard.views.amounts import counted
-from dashboard.views.targets import Target, agent_behind, named, supervisor_behind
+from dashboard.views.targets import Find, Target, agent_behind, named, supervisor_behind
 from engine.core.errors import Refused
-from engine.core.queries.targets import words
+from engine.core.queries.targets import find_agent, find_any, find_supervisor, words
 from engine.core.state import State, SwapMode
 
 if TYPE_CHECKING:
@@ -120,10 +120,10 @@ class Acting(Looking, OfOneSize, Screen[None]):
         """Open a dialog, and send the command that it answers with."""
         self.app.push_screen(dialog, lambda command: self.deck.order(command, then=dialog.after))
 
-    def asked(self, name: str | None) -> Target | None:
-        """Return what a name means, or what is under the cursor; say so where that is nothing."""
+    def asked(self, name: str | None, find: Find = find_any) -> Target | None:
+        """Return what a name means to `find`, or what is under the cursor; say so where that is nothing."""
         try:
-            found = named(self.state, name) if name else self.target()
+            found = named(self.state, name, find) if name else self.target()
         except Refused as refused:
             self._miss(refused.reason)
             return None
@@ -138,7 +138,7 @@ class Acting(Looking, OfOneSize, Screen[None]):
 
     def asked_agent(self, name: str | None) -> str | None:
         """Return the agent that a name means, that is under the cursor or at work on what is; say so where none is."""
-        target = self.asked(name)
+        target = self.asked(name, find_agent)
         agent_id = agent_behind(self.state, target)
         if target is not None and agent_id is None:
             self.warn(f"{target.said} has no agent to swap")
@@ -146,7 +146,7 @@ class Acting(Looking, OfOneSize, Screen[None]):
 
     def asked_supervisor(self, name: str | None) -> tuple[str | None, Target | None]:
         """Return the supervisor of what a name means or of what is under the cursor, and that; say so where none is."""
-        target = self.asked(name) if name else self.target()
+        target = self.asked(name, find_supervisor) if name else self.target()
         supervisor_id = supervisor_behind(self.state, target)
         if supervisor_id is None or (name and target is None):
             self._miss("there is no supervisor here")

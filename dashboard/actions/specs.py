@@ -3,10 +3,11 @@
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, supervisors
 from dashboard.views.keyed import keyed
+from engine.core.queries.targets import find_agent
 
 
 def _edit(on: Acting, said: Spoken) -> None:
-    target = on.asked(said.word())
+    target = on.asked(said.word(), find_agent)
     if target is not None and target.kind == "supervisor":
         told = keyed("<new-agent:N> makes a new agent under it, <set:o> changes its settings")
         on.warn(f"{target.said} has no spec; {told}")

@@ -17,7 +17,7 @@ from dashboard.views.targets import Target, receiver
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
-from engine.core.queries.targets import at
+from engine.core.queries.targets import at, find_member
 from engine.core.queries.tree import depth_of, mean_ms_of
 from engine.core.records import JsonValue, names
 from engine.core.state import State
@@ -26,7 +26,7 @@ SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "
 
 
 def _move(on: Acting, said: Spoken) -> None:
-    target = on.asked(said.word())
+    target = on.asked(said.word(), find_member)
     if target is None:
         return
     if target.kind in ("agent", "supervisor"):
@@ -198,7 +198,7 @@ def _cancel_work(on: Acting, target: Target) -> None:
         on.warn(f"{target.said} has ended already")
         return
     question, told = f"Cancel {target.titled}", partial(_stopped, target.id)
-    on.ask(dialogs.dialog.ConfirmCancel(question, told, f"Cancel the {target.kind}", commands.Cancel(target=target.id)))
+    on.ask(dialogs.dialog.ConfirmCancel(question, told, f"Cancel the {target.kind}", commands.Cancel(target=target.at)))
 
 
 def _stopped(target_id: str, state: State) -> Sequence[str]:
@@ -220,7 +220,7 @@ def _remove(on: Acting, said: Spoken) -> None:
         members = [key for key in marked if key in on.state.agents or key in on.state.supervisors]
         in_bulk(on, cancelling(on.state, members))
         return
-    target = on.asked(said.word())
+    target = on.asked(said.word(), find_member)
     if target is None:
         return
     if target.kind in ("agent", "supervisor"):

@@ -19,6 +19,7 @@ from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.budget import deadline_of
 from engine.core.queries.reach import reached
 from engine.core.queries.targets import at as at_id
+from engine.core.queries.targets import find_task, find_work
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
@@ -30,7 +31,7 @@ def _retry(at: Acting, said: Spoken) -> None:
     if said.word() is None and (marked := at.marked()):
         in_bulk(at, retrying(at.state, marked))
         return
-    target = at.asked(said.word())
+    target = at.asked(said.word(), find_work)
     if target is None:
         return
     if target.kind == "task" or at.state.summary(target.id) is not None:
@@ -40,7 +41,7 @@ def _retry(at: Acting, said: Spoken) -> None:
 
 
 def _replay(at: Acting, said: Spoken) -> None:
-    target = at.asked(said.word())
+    target = at.asked(said.word(), find_work)
     if target is None or not at.deck.at_hand("it may import the code of agents; in a shell: quarterdeck replay RUN"):
         return
     if at.state.summary(target.id) is not None:
@@ -54,7 +55,7 @@ def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
     if said.word() is None and at.marked():
         ask_of_all(at, line)
         return
-    target = at.asked(said.word())
+    target = at.asked(said.word(), find_work)
     if target is None:
         return
     task = at.state.tasks.get(target.id)
@@ -147,7 +148,7 @@ def _abort(at: Acting, said: Spoken) -> None:
 
 
 def _reassign(at: Acting, said: Spoken) -> None:
-    target = at.asked(said.word())
+    target = at.asked(said.word(), find_task)
     if target is None:
         return
     task = at.state.tasks.get(target.id)

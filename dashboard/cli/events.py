@@ -25,7 +25,7 @@ from dashboard.views.sentences import sentence
 from engine.core.errors import AmbiguousName, UnknownAgent
 from engine.core.events import KINDS, AgentAdded
 from engine.core.fold import fold
-from engine.core.queries.targets import find_agent
+from engine.core.queries.targets import find_agent, id_in
 from engine.core.state import State
 from engine.folding import ends_of, events_of, folded_from
 from store import Reader, Record, Tail
@@ -187,7 +187,7 @@ def _agent_id(reader: Reader, state: State, named: str | None) -> str | None:
     except AmbiguousName as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
     except UnknownAgent as refused:
-        an_id = named.removeprefix("@")
+        an_id = id_in(named)
         if reader.records(0, 1, agent_id=an_id):
             return an_id
         added = events_of(reader.records(0, _PAGE, kinds=("agent_added",), value=named))
@@ -196,6 +196,7 @@ def _agent_id(reader: Reader, state: State, named: str | None) -> str | None:
 
 
 def _run_id(reader: Reader, named: str | None) -> str | None:
-    if named is not None and not reader.records(0, 1, run_id=named):
+    run_id = None if named is None else id_in(named)
+    if run_id is not None and not reader.records(0, 1, run_id=run_id):
         fail("unknown_work", f"there is no run {named!r}", "list them with: quarterdeck runs", WRONG_USAGE)
-    return named
+    return run_id

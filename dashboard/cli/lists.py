@@ -27,7 +27,7 @@ from dashboard.views.subjects import OfRun, OfSupervisor, OfTask, agents_passing
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from engine.core.errors import Refused
 from engine.core.fold import fold
-from engine.core.queries.targets import find_supervisor, name_of
+from engine.core.queries.targets import find_supervisor, id_in, name_of
 from engine.core.queries.track_record import mean_of
 from engine.core.queries.tree import levels, warning_of
 from engine.core.state import Agent, Run, RunSummary, State, Task
@@ -174,6 +174,7 @@ def _track_records(state: State, found: Sequence[Agent]) -> Table:
 @click.pass_context
 def tasks(ctx: click.Context, run_id: str | None, *, every: bool, wanted: Filter) -> None:
     """List the tasks of open runs."""
+    run_id = None if run_id is None else id_in(run_id)
     with _looking(ctx) as look:
         if run_id is not None and run_id not in look.state.runs:
             found = _lines_of_finished(look.reader, [_finished(look.state, run_id)], wanted)

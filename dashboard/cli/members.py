@@ -3,19 +3,20 @@
 Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints the outcome.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from dashboard.cli.output import WRONG_USAGE, fail
+from dashboard.cli.output import REFUSED, WRONG_USAGE, fail
 from dashboard.cli.sending import Sending, change, plain
 from dashboard.cli.times import Length
 from engine.core import commands
 from engine.core.commands import Command
+from engine.core.errors import Refused
 from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
-from engine.core.queries.targets import at
+from engine.core.queries.targets import at, find_agent
 from engine.core.spec import AgentSpec
 from engine.core.validation.bounds import NAME
 from engine.folding import folded
@@ -83,13 +84,27 @@ def swap(
         if replacement is not None and len(found.agents) != 1:
             said = f"{replacement} has {len(found.agents)} agents"
             fail("usage", said, "--with takes a file with one agent; --from takes one with several", WRONG_USAGE)
-        pairs = [(agent, found.agents[0]) for agent in agents] if replacement is not None else [
-            (spec.name, spec) for spec in found.agents if not agents or spec.name in agents
-        ]  # fmt: skip
-        swaps = [one(agent, spec=spec) for agent, spec in pairs]
+        if replacement is not None:
+            swaps = [one(agent, spec=found.agents[0]) for agent in agents]
+        elif agents:
+            swaps = [one(agent, spec=spec) for agent, spec in _of_names(sending().path, agents, found.agents)]
+        else:
+            swaps = [one(spec.name, spec=spec) for spec in found.agents]
         if not swaps:
             fail("usage", f"{file} has none of these agents", "leave the names out to swap all of them", WRONG_USAGE)
     return swaps[0] if len(swaps) == 1 else commands.SwapAgents(swaps=swaps)
+
+
+def _of_names(db: Path, agents: Sequence[str], specs: Sequence[AgentSpec]) -> Iterator[tuple[str, AgentSpec]]:
+    """Yield each agent with the spec of its name, for those that have one."""
+    state, by_name = folded(db), {spec.name: spec for spec in specs}
+    for target in agents:
+        try:
+            name = find_agent(state, target).name
+        except Refused as refused:
+            fail(refused.code, f"refused: {refused.reason}", "", REFUSED)
+        if name in by_name:
+            yield target, by_name[name]
 
 
 def _probation(said: str | None) -> tuple[int | None, int]:

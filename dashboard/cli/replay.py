@@ -14,6 +14,7 @@ from dashboard.cli.other_model import gone_on_with, in_line
 from dashboard.cli.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fail
 from dashboard.cli.trust import trust_list
 from dashboard.replayed import replay_words
+from engine.core.queries.targets import id_in
 from engine.errors import UnknownRun, Unusable
 from engine.replaying import Replay
 from engine.replaying import replay as replayed
@@ -35,7 +36,7 @@ def replay(
 
     With --with-model it goes on from a step with another model, in a new database, and both are shown step by step.
     """
-    db, run_id = database_of(ctx, changes=False), run_id.removeprefix("@")
+    db, run_id = database_of(ctx, changes=False), id_in(run_id)
     given = (with_model, step, into)
     if any(one is not None for one in given):
         if with_model is None or step is None or into is None:

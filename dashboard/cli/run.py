@@ -31,7 +31,7 @@ from dashboard.process import bound_engine, is_alive
 from dashboard.views.names import readable
 from engine.core.commands import Submit
 from engine.core.limits import Limits
-from engine.core.queries.targets import find_supervisor
+from engine.core.queries.targets import find_supervisor, id_in
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded
 
@@ -118,7 +118,7 @@ def run(
 @click.pass_context
 def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) -> int:
     """Wait until RUN has ended, and print its output."""
-    db = database_of(ctx, changes=False)
+    db, run_id = database_of(ctx, changes=False), id_in(run_id)
     _check_target(output)
     if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
         hint = f"continue it with: quarterdeck engine --db {quoted(db)}"

@@ -15,6 +15,7 @@ from dashboard.cli.times import seq_of
 from dashboard.views.amounts import counted, duration
 from dashboard.views.past import fork_moment
 from engine.core.errors import Refused
+from engine.core.queries.targets import id_in
 from engine.core.records import JsonValue
 from engine.core.values import as_text, preview
 from engine.folding import folded
@@ -30,7 +31,7 @@ _QUOTED = "a text needs quotes: '\"Lisbon\"'"
 @click.pass_context
 def steps(ctx: click.Context, task: str) -> None:
     """List the recorded steps of TASK, of all its attempts: what it did, what came of it, and what it cost."""
-    db, task_id = database_of(ctx, changes=False), task.removeprefix("@")
+    db, task_id = database_of(ctx, changes=False), id_in(task)
     with Reader(db) as reader:
         found = list(steps_of(reader, task_id))
         if not found and not reader.records(0, 1, task_id=task_id):
@@ -100,7 +101,7 @@ def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, out
 
 def parts_of(step: str) -> tuple[str, str]:
     """Return the task and the key that `TASK/STEP` names."""
-    task_id, slash, key = step.removeprefix("@").partition("/")
+    task_id, slash, key = id_in(step).partition("/")
     if not slash:
         fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them", WRONG_USAGE)
     return task_id, key

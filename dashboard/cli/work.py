@@ -20,7 +20,7 @@ from dashboard.views.filters import Filter
 from dashboard.views.inbox import need, otherwise
 from engine.core import commands
 from engine.core.commands import Command
-from engine.core.queries.targets import name_of
+from engine.core.queries.targets import id_in, name_of
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded, folded_from
@@ -57,7 +57,7 @@ steer = plain(
 
 def _described(state: State, target: str) -> str:
     """Return what a target is, so that a person sees what they stop."""
-    target = target.removeprefix("@")
+    target = id_in(target)
     if (run := state.runs.get(target)) is not None:
         left = run.total - run.ended
         return f"the run {run.id} ({run.title}), {run.running} of whose {left} open tasks are at work"

@@ -85,7 +85,7 @@ def cancelling(state: State, keys: Sequence[str]) -> Bulk:
     members = [one for one in found if one.kind in ("agent", "supervisor")]
     made: list[Command] = [
         RemoveMember(target=one.at, mode="drain" if one.kind == "agent" else None) if one in members
-        else Cancel(target=one.id)
+        else Cancel(target=one.at)
         for one in found
     ]  # fmt: skip
     does, done = ("Cancel", "cancelled") if not members else ("Stop", "stopped")

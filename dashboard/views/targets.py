@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.core.errors import Refused
+from engine.core.errors import AmbiguousName, Refused, UnknownTarget
 from engine.core.queries.targets import at, find_any
 from engine.core.queries.tree import above_of
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 Kind = Literal["agent", "supervisor", "task", "run"]
 
@@ -50,15 +50,30 @@ def target_of(state: State, key: str | None) -> Target | None:
     return Target("run", key, run.title) if run is not None else None
 
 
-def named(state: State, word: str) -> Target:
-    """Return the object that a word names.
+Find = Callable[[State, str], Agent | Supervisor | Run | Task | RunSummary]
+"""One of the finders of `engine.core.queries.targets`."""
+
+
+def named(state: State, word: str, find: Find = find_any) -> Target:
+    """Return the object that a word names for the command that looks for it with `find`.
+
+    What the command does not take is returned too, so that a person is told what it is.
 
     Raises:
-        Refused: If there is none, or it may be several.
+        Refused: As the command is refused, if there is none or it may be several.
     """
-    found = target_of(state, find_any(state, word).id)
-    assert found is not None
-    return found
+    try:
+        found = find(state, word)
+    except AmbiguousName:
+        raise
+    except Refused as refused:
+        try:
+            found = find_any(state, word)
+        except UnknownTarget:
+            raise refused from None
+    target = target_of(state, found.id)
+    assert target is not None
+    return target
 
 
 def looked_up(

@@ -19,6 +19,7 @@ from engine.core.commands import Command, ImportState, Order, Submit
 from engine.core.errors import BadValue
 from engine.core.events import Event, RunFinished
 from engine.core.options import GRACE_S
+from engine.core.queries.targets import id_in
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
@@ -285,7 +286,7 @@ class Host:
     async def _ended_runs(self, command: Command) -> dict[str, str]:
         """Return the statuses of finished runs that a command waits for, also of those that the state has dropped."""
         named = command.after if isinstance(command, Submit) else []
-        found = [await self.finished_run(one) for one in dict.fromkeys(named) if one not in self.state.runs]
+        found = [await self.finished_run(one) for one in dict.fromkeys(map(id_in, named)) if one not in self.state.runs]
         return {run.id: run.status for run in found if run is not None}
 
     async def written(self) -> None:

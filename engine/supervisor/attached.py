@@ -20,7 +20,7 @@ import anyio.to_thread
 
 from engine.core.code import named_in, specs_of
 from engine.core.codec import encode_command
-from engine.core.commands import Command
+from engine.core.commands import Command, Target
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.finished import summary_of
@@ -68,7 +68,7 @@ class AttachedSupervisor(Requests, People, Changes, Views, History):
         CommandRefusedError: If the team has no such supervisor.
     """
 
-    def __init__(self, path: str | os.PathLike[str], supervisor: str | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], supervisor: Target | None = None) -> None:
         self._engine = RemoteEngine(Path(path))
         state = self._engine.state
         with refusals():

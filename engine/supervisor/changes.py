@@ -5,10 +5,11 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
 from engine.core import commands
+from engine.core.commands import Target
 from engine.core.discovery import choose
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.queries.suiting import candidate_of
-from engine.core.queries.targets import at, find_supervisor
+from engine.core.queries.targets import at, find_member, find_supervisor
 from engine.core.records import changed, names
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
@@ -74,23 +75,23 @@ class Changes(Node):
         )
 
     @checks_arguments
-    async def remove_agent(self, name: str, *, mode: Literal["drain", "requeue", "abort"] | None = None) -> Applied:
+    async def remove_agent(self, name: Target, *, mode: Literal["drain", "requeue", "abort"] | None = None) -> Applied:
         """Remove an agent.
 
         Args:
-            name: Its name or id.
+            name: As any target: its name, id or path; this supervisor's own agents come first.
             mode: What happens to its work: `drain` finishes it first, `requeue` gives it to other agents at the next
                 step, `abort` at once. None refuses to remove a busy agent.
 
         Raises:
             CommandRefusedError: If there is no such agent, or it is busy and no mode was given.
         """
-        return await self._engine.order(lambda: commands.RemoveMember(target=self._agent_target(name), mode=mode))
+        return await self._engine.order(lambda: commands.RemoveMember(target=at(self._agent(name).id), mode=mode))
 
     @checks_arguments
     async def swap_agent(
         self,
-        name: str,
+        name: Target,
         spec: AgentSpec | SpecifiedAgent | str,
         mode: SwapMode = "drain",
         *,
@@ -100,7 +101,7 @@ class Changes(Node):
         """Give an agent another spec, also while it works; attempts that start from now on use it.
 
         Args:
-            name: Name or id of the agent, which keeps both.
+            name: The agent, as for `remove_agent`; it keeps its name and id.
             spec: The new spec, or the name of one in the registry.
             mode: What happens to attempts at work. `drain`: they finish on the old spec. `migrate`: they stop at their
                 next step and continue on the new spec with their recorded steps. `abort`: they stop now and start over.
@@ -115,12 +116,12 @@ class Changes(Node):
 
     @checks_arguments
     async def swap_agents(
-        self, specs: Mapping[str, AgentSpec | SpecifiedAgent | str], mode: SwapMode = "drain"
+        self, specs: Mapping[Target, AgentSpec | SpecifiedAgent | str], mode: SwapMode = "drain"
     ) -> Applied:
         """Swap several agents as one change: all or none.
 
         Args:
-            specs: The new spec of each agent, by name.
+            specs: The new spec of each agent, named as for `remove_agent`.
             mode: As for `swap_agent`.
 
         Raises:
@@ -132,7 +133,7 @@ class Changes(Node):
 
     def _swap(
         self,
-        name: str,
+        name: Target,
         spec: AgentSpec | SpecifiedAgent | str,
         mode: SwapMode,
         deadline_s: float | None = None,
@@ -140,7 +141,7 @@ class Changes(Node):
     ) -> commands.SwapAgent:
         failures, tasks = rollback_after or (None, 10)
         return commands.SwapAgent(
-            agent=self._agent_target(name),
+            agent=at(self._agent(name).id),
             spec=None if isinstance(spec, str) else spec_of(spec),
             registered=spec if isinstance(spec, str) else None,
             mode=mode,
@@ -150,16 +151,18 @@ class Changes(Node):
         )
 
     @checks_arguments
-    async def rollback(self, name: str, mode: SwapMode = "drain") -> Applied:
+    async def rollback(self, name: Target, mode: SwapMode = "drain") -> Applied:
         """Give an agent the spec of its previous generation.
 
         Raises:
             CommandRefusedError: If there is no such agent, or it was never swapped.
         """
-        return await self._engine.order(lambda: commands.Rollback(agent=self._agent_target(name), mode=mode))
+        return await self._engine.order(lambda: commands.Rollback(agent=at(self._agent(name).id), mode=mode))
 
     @checks_arguments
-    async def change_capabilities(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Applied:
+    async def change_capabilities(
+        self, name: Target, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> Applied:
         """Add or remove specialties of a live agent; its code stays.
 
         Raises:
@@ -167,22 +170,24 @@ class Changes(Node):
         """
         added, removed = list(add), list(remove)
         return await self._engine.order(
-            lambda: commands.ChangeCapabilities(agent=self._agent_target(name), add=added, remove=removed)
+            lambda: commands.ChangeCapabilities(agent=at(self._agent(name).id), add=added, remove=removed)
         )
 
     @checks_arguments
-    async def move(self, name: str, parent: str) -> Applied:
+    async def move(self, name: Target, parent: Target) -> Applied:
         """Move an agent, or a supervisor with everything under it, to another supervisor of the same tree.
 
         Args:
-            name: Name or id of the agent or supervisor; this supervisor's own members come first.
-            parent: Name or id of the new parent, looked up in the same way.
+            name: Name, id or path of the agent or supervisor; this supervisor's own members come first.
+            parent: The new parent, looked up in the same way.
 
         Raises:
             CommandRefusedError: If one of them is unknown, the name is taken, or the move would make a cycle.
         """
         return await self._engine.order(
-            lambda: commands.Move(target=self._any_target(name), parent=self._any_target(parent, find_supervisor))
+            lambda: commands.Move(
+                target=self._target_for(name, find_member), parent=self._target_for(parent, find_supervisor)
+            )
         )
 
     async def set_options(
@@ -204,7 +209,7 @@ class Changes(Node):
         )
 
     @checks_arguments
-    async def replace_agent(self, name: str, changes: AgentSpec | SpecifiedAgent | Settings) -> Applied:
+    async def replace_agent(self, name: Target, changes: AgentSpec | SpecifiedAgent | Settings) -> Applied:
         """Give an agent another spec, or change fields of its spec; other keys become options of its runtime.
 
         Raises:

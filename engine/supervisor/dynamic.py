@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from engine.clock import Clock
-from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Winner
+from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Target, Winner
 from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
@@ -191,12 +191,12 @@ class DynamicSupervisor(Requests, People, Changes, Views, History):
         return AgentSpecs(self)
 
     @classmethod
-    def attach(cls, path: str | os.PathLike[str], supervisor: str | None = None) -> "AttachedSupervisor":
+    def attach(cls, path: str | os.PathLike[str], supervisor: Target | None = None) -> "AttachedSupervisor":
         """Return a supervisor of a team in another process, with the same methods, through its file.
 
         Args:
             path: The team's file.
-            supervisor: Name of the supervisor; the first root by default.
+            supervisor: Name, id or path of the supervisor; the first root by default.
 
         Raises:
             StoreError: If there is no Quarterdeck database.

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from engine.core.commands import Target
 from engine.core.errors import Refused, UnknownTask
+from engine.core.queries.targets import id_in
 from engine.core.records import Json, JsonValue
 from engine.errors import NotInThisVersion
 from engine.forking import ChangedStep, Fork, fork, step_named
@@ -21,13 +23,14 @@ class History(Node):
     """Methods of a supervisor on recorded work."""
 
     @checks_arguments
-    async def steps(self, task_id: str) -> list[Step]:
+    async def steps(self, task_id: Target) -> list[Step]:
         """Return the recorded steps of all attempts of a task, in order.
 
         Raises:
             CommandRefusedError: If there is no such task.
         """
         await self._engine.refresh()
+        task_id = id_in(task_id)
         found = await self._engine.records(task_id)
         with refusals():
             if not found and task_id not in self._state.tasks:
@@ -59,14 +62,14 @@ class History(Node):
             return await anyio.to_thread.run_sync(make)
 
     @checks_arguments
-    async def replay(self, run_id: str) -> Replay:
+    async def replay(self, run_id: Target) -> Replay:
         """Replay a finished run without calls: model agents get their answers from the journal.
 
         Raises:
             UnknownRun: If no run of that id has ended in this journal.
             NotInThisVersion: If this team is in memory.
         """
-        return await replay(_in_file(self._engine.database, "replay"), run_id)
+        return await replay(_in_file(self._engine.database, "replay"), id_in(run_id))
 
 
 def _in_file(db: Path | None, what: str) -> Path:
@@ -79,7 +82,7 @@ def _forked(db: Path, path: Path, at_seq: int | None, step: tuple[str, str] | No
     changed = None
     if step is not None:
         with Reader(db) as reader:
-            changed = ChangedStep(step_named(reader, *step), output)
+            changed = ChangedStep(step_named(reader, id_in(step[0]), step[1]), output)
     elif output is not None:
         raise Refused("output is that of a step: name it with step=(task, key)")
     return fork(db, path, at_seq=at_seq, changed=changed)

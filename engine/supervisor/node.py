@@ -242,26 +242,30 @@ class Node:
         """The supervisor as a command's target."""
         return at(self._here.id)
 
-    def _agent_target(self, name: str) -> str:
-        """Return the target of one of its own agents; raises CommandRefusedError if it is ambiguous or missing."""
-        return at(self._agent(name).id)
+    def _target_for(self, target: str | None, find: Callable[..., Member | Work] = find_any) -> str:
+        """Return the unambiguous target of one of its own members, or None for the supervisor itself.
 
-    def _agent(self, name: str) -> Agent:
-        with refusals():
-            return find_agent(self._state, name, under=self._here)
+        What names none of them is returned as it is: the core looks for it in the whole tree.
 
-    def _any_target(self, name: str | None, find: Callable[..., Member | Work] = find_any) -> str:
-        """Return the target for a name: the supervisor itself (None), one of its own members, else of the whole tree.
+        Args:
+            target: As a person names it.
+            find: Determines the kinds of objects.
 
-        `find` determines the kinds of objects. Raises CommandRefusedError if several own members match.
+        Raises:
+            CommandRefusedError: If several own members match.
         """
-        if name is None:
+        if target is None:
             return self._target
         with refusals():
             try:
-                return at(find(self._state, name, under=self._here).id)
+                return at(find(self._state, target, under=self._here).id)
             except (UnknownAgent, UnknownSupervisor, UnknownTarget):
-                return name  # the core looks for it in the whole tree
+                return target
+
+    def _agent(self, target: str) -> Agent:
+        """Return the agent that a target names, its own ones first; raises CommandRefusedError as the core does."""
+        with refusals():
+            return find_agent(self._state, self._target_for(target, find_agent))
 
 
 def _supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:

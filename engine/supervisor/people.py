@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import deepcopy
 
-from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Undo
+from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Target, Undo
 from engine.core.records import Json
 from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
@@ -36,7 +36,7 @@ class People(Node):
                 return self.questions[0]
 
     async def answer(
-        self, question: str, answer: str, output: Json = None, *, also: Sequence[str] = (), alike: bool = False
+        self, question: Target, answer: str, output: Json = None, *, also: Sequence[Target] = (), alike: bool = False
     ) -> Applied:
         """Answer an open question.
 
@@ -60,7 +60,7 @@ class People(Node):
         """Grants (standing permissions for tools), oldest first; copies."""
         return deepcopy(list(self._state.grants.values()))
 
-    async def revoke_grant(self, grant: str) -> Applied:
+    async def revoke_grant(self, grant: Target) -> Applied:
         """Revoke a grant, so that a person is asked again.
 
         Raises:
@@ -68,11 +68,11 @@ class People(Node):
         """
         return await self._engine.order(lambda: RevokeGrant(grant=grant))
 
-    async def steer(self, target: str, text: str, *, now: bool = False) -> Applied:
+    async def steer(self, target: Target, text: str, *, now: bool = False) -> Applied:
         """Send a message to work in progress; each task takes it at its next turn.
 
         Args:
-            target: Name of an agent, or id of a run or task.
+            target: An agent (this supervisor's own come first), a run or a task.
             text: The message.
             now: Cut the present turn short.
 
@@ -82,15 +82,15 @@ class People(Node):
         Raises:
             CommandRefusedError: If no task can take it.
         """
-        return await self._engine.order(lambda: Steer(target=self._any_target(target), text=text, now=now))
+        return await self._engine.order(lambda: Steer(target=self._target_for(target), text=text, now=now))
 
-    async def abort(self, target: str, reason: str = "aborted by the program") -> Applied:
+    async def abort(self, target: Target, reason: str = "aborted by the program") -> Applied:
         """Stop a run, a task or an agent's work at once, with all below it; `cancel` waits for the next steps.
 
         Raises:
             CommandRefusedError: If nothing of it is at work.
         """
-        return await self._engine.order(lambda: Abort(target=self._any_target(target), reason=reason))
+        return await self._engine.order(lambda: Abort(target=self._target_for(target), reason=reason))
 
     async def undo(self, command_id: str | None = None) -> Applied:
         """Undo the last undoable command, or the given one, if what it changed is unchanged since.

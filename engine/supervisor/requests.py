@@ -8,7 +8,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from msgspec.structs import replace
 
-from engine.core.commands import Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit
+from engine.core.commands import Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit, Target
 from engine.core.decide.graphs import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
@@ -16,7 +16,7 @@ from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Chain
 from engine.core.queries.able import AWAY, is_able
 from engine.core.queries.participants import Cast, cast_for
-from engine.core.queries.targets import find_agent
+from engine.core.queries.targets import at, find_agent, id_in
 from engine.core.records import Json
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
@@ -47,7 +47,7 @@ class RunDuties(TypedDict, total=False):
     on_failure: Chain
     limits: Limits
     category: Label
-    after: Iterable[str]
+    after: Iterable[Target]
 
 
 class Requests(Node):
@@ -130,7 +130,7 @@ class Requests(Node):
         return await self._submitted(request, conversation, duties)
 
     @checks_arguments
-    async def wait(self, id: str) -> RunResult:
+    async def wait(self, id: Target) -> RunResult:
         """Wait until a submitted run has ended, and return its result; cancelling the caller does not cancel the run.
 
         Raises:
@@ -138,10 +138,10 @@ class Requests(Node):
             UnknownRun: If there is none.
         """
         async with self._engine.running():
-            return await self._succeeded(await self._engine.run_ended(id))
+            return await self._succeeded(await self._engine.run_ended(id_in(id)))
 
     @checks_arguments
-    async def status(self, id: str) -> WorkStatus:
+    async def status(self, id: Target) -> WorkStatus:
         """Return the status of a run or a task.
 
         Args:
@@ -151,7 +151,7 @@ class Requests(Node):
             UnknownRun: If there is none.
         """
         await self._engine.refresh()
-        state = self._state
+        state, id = self._state, id_in(id)
         if run := state.runs.get(id):
             return WorkStatus(
                 id=id, status=run.status, title=run.title, tasks=run.total, done=run.done, failed=run.failed
@@ -170,38 +170,38 @@ class Requests(Node):
             error=ended.error,
         )  # fmt: skip
 
-    async def cancel(self, id: str, reason: str = "cancelled by the program") -> Applied:
-        """Stop a run or a task at its next steps; results so far are kept.
+    async def cancel(self, id: Target, reason: str = "cancelled by the program") -> Applied:
+        """Stop a run, a task or an agent's work at its next steps; results so far are kept.
 
         Raises:
             CommandRefusedError: If there is none, or it has ended.
         """
-        return await self._engine.order(lambda: Cancel(target=id, reason=reason))
+        return await self._engine.order(lambda: Cancel(target=self._target_for(id), reason=reason))
 
     @checks_arguments
-    async def pause(self, target: str | None = None) -> Applied:
+    async def pause(self, target: Target | None = None) -> Applied:
         """Pause an agent, a run or the supervisor itself: it starts nothing new, attempts at work continue.
 
         Args:
-            target: Name of an agent or a supervisor, or id of a run; None for the supervisor itself.
+            target: An agent, a supervisor (this supervisor's own come first) or a run; None for the supervisor itself.
 
         Raises:
             CommandRefusedError: If the target is unknown, or paused already.
         """
-        return await self._engine.order(lambda: Pause(target=self._any_target(target)))
+        return await self._engine.order(lambda: Pause(target=self._target_for(target)))
 
     @checks_arguments
-    async def resume(self, target: str | None = None) -> Applied:
+    async def resume(self, target: Target | None = None) -> Applied:
         """Resume a paused agent, run or supervisor.
 
         Raises:
             CommandRefusedError: If the target is unknown, or not paused.
         """
-        return await self._engine.order(lambda: Resume(target=self._any_target(target)))
+        return await self._engine.order(lambda: Resume(target=self._target_for(target)))
 
     # Decisions about work in progress
 
-    async def set_priority(self, id: str, priority: int) -> Applied:
+    async def set_priority(self, id: Target, priority: int) -> Applied:
         """Change the priority of a run or a task, also while it waits or runs.
 
         Args:
@@ -213,7 +213,7 @@ class Requests(Node):
         """
         return await self._engine.order(lambda: SetPriority(target=id, priority=priority))
 
-    async def set_deadline(self, id: str, deadline_s: float | None) -> Applied:
+    async def set_deadline(self, id: Target, deadline_s: float | None) -> Applied:
         """Set or remove the deadline of a run or a task.
 
         Args:
@@ -226,22 +226,22 @@ class Requests(Node):
         return await self._engine.order(lambda: SetDeadline(target=id, deadline_s=deadline_s))
 
     @checks_arguments
-    async def reassign(self, task_id: str, agent: str, *, now: bool = False) -> Applied:
+    async def reassign(self, task_id: Target, agent: Target, *, now: bool = False) -> Applied:
         """Assign a task to another agent; its recorded steps are kept.
 
         Args:
             task_id: A task of an open run.
-            agent: Name or id of the agent; this supervisor's own agents come first.
+            agent: Name, id or path of the agent; this supervisor's own agents come first.
             now: Stop an attempt at work at once; False stops it at its next step.
 
         Raises:
             CommandRefusedError: If it has ended, or the agent cannot take it.
         """
         return await self._engine.order(
-            lambda: Reassign(task=task_id, agent=self._any_target(agent, find_agent), now=now)
+            lambda: Reassign(task=task_id, agent=self._target_for(agent, find_agent), now=now)
         )
 
-    async def retry(self, id: str) -> Applied:
+    async def retry(self, id: Target) -> Applied:
         """Retry a failed or waiting task now, or submit the request of a finished run again.
 
         Raises:
@@ -283,7 +283,7 @@ class Requests(Node):
         except BaseException:
             with anyio.move_on_after(STOP_S, shield=True), suppress(EngineError, CoreError, StoreError):
                 if run_id in self._state.runs:
-                    await self._engine.order(lambda: Cancel(target=run_id, reason=reason, grace_s=grace_s))
+                    await self._engine.order(lambda: Cancel(target=at(run_id), reason=reason, grace_s=grace_s))
                     await self._engine.run_ended(run_id)
             raise
 

@@ -4,6 +4,8 @@ import shlex
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,11 +14,15 @@ from dashboard.views.command_line import command_line, in_shell, left_out
 from engine.core import commands as on
 from engine.core.codec import decode_command
 from engine.core.commands import Command
+from engine.core.errors import BadValue
 from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.policies.failure_policies import Retry
 from engine.core.queries.excerpts import args_of
+from engine.core.validation.records import checked
+from engine.simulation.drawing import often_drawn
 from tests.databases import write_database
+from tests.unit.test_targets_everywhere import PLACES, put
 from tests.world import agent, team_world
 
 WORLD = team_world(agent("scout", "scan"), agent("twin", "scan"))
@@ -118,6 +124,40 @@ def sent_by(line: str, database: Path) -> list[Command]:
 def test_the_line_of_a_command_sends_the_same(command: Command, database: Path) -> None:
     assert lacks_of(command) == ""
     assert sent_by(line_of(command), database) == [command]
+
+
+def _sayable(cls: Any, path: tuple[str, ...]) -> Command | None:
+    """Return a command of a class that a line says whole, without a file; None where none does."""
+    for seed in range(400):
+        drawn = often_drawn(cls, Random(seed), WORLD.state, left_out=0.7)
+        if drawn is None or getattr(drawn, "spec", None) is not None or not getattr(drawn, "add", ["new"]):
+            continue
+        try:
+            command: Command = checked(put(drawn, path, "scout"), drawn.type)
+        except BadValue:
+            continue
+        if line_of(command) and not lacks_of(command) and ".yaml" not in line_of(command):
+            return command
+    return None
+
+
+SAID = {f"{cls.__name__}.{path[0]}": (_sayable(cls, path), path) for cls, path in PLACES if len(path) == 1}
+TARGETS = ("@a1", "a1", "scout", "chief/scout", "/chief/scout")
+
+
+@pytest.mark.parametrize("name", [name for name, (command, _) in SAID.items() if command is not None])
+def test_a_line_leaves_a_target_as_it_is_written_for_the_engine_to_look_up(name: str, database: Path) -> None:
+    command, path = SAID[name]
+
+    for target in TARGETS:
+        said = put(command, path, target)
+        (sent,) = sent_by(line_of(said), database)
+        assert getattr(sent, path[0]) == getattr(said, path[0])
+
+
+def test_only_what_a_line_cannot_say_is_left_out_of_the_law_of_targets() -> None:
+    takes_a_file = {"AddAgent.supervisor", "AddSupervisor.parent", "ReplaceTeam.supervisor"}
+    assert {name for name, (command, _) in SAID.items() if command is None} == takes_a_file | {"Declare.parent"}
 
 
 @pytest.mark.parametrize(("command", "lacks"), NOT_WHOLE, ids=[lacks for _, lacks in NOT_WHOLE])

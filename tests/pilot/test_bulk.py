@@ -30,7 +30,7 @@ async def test_marked_tasks_are_cancelled_with_one_question(tmp_path: Path) -> N
         assert hand.dialog.title_line() == "Cancel 2 marked rows"
         assert "cancelled task t5: " in " ".join(hand.told("told").split())
         await hand.press(*"late", "enter")
-        assert hand.app.orders == [Cancel(target="t5", reason="late"), Cancel(target="t6", reason="late")]
+        assert hand.app.orders == [Cancel(target="@t5", reason="late"), Cancel(target="@t6", reason="late")]
         assert hand.said == "2 queued; no engine has taken them yet"
         assert not hand.table.marked
 
@@ -68,7 +68,7 @@ async def test_marked_work_below_other_marked_work_is_told_and_sent_once(tmp_pat
         assert hand.dialog.title_line() == "Cancel 2 marked rows"
         assert "1 marked task below these is reached too" in hand.told("told")
         await hand.press("enter")
-        assert hand.app.orders == [Cancel(target=parent.id)]
+        assert hand.app.orders == [Cancel(target=f"@{parent.id}")]
 
 
 async def test_marked_runs_are_paused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from dashboard.views.bulk import SHOWN, Bulk, Part, cancelling, lines, spoken
 from dashboard.views.keyed import keyed
 from dashboard.views.outcomes import UNDO
 from engine.core.commands import Cancel
+from engine.core.queries.targets import at
 from tests.pilot.trouble import trouble
 
 CANCEL = Bulk("Cancel", "cancelled", ())
@@ -42,9 +43,9 @@ def test_work_below_other_marked_work_is_not_cancelled_apart() -> None:
     below = cancelling(state, [*parent.children, parent.id, other])
     whole = cancelling(state, [parent.id, parent.run_id, *parent.children])
 
-    assert below.commands == (Cancel(target=parent.id), Cancel(target=other))
+    assert below.commands == (Cancel(target=at(parent.id)), Cancel(target=at(other)))
     assert (below.below, whole.below) == (len(parent.children), len(parent.children) + 1)
-    assert whole.commands == (Cancel(target=parent.run_id),)
+    assert whole.commands == (Cancel(target=at(parent.run_id)),)
 
 
 def test_what_no_engine_took_is_said() -> None:

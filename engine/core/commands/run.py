@@ -30,7 +30,7 @@ class Submit(CommandBase):
     """Its budget; None sets none."""
     category: Label | None = None
     """The category of the work, for supervisors with strategies by category; None derives it from the request."""
-    after: list[str] = field(default_factory=list)
+    after: list[Target] = field(default_factory=list)
     """Runs that must be done before it begins; they may have finished long ago."""
     conversation: Label | None = None
     """The conversation that it continues or starts: model agents see its earlier requests and answers."""
@@ -144,5 +144,5 @@ class SwitchStrategy(CommandBase):
     """The lead for `delegate`; None keeps the present one."""
     scope: Literal["run", "open", "new"] = "open"
     """`run` rewires only one run; `open` changes the supervisor and rewires open runs; `new` leaves open runs."""
-    run: str | None = None
+    run: Target | None = None
     """With the scope `run`: the id of the run."""

@@ -1,5 +1,6 @@
 """Commands about the team: members, specs, swaps and settings."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias, Union
 
 from msgspec import field
@@ -36,9 +37,13 @@ class SupervisorSpec(Written, kw_only=True, tag_field="type", tag="supervisor"):
     """Agents and sub-supervisors, in order."""
 
 
-Target: TypeAlias = str
-"""An id, a name, or `supervisor/name` where a name alone is not unique."""
+@dataclass(frozen=True, slots=True)
+class NamesObject:
+    """In `Annotated`: the text names an object of the team; the law of targets covers each field and parameter."""
 
+
+Target: TypeAlias = Annotated[str, NamesObject()]
+"""`@id`, a name, `supervisor/name` or `/chief/…`, which `engine.core.queries.targets` resolves."""
 
 Winner: TypeAlias = Literal["declared", "current"]
 """Which values win for a member that was changed after its last declaration: the newly declared or the current."""

@@ -13,6 +13,7 @@ from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
 from engine.core.events import EscalationAnswered, Event, GrantGiven, GrantRevoked, QuestionWithdrawn
 from engine.core.outcomes import Decided, Mint, ask
+from engine.core.queries.targets import id_in
 from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked
 from engine.core.state import Agent, Grant, State
@@ -112,7 +113,7 @@ def granted(state: State, agent_id: str, generation: int, tool: str) -> Grant | 
 
 def revoke_grant(state: State, command: RevokeGrant, ctx: DecisionContext) -> Decided:
     """Revoke a grant."""
-    found = state.grants.get(command.grant.removeprefix("@"))
+    found = state.grants.get(id_in(command.grant))
     if found is None:
         raise Refused(f"there is no grant {command.grant!r}; there are: {', '.join(state.grants) or 'none'}")
     name = state.agents[found.agent_id].name

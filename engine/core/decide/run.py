@@ -30,7 +30,16 @@ from engine.core.queries.able import why_not_able
 from engine.core.queries.participants import cast_for, check_category, members_in
 from engine.core.queries.queues import own_queue
 from engine.core.queries.reach import tasks_at
-from engine.core.queries.targets import at, find_agent, find_any, find_supervisor, find_task, find_work, member_name
+from engine.core.queries.targets import (
+    at,
+    find_agent,
+    find_any,
+    find_supervisor,
+    find_task,
+    find_work,
+    id_in,
+    member_name,
+)
 from engine.core.queries.tree import below, is_cancelled
 from engine.core.records import changed
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
@@ -198,7 +207,7 @@ def still_open(state: State, wanted: Sequence[str], ctx: DecisionContext) -> lis
         Refused: If one has ended otherwise than well.
     """
     found: list[str] = []
-    for run_id in dict.fromkeys(wanted):
+    for run_id in dict.fromkeys(map(id_in, wanted)):
         if run_id in state.runs:
             found.append(run_id)
             continue

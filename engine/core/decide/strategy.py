@@ -16,7 +16,7 @@ from engine.core.followups import Tune
 from engine.core.options import SupervisorOptions
 from engine.core.outcomes import Decided, Mint
 from engine.core.queries.participants import aggregator_of, lead_of, members_in
-from engine.core.queries.targets import at, find_supervisor, member_name
+from engine.core.queries.targets import at, find_supervisor, id_in, member_name
 from engine.core.queries.tree import is_cancelled
 from engine.core.records import JsonValue, changed
 from engine.core.state import State, Supervisor, Task, TaskStatus
@@ -52,6 +52,8 @@ def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> St
         Refused: If a graph in progress cannot be rewired.
     """
     current, mint = state.supervisors[wanted.id], Mint(state)
+    if command.run is not None:
+        command = changed(command, run=id_in(command.run))
     in_progress = _groups(state, current, command)
     if in_progress and wanted.mode == "delegate" and _lead(wanted) is None:
         raise Refused(_NO_LEAD.format(current.name))

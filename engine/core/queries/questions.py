@@ -1,6 +1,7 @@
 """Questions that wait for a person: which are alike, and which of them an answer names."""
 
 from engine.core.errors import Refused
+from engine.core.queries.targets import id_in
 from engine.core.records import JsonValue
 from engine.core.state import Escalation, State
 
@@ -14,7 +15,7 @@ def find_question(state: State, target: str) -> Escalation:
     Raises:
         Refused: If there is none, or there are several about that.
     """
-    an_id = target.removeprefix("@")
+    an_id = id_in(target)
     if an_id in state.escalations:
         return state.escalations[an_id]
     about = [one for one in state.escalations.values() if one.subject == an_id]

@@ -33,6 +33,11 @@ def at(an_id: str) -> str:
     return f"@{an_id}"
 
 
+def id_in(target: str) -> str:
+    """Return the id that the target of a run, a task or a question is; an `@` before it is allowed."""
+    return target.removeprefix("@")
+
+
 def find_agent(state: State, target: str, *, under: Supervisor | None = None) -> Agent:
     """Return the agent that `target` names; with `under`, one of that supervisor's own agents.
 
@@ -66,14 +71,14 @@ def find_supervisor(state: State, target: str | None, *, under: Supervisor | Non
     raise UnknownSupervisor(target, _near(target, (one.name for one in state.supervisors.values())))
 
 
-def find_member(state: State, target: str) -> Member:
-    """Return the agent or the supervisor that `target` names.
+def find_member(state: State, target: str, *, under: Supervisor | None = None) -> Member:
+    """Return the agent or the supervisor that `target` names; with `under`, one of that supervisor's own members.
 
     Raises:
         UnknownAgent: If there is neither.
         AmbiguousName: If `target` may mean several objects.
     """
-    found = _only(state, target, _members_meant(state, target), Agent, Supervisor)
+    found = _only(state, target, _members_meant(state, target, under), Agent, Supervisor)
     if isinstance(found, Agent | Supervisor):
         return found
     raise UnknownAgent(target, _near(target, (one.name for one in _members(state))))
@@ -85,7 +90,7 @@ def find_work(state: State, target: str) -> Work:
     Raises:
         UnknownWork: If there is none.
     """
-    found = _work(state, target.removeprefix("@"))
+    found = _work(state, id_in(target))
     if found is None:
         raise UnknownWork(target)
     return found
@@ -97,7 +102,7 @@ def find_task(state: State, target: str) -> Task:
     Raises:
         UnknownWork: If there is none.
     """
-    found = state.tasks.get(target.removeprefix("@"))
+    found = state.tasks.get(id_in(target))
     if found is None:
         raise UnknownWork(target)
     return found
@@ -110,7 +115,7 @@ def find_any(state: State, target: str, *, under: Supervisor | None = None) -> M
         UnknownTarget: If it names nothing.
         AmbiguousName: If `target` may mean several objects.
     """
-    work = _work(state, target.removeprefix("@"))
+    work = _work(state, id_in(target))
     meant: list[Member | Work] = [*_members_meant(state, target, under), *([work] if work is not None else [])]
     found = _only(state, target, meant, Agent, Supervisor, Run, Task, RunSummary)
     if found is not None:
@@ -169,7 +174,7 @@ def word_for(state: State, member_id: str) -> str:
 
 def _members_meant(state: State, target: str, under: Supervisor | None = None) -> list[Member]:
     """Return all members whose id, name or path equals `target`."""
-    an_id = target.removeprefix("@")
+    an_id = id_in(target)
     same = state.agents.get(an_id) or state.supervisors.get(an_id)
     found = [same] if same is not None and _is_under(same, under) else []
     if target.startswith("@"):

@@ -16,6 +16,7 @@ from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fold import fold
 from engine.core.fold.timers import set_timer
+from engine.core.queries.targets import at
 from engine.core.queries.tree import below_of, inherited
 from engine.core.records import JsonValue, changed
 from engine.core.shared import drop
@@ -150,7 +151,7 @@ def _cut(part: State, ids: set[str]) -> None:
             ends += _open_beside(part, task)
         for one in ends:
             reason = "not part of what was exported"
-            step(part, Order(id=f"cut {one.id}", command=Cancel(target=one.id, reason=reason)), now)
+            step(part, Order(id=f"cut {one.id}", command=Cancel(target=at(one.id), reason=reason)), now)
         _lose_begun(part)
     for task_id, key in calls:
         if task_id in part.tasks:

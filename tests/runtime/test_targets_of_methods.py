@@ -1,0 +1,150 @@
+"""Every method of a supervisor that takes a target finds the same object by each form of naming it, at each depth.
+
+Methods and their arguments are found by walking the classes, so that a new one is covered without a line here.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, get_origin
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, State
+from engine.errors import EngineError
+from engine.supervisor.attached import AttachedSupervisor
+from engine.supervisor.dynamic import DynamicSupervisor
+from tests.depth import examples
+from tests.unit.test_targets_everywhere import forms, hints_of, is_target, objects, texts
+
+OTHER_TEXTS = {
+    "add", "answer", "as_name", "command_id", "conversation", "name", "path", "reason", "remove", "request", "spec",
+    "step", "text", "trusted",
+}  # fmt: skip
+"""Arguments that are texts and name no object of a team, or only what a setting names."""
+
+
+async def work(text: str) -> str:
+    """Be at work, as long as a test looks."""
+    await anyio.sleep_forever()
+    return text
+
+
+def spec(name: str) -> AgentSpec:
+    return AgentSpec(name=name, run=work, specialties=["old"])
+
+
+VALUES: dict[str, Any] = {
+    "add": ["new"], "agent": "@a1", "answer": "yes", "changes": {"description": "new"}, "deadline_s": 60.0, "id": "t1",
+    "name": "@a1", "parent": "@s1", "priority": 1, "question": "e1", "spec": spec("other"), "target": "@a1",
+    "task_id": "t2", "text": "hello",
+}  # fmt: skip
+"""The other arguments of a method."""
+
+
+def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public methods of supervisors."""
+    for cls in (DynamicSupervisor, AttachedSupervisor):
+        yield from inspect.getmembers(cls, inspect.isfunction)
+
+
+PUBLIC = {name: method for name, method in methods() if not name.startswith("_")}
+ARGUMENTS = [
+    (name, argument)
+    for name, method in PUBLIC.items()
+    for argument, hint in hints_of(method).items()
+    if is_target(hint) and inspect.iscoroutinefunction(method)
+]
+
+
+def team() -> tuple[DynamicSupervisor, ...]:
+    """Return a team of three levels, from the top down; two agents are called dan, one r1."""
+    low = DynamicSupervisor("low", agent_specs=[spec("cyd"), spec("dan")])
+    sub = DynamicSupervisor("sub", agent_specs=[spec("bea"), spec("dan"), low])
+    return DynamicSupervisor("top", agent_specs=[spec("ada"), spec("r1"), sub], participants=["ada"]), sub, low
+
+
+def value_of(hint: Any, target: str) -> Any:
+    """Return a target as an argument takes it."""
+    if get_origin(hint) is Mapping:
+        return {target: spec("other")}
+    return [target] if get_origin(hint) in (Sequence, Iterable) else target
+
+
+def outcome(method: str, argument: str, target: str, caller: int = 0) -> Any:
+    """Return what a call returns and makes of the agents, or how it is refused, where the top is at work on a run.
+
+    Args:
+        caller: The supervisor whose method it is, by its level.
+    """
+
+    async def call() -> Any:
+        supervisors = team()
+        hints, called = hints_of(PUBLIC[method]), getattr(supervisors[caller], method)
+        others = {name: VALUES[name] for name in inspect.signature(called).parameters if name in VALUES}
+        async with supervisors[0]:
+            await supervisors[0].submit("go")
+            try:
+                with anyio.fail_after(0.05) if method == "wait" else anyio.CancelScope():
+                    result = await called(**{**others, argument: value_of(hints[argument], target)})
+            except EngineError as error:
+                return type(error).__name__, getattr(error, "code", ""), str(error).replace(repr(target), "TARGET")
+            except TimeoutError:
+                return "waits"
+            agents = supervisors[0]._engine.state.agents.values()
+            became = [(one.id, one.generation, one.spec, one.paused, one.supervisor_id, one.removing) for one in agents]
+            return str(getattr(result, "summary", result)), became
+
+    return anyio.run(call)
+
+
+def test_every_text_that_names_an_object_is_a_target() -> None:
+    assert set().union(*(texts(hints_of(method)) for method in PUBLIC.values())) == OTHER_TEXTS
+    assert is_target(hints_of(AttachedSupervisor.__init__)["supervisor"])
+
+
+@cache
+def present_state() -> State:
+    """Return the state that every call finds."""
+
+    async def state_of() -> State:
+        top, *_ = team()
+        async with top:
+            await top.submit("go")
+            return top._engine.state
+
+    return anyio.run(state_of)
+
+
+def is_unknown(result: Any) -> bool:
+    """Tell whether a call was refused because its target names nothing that it takes."""
+    return "unknown" in f"{result[0]} {result[1]}".casefold()
+
+
+@pytest.mark.parametrize(("method", "argument"), ARGUMENTS, ids=[".".join(one) for one in ARGUMENTS])
+@settings(max_examples=examples(3))
+@given(data=st.data())
+def test_a_method_reaches_the_same_object_by_each_form(method: str, argument: str, data: st.DataObject) -> None:
+    state = present_state()
+    subject, caller = data.draw(st.sampled_from(objects(state))), data.draw(st.integers(0, 2))
+    is_own = isinstance(subject, Agent) and subject.supervisor_id == f"s{caller + 1}" and subject.name != "r1"
+    by_id, *others = forms(state, subject)
+    target = data.draw(st.sampled_from([*others, subject.name] if is_own else [*others, by_id]))
+
+    expected, result = outcome(method, argument, by_id), outcome(method, argument, target, caller)
+    assert result == expected or (is_unknown(result) and result[:2] == expected[:2])
+
+
+def test_a_name_that_may_mean_two_agents_is_refused_alike_by_every_method() -> None:
+    results = {(*one, target): outcome(*one, target) for one in ARGUMENTS for target in ("dan", "nobody")}
+    ambiguous = {one for one in ARGUMENTS if results[*one, "dan"] != results[*one, "nobody"]}
+
+    assert ambiguous >= {(name, "name") for name in ("swap_agent", "rollback", "remove_agent", "move")}
+    assert {results[*one, "dan"] for one in ambiguous} == {
+        ("CommandRefusedError", "ambiguous_name", "TARGET is not unique; say one of sub/dan (@a4), low/dan (@a6)")
+    }
+    assert all(results[*one, "nobody"][0] != "ok" for one in ARGUMENTS)
