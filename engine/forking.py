@@ -16,6 +16,7 @@ from msgspec import Raw
 
 from engine.archive.exporting import resolver_of
 from engine.archive.manifest import counts_of
+from engine.core.code import UNASKED
 from engine.core.codec import encode_state
 from engine.core.decision_context import DecisionContext
 from engine.core.errors import Refused
@@ -26,6 +27,7 @@ from engine.core.records import JsonValue
 from engine.core.signals import StateReady
 from engine.core.state import State
 from engine.core.step import step as core_step
+from engine.core.transfer.approvals import forget_approvals
 from engine.core.transfer.document import references_in, text_refs
 from engine.core.transfer.exporting import make_document
 from engine.core.transfer.rewinding import change_step, go_to_rest
@@ -180,6 +182,7 @@ def _rows(
     # Clocks that an import starts anew would else have run out long ago: deadlines, above all.
     trusted, at_ms, seq = dict(state.trusted), max(state.at_ms, time.time_ns() // 1_000_000), state.seq
     texts = make_document(state, resolve)
+    forget_approvals(state)
     references = references_in(state)
     ready = StateReady(
         order_id=uuid.uuid4().hex,
@@ -192,7 +195,7 @@ def _rows(
         texts=texts,
         counts=counts_of(state, len(texts)),
         references=references,
-        granted={one: trusted[one] for one in references if one in trusted},
+        granted={one: trusted.get(one, "") for one in references if one in trusted or one.startswith(UNASKED)},
     )
     begun, events = State(), list[Event]()
     if team is not None:

@@ -10,6 +10,7 @@ from engine.archive.manifest import FORMAT, VERSION, counts_of
 from engine.core.codec import decode_state, encode_state
 from engine.core.signals import StateReady
 from engine.core.state import State
+from engine.core.transfer.approvals import forget_approvals
 from engine.core.transfer.document import references_in
 from engine.core.transfer.exporting import make_document
 from engine.texts import walk
@@ -25,7 +26,9 @@ def exported(world: World, *, only: str | None = None) -> tuple[State, list[Json
 
 
 def ready(state: State, texts: list[JsonValue], *, paused: bool = False) -> StateReady:
-    """Return what tells the core of an exported state."""
+    """Return what tells the core of an exported state, as the shell prepares it."""
+    state = decode_state(encode_state(state))
+    forget_approvals(state)
     return StateReady(
         order_id="import",
         sender="test",

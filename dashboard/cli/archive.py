@@ -19,6 +19,7 @@ from dashboard.process import bound_engine, is_alive
 from dashboard.views.amounts import size
 from dashboard.views.outcomes import brought
 from engine.archive import ImportPlan, ImportRefused, export_archive, plan_import
+from engine.core.code import UNASKED
 from engine.core.commands import ImportState
 from engine.core.errors import Refused
 from engine.core.state import State
@@ -113,7 +114,10 @@ def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, obje
 def _lines(file: Path, plan: ImportPlan) -> list[str]:
     """Return what an import brings, in words."""
     lines = [f"{file} brings {brought(plan.creates)}"]
-    lines += _listed("it calls code that is not trusted yet:", plan.needs_trust)
+    unasked = [reference for reference in plan.needs_trust if reference.startswith(UNASKED)]
+    code = [reference for reference in plan.needs_trust if reference not in unasked]
+    lines += _listed("it calls code that is not trusted yet:", code)
+    lines += _listed("its agents call tools that nobody is asked about, whatever their authors say:", unasked)
     if plan.missing:
         lines.append(
             f"code of it that is neither in {plan.folder} nor installed: {', '.join(map(clean, plan.missing))}; "

@@ -15,7 +15,7 @@ from dashboard.cli.database import data_folder
 from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, quoted, say
 from dashboard.cli.sending import Sending
 from dashboard.views.amounts import counted
-from engine.core.code import is_imported
+from engine.core.code import UNASKED, is_imported
 from engine.core.state import State
 from engine.core.transfer.document import references_in
 from engine.folding import folded
@@ -148,12 +148,13 @@ def _body(path: Path, references: list[str], files: list[str], *, trusted: bool)
 def _counted(references: list[str], files: list[str]) -> str:
     if not references:
         return "no code of yours"
+    unasked = [one for one in references if one.startswith(UNASKED)]
     code = [one for one in references if is_imported(one)]
-    outside = [one for one in references if not is_imported(one)]
+    outside = [one for one in references if not is_imported(one) and one not in unasked]
     of = f", from {', '.join(files)}" if files else ""
     functions = [f"{counted(len(code), 'function')}: {', '.join(code)}{of}"] if code else []
     others = [f"{counted(len(outside), 'address or program', 'addresses and programs')}: {', '.join(outside)}"]
-    return "; ".join([*functions, *(others if outside else [])])
+    return "; ".join([*functions, *(others if outside else []), *unasked])
 
 
 def ensure_granted(sending: Sending, file: "SpecFile", *, trust: bool) -> None:

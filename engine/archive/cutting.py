@@ -15,6 +15,7 @@ from engine.archive.reading import Archive, Contents
 from engine.core.codec import encode_state
 from engine.core.records import JsonValue, changed
 from engine.core.state import State
+from engine.core.transfer.approvals import forget_approvals
 from engine.core.transfer.document import KINDS, number_of, point_to, text_refs
 from engine.core.transfer.importing import compact
 from engine.errors import ImportRefused
@@ -59,6 +60,7 @@ def pieces(archive: Archive, *, at_work: bool) -> Iterator[Piece]:
     refusal = too_many({"tasks of agents": held.tasks_of_agents, "timers": len(state.timers)}, at_work=at_work)
     if refusal is not None:
         raise ImportRefused(None, f"the archive {refusal}")
+    forget_approvals(state)
     if at_work:
         compact(state)
         held = replace(held, last=state.minted)

@@ -2,11 +2,13 @@
 
 A reference is `module:qualname`, imported code; `exec:` with a program, its arguments, its environment variables and
 its working directory; or `net:` with an address that is called and the variables whose values are sent there. All three
-are trusted in the same way.
+are trusted in the same way. So are rules of specs in archives that let tools be called unasked (`unasked:`).
 """
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from engine.core import commands
 from engine.core.commands import Command
@@ -17,6 +19,8 @@ from engine.core.spec import BOUND, AgentSpec
 
 EXEC = "exec:"
 ADDRESSES = ("net:http://", "net:https://")
+UNASKED = "unasked: "
+"""Begins the reference to a rule of an imported spec by which a tool is called although nobody was asked."""
 PROGRAM_TYPES = ("process", "acp")
 """Agent types whose `options` name a program."""
 
@@ -31,7 +35,20 @@ def references_of(spec: AgentSpec) -> list[str]:
 
 def is_imported(reference: str) -> bool:
     """Return True for a reference to imported code."""
-    return not reference.startswith((EXEC, *ADDRESSES))
+    return not reference.startswith((EXEC, UNASKED, *ADDRESSES))
+
+
+def unasked_in(spec: AgentSpec) -> list[str]:
+    """Return the references to the rules of a spec by which calls are made that an author of a tool may want asked.
+
+    An archive has no code, so what the author wants is not known when it is imported.
+    """
+    rules = [(tool, rule) for tool, rule in spec.approve.items() if rule != "always"]
+    return [f"{UNASKED}{spec.name} calls {tool} [approve {_rule_text(rule)}]" for tool, rule in rules]
+
+
+def _rule_text(rule: Json) -> str:
+    return rule if isinstance(rule, str) else f"only where {msgspec.json.encode(rule).decode()}"
 
 
 def program_of(agent_type: str | None, options: Mapping[str, Json]) -> list[str]:

@@ -11,7 +11,15 @@ from typing import TypedDict
 
 import anyio
 
-from engine.core.decide.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, REJECT_ALWAYS, REJECT_ONCE, granted
+from engine.core.decide.asking import (
+    ALLOW_ALWAYS,
+    ALLOW_ONCE,
+    ALLOWS,
+    APPROVE,
+    REJECT_ALWAYS,
+    REJECT_ONCE,
+    granted,
+)
 from engine.core.effects import StartAttempt
 from engine.core.records import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
@@ -181,7 +189,7 @@ class PeopleLine(SlotHolder):
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         # Before the rule is looked at: the occurrence is counted in every attempt, also if the rule has changed since.
-        key = self.key(f"approve:{tool}", arguments)
+        key = self.key(f"{APPROVE}{tool}", arguments)
         if rule in (None, "never"):
             return
         name = self.effect.agent

@@ -26,6 +26,7 @@ from engine.core.records import JsonValue, changed
 from engine.core.signals import Signal, StateReady
 from engine.core.state import RunSummary, State
 from engine.core.step import step
+from engine.core.transfer.approvals import forget_approvals
 from engine.core.transfer.document import bound_in, references_in, text_refs
 from engine.core.transfer.exporting import make_document
 from engine.core.values import StoredValue
@@ -187,6 +188,7 @@ def state_ready(
     """
     archive = read_state(value)
     state = archive.state
+    forget_approvals(state)
     for root in state.roots[:1]:
         state.supervisors[root.id] = changed(root, name=name)
     for reference in bound_in(state):

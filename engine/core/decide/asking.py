@@ -21,6 +21,9 @@ from engine.core.state import Agent, Grant, State
 ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
 ALLOWS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
 """Answers that permit the call of a tool, or the request of a program."""
+APPROVE, PERMISSION = "approve:", "permission"
+"""How the keys of questions about such calls begin: the tool, or a hash, follows."""
+RIGHTS = (APPROVE, f"{PERMISSION}:")
 
 
 def person_asked(state: State, signal: PersonAsked, ctx: DecisionContext) -> list[Event]:

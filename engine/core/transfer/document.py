@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from engine.core.code import references_of, references_set
+from engine.core.code import references_of, references_set, unasked_in
 from engine.core.codec import decode_state, decode_strictly, encode_state
 from engine.core.records import JsonValue, changed
 from engine.core.spec import BOUND
@@ -122,8 +122,8 @@ def number_of(ref: TextRef) -> int:
 
 
 def references_in(state: State) -> list[str]:
-    """Return all code, addresses and programs that agents and settings refer to, sorted."""
-    found = {name for spec in state.specs.values() for name in references_of(spec)}
+    """Return all code, addresses, programs and unasked calls that agents and settings refer to, sorted."""
+    found = {name for spec in state.specs.values() for name in (*references_of(spec), *unasked_in(spec))}
     return sorted(found.union(one for each in state.supervisors.values() for one in references_set(each.options)))
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.core.decide.asking import ALLOW_ONCE, ALLOWS, REJECT_ONCE
+from engine.core.decide.asking import ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
 from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.people import FOUR_OPTIONS
@@ -70,7 +70,7 @@ class AcpAsking:
     async def _allowed(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
         """Return what a person answers, or has said of all calls of the tool; empty where the attempt is stopped."""
         work, tool = self._work, str(detail["tool"])
-        key = work.key("permission", [question, list(options), detail.get("arguments")])
+        key = work.key(PERMISSION, [question, list(options), detail.get("arguments")])
         granted = None if tool in RUNS_PROGRAMS else work.granted(tool)
         if granted is not None:
             return ALLOW_ONCE if granted else REJECT_ONCE
