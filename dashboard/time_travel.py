@@ -188,7 +188,9 @@ class TimeTravel(App[int]):
             self.say(CAUGHT_UP, "muted")
         if (trouble := self.playback.trouble) != self._told_trouble:
             self._told_trouble = trouble
-            if trouble is not None:
+            if (
+                trouble is not None and self.feed.trouble is None
+            ):  # else the banner says it, and an answer would be lost
                 self.say(trouble, "error")
         return changed
 

@@ -344,10 +344,10 @@ async def test_another_team_that_took_the_place_of_the_file_is_neither_shown_nor
         emptied(tmp_path)
         await write(app.path, team_world(agent("ada")))
         await until(pilot, lambda: app.view.situation.trouble)
+        app.order(Pause(target="@a1"))
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: app.playback.trouble)
-        app.order(Pause(target="@a1"))
-        await pilot.pause()
+        app.flush()
 
         assert len(app.view.state.agents) > 1
         assert app.message is not None
