@@ -24,6 +24,8 @@ from tests.patience import PATIENCE_S
 from tests.web.letters import Letters
 from tests.web.visitor import Inside
 
+MISSING = "there is no Chromium; as root on Debian, .ci/browser installs it"
+"""Why a test that needs the browser is skipped."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

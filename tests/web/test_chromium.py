@@ -15,13 +15,13 @@ from aiohttp import web
 from dashboard.web.transfers import LARGEST_UPLOAD_BYTES
 from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
-from tests.web.chromium import NOTICE, OPEN, SHOWN, Browser, Page, installed, opened
+from tests.web.chromium import MISSING, NOTICE, OPEN, SHOWN, Browser, Page, installed, opened
 from tests.web.test_transfers import HANDS, TEAM
 from tests.web.visitor import inside, served
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(installed() is None, reason="there is no Chromium; on Debian: apt-get install chromium"),
+    pytest.mark.skipif(installed() is None, reason=MISSING),
 ]
 
 

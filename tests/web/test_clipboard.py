@@ -6,12 +6,12 @@ import anyio
 import pytest
 
 from tests.patience import PATIENCE_S
-from tests.web.chromium import SHOWN, Browser, Page, installed, opened
+from tests.web.chromium import MISSING, SHOWN, Browser, Page, installed, opened
 from tests.web.visitor import Inside, inside
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(installed() is None, reason="there is no Chromium; on Debian: apt-get install chromium"),
+    pytest.mark.skipif(installed() is None, reason=MISSING),
 ]
 SELECTED = """(() => {
     const wish = new ClipboardEvent("copy", { clipboardData: new DataTransfer(), bubbles: true, cancelable: true });
