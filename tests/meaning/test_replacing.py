@@ -1,10 +1,11 @@
 """`replace` makes everything under a supervisor like a description, all of it or nothing (docs/operating.md)."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from engine import AgentSpec, CommandRefusedError, DynamicSupervisor
+from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, Failover, Limits, Retry, RunResult
 from engine.core.commands import ReplaceTeam, SupervisorSpec
 from engine.host.pending_commands import Applied
 from tests.meaning.diary import Diary, during, told
@@ -122,3 +123,79 @@ async def test_a_team_that_is_described_no_more_ends_its_work_or_is_stopped_and_
         assert (result.output, diary.now_s()) == (output, ended_s)
         assert (await told(beside)).output == "far(go)"
     assert [one.agent for one in diary.entries if "go" in one.text and not one.team] == order
+
+
+SILENCE = ConnectionError("nobody answers")
+
+
+async def digging(
+    diary: Diary, ada: AgentSpec, act: Callable[[DynamicSupervisor, DynamicSupervisor], Awaitable[Any]]
+) -> RunResult:
+    """Return what a request comes to whose lead has delegated to ada, in a team that is replaced after a second."""
+
+    async def lead(task: Any, ctx: Any) -> Any:
+        return await ctx.delegate("ada", "a hole")
+
+    chief = diary.supervisor("chief", diary.agent("lead", body=lead), coordination_mode="delegate", lead="lead")
+    bob = diary.agent("bob", "dig", takes_s=2)
+    below = diary.supervisor("below", ada, bob, coordination_mode="parallel")
+    await chief.add_sub_supervisor("below", below)
+    async with chief:
+
+        async def replace(run_id: str) -> None:
+            async with diary.at(1):
+                await replaced(chief, "lead", mode="delegate")
+                await act(chief, below)
+
+        result = await during(diary, chief, replace)
+        assert [one.name for one in chief._state.supervisors.values()] == ["chief"]
+    return result
+
+
+async def nothing(chief: DynamicSupervisor, below: DynamicSupervisor) -> None:
+    """Let everybody work."""
+
+
+async def removed(chief: DynamicSupervisor, below: DynamicSupervisor) -> None:
+    """Remove who is at work, and let somebody else of its team take the work over."""
+    await below.remove_agent("ada", mode="requeue")
+
+
+@pytest.mark.parametrize(
+    ("spec", "act"),
+    [
+        ({"says": SILENCE, "on_failure": [Failover()]}, nothing),
+        ({"says": SILENCE, "on_failure": [Retry(1, base_s=1), Failover()]}, nothing),
+        ({"says": SILENCE, "limits": Limits(attempts=1), "on_failure": [Retry(3)]}, nothing),
+        ({}, removed),
+    ],
+    ids=["failover", "failover after a retry", "spent", "removed"],
+)
+async def test_work_that_was_delegated_into_a_team_that_leaves_is_taken_over_within_it(
+    spec: dict[str, Any], act: Callable[[DynamicSupervisor, DynamicSupervisor], Awaitable[Any]]
+) -> None:
+    diary = Diary()
+
+    result = await digging(diary, diary.agent("ada", "dig", takes_s=2, **spec), act)
+
+    assert (result.status, result.output) == ("done", "bob(a hole)")
+    assert diary.order()[-1] == "bob"
+
+
+async def test_work_elsewhere_is_not_taken_over_by_a_team_that_leaves() -> None:
+    diary = Diary()
+    ada = diary.fails(9, "ada", "dig", takes_s=2, on_failure=[Failover()])
+    chief = diary.supervisor("chief", ada)
+    below = diary.supervisor("below", diary.agent("bob", "dig", takes_s=5))
+    await chief.add_sub_supervisor("below", below)
+
+    async with chief:
+        await below.submit("something else")
+
+        async def replace(run_id: str) -> None:
+            async with diary.at(1):
+                await replaced(chief, "ada", participants=["ada"])
+
+        result = await during(diary, chief, replace)
+
+    assert (result.status, diary.counts()) == ("failed", {"ada": 1, "bob": 1})

@@ -21,7 +21,7 @@ from engine.core.followups import Dispatch, GiveSlot, PlaceAgain, ReturnItems, T
 from engine.core.limits.enforcement import before_start
 from engine.core.options import Preempt
 from engine.core.queries.able import is_able, why_not_able
-from engine.core.queries.placement import Place, asker_of, home_of, place_for
+from engine.core.queries.placement import Place, asker_of, holders_of, home_of, place_for
 from engine.core.queries.queues import FEW, capability_of, few_of, is_of_few, is_shared, not_begun, returned, team_for
 from engine.core.queries.tree import above_of, below_of, inherited
 from engine.core.scheduler import Schedule
@@ -197,10 +197,10 @@ def place_again(state: State, followup: PlaceAgain, ctx: DecisionContext) -> lis
     events: list[Event] = []
     made: set[str] = set()
     for queue in _left(state, followup.queue):
-        # One search for each (supervisor, asker): thousands of items of a map have the same place.
-        places: dict[tuple[str, str | None], Place | None] = {}
+        # One search for each (supervisor, asker, holders): thousands of items of a map have the same place.
+        places: dict[tuple[str, str | None, frozenset[str]], Place | None] = {}
         for task in _movable(state, queue):
-            key = home_of(state, task).id, asker_of(state, task)
+            key = home_of(state, task).id, asker_of(state, task), holders_of(state, task)
             if key not in places:
                 places[key] = _elsewhere(state, task, queue)
             place = places[key]
@@ -221,7 +221,7 @@ def can_be_placed(state: State, task: Task) -> bool:
     if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
         return queue is not None
     try:
-        place_for(state, home_of(state, task), _target(state, queue), asker=None)
+        place_for(state, home_of(state, task), _target(state, queue), asker=None, holders=holders_of(state, task))
     except NoAgentMatches:
         return False
     return True
@@ -271,7 +271,8 @@ def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
     """Return the new place of a task; None if no other agent is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
-        place = place_for(state, home_of(state, task), _target(state, queue), asker=asker)
+        holders = holders_of(state, task)
+        place = place_for(state, home_of(state, task), _target(state, queue), asker=asker, holders=holders)
     except NoAgentMatches:
         return None
     return None if place.waits else place

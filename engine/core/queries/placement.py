@@ -4,7 +4,7 @@ Rings around the asker's supervisor are searched, nearest first; in each, a name
 ring with an able agent takes the work, otherwise the first with a suitable one. See docs/semantics/execution.md.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from engine.core.candidate import names_it, suits
 from engine.core.errors import NoAgentMatches
@@ -34,22 +34,25 @@ class Place:
     """No agent is able now; the task waits until one is."""
 
 
-def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | None) -> Place:
+def place_for(
+    state: State, home: Supervisor, target: str, *, asker: Agent | None, holders: Collection[str] = ()
+) -> Place:
     """Return the place for work for `target`, the name of a member or a capability.
 
     Args:
         home: The supervisor at which the search begins.
         target: A name, a capability, or the capability of a queue for several named members.
         asker: The delegating agent, which is found by its name only; None for a graph of `home`.
+        holders: Supervisors that have the work already (`holders_of`); they are searched although they leave.
 
     Raises:
         NoAgentMatches: If no member has that name or capability.
     """
     waits: Place | None = None
-    for ring in rings(state, home):
+    for ring in rings(state, home, holders=holders):
         # The nearest ring with a suitable agent is only remembered: a farther ring with an able agent still wins.
         for must_be_able in (True, False) if waits is None else (True,):
-            found = _in_ring(state, ring, asker, target, must_be_able=must_be_able)
+            found = _in_ring(state, ring, asker, target, holders, must_be_able=must_be_able)
             if found is not None and must_be_able:
                 return found
             waits = waits or found
@@ -57,7 +60,7 @@ def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | Non
         return changed(waits, waits=True)
     within_reach = [
         agent
-        for ring in rings(state, home)
+        for ring in rings(state, home, holders=holders)
         for supervisor in ring.supervisors
         for agent in agents_in(state, supervisor)
     ]
@@ -66,9 +69,11 @@ def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | Non
     raise NoAgentMatches(target, nearest(target, sorted((skills | names) - {target})))
 
 
-def _in_ring(state: State, ring: Ring, asker: Agent | None, target: str, *, must_be_able: bool) -> Place | None:
+def _in_ring(
+    state: State, ring: Ring, asker: Agent | None, target: str, holders: Collection[str], *, must_be_able: bool
+) -> Place | None:
     names = queues.few_of(target)
-    named = [one for team in ring.supervisors for one in _named(state, team, names, must_be_able=must_be_able)]
+    named = [one for team in ring.supervisors for one in _named(state, team, names, holders, must_be_able=must_be_able)]
     if named:
         return _by_name(state, ring, target, named if must_be_able else named[:1])
     if len(names) > 1:
@@ -98,7 +103,9 @@ def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, l
     return naming or found
 
 
-def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_be_able: bool) -> Iterator[str]:
+def _named(
+    state: State, supervisor: Supervisor, names: Sequence[str], holders: Collection[str], *, must_be_able: bool
+) -> Iterator[str]:
     # Hot: a lead that delegates to fifty members in one turn calls this for each. One pass, without nested generators.
     agents, has_teams = state.agents, False
     for member_id in supervisor.members:
@@ -107,7 +114,7 @@ def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_b
             has_teams = True
         elif agent.name in names and agent.removing is None and (is_able(state, agent) or not must_be_able):
             yield agent.id
-    for team in teams_in(state, supervisor) if has_teams else ():
+    for team in teams_in(state, supervisor, holders) if has_teams else ():
         if team.name in names and (not must_be_able or _is_team_able(state, team)):
             yield team.id
 
@@ -238,7 +245,7 @@ def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[A
 def _others(state: State, task: Task) -> Iterator[Agent]:
     can_do = _test_of(state, task)
     barred = {*task.failed_on, task.agent_id, task.worker_id, asker_of(state, task)}
-    for ring in rings(state, home_of(state, task)):
+    for ring in rings(state, home_of(state, task), holders=holders_of(state, task)):
         found = [
             agent
             for supervisor in ring.supervisors
@@ -246,6 +253,16 @@ def _others(state: State, task: Task) -> Iterator[Agent]:
             if agent.id not in barred and can_do(agent)
         ]
         yield from sorted(found, key=lambda one: (one.paused or one.away, _load(state, one)))
+
+
+def holders_of(state: State, task: Task) -> frozenset[str]:
+    """Return the supervisors in whose teams a task is, and those above them; empty while no supervisor is leaving."""
+    if not any(one in state.supervisors for one in state.leaving):
+        return frozenset()
+    queue = state.queues.get(task.queue or "")
+    agents = {task.agent_id, *(queue.agents if queue is not None else ())}
+    teams = {task.supervisor_id, *(state.agents[one].supervisor_id for one in agents if one in state.agents)}
+    return frozenset(above.id for one in teams for above in above_of(state, state.supervisors[one]))
 
 
 def asker_of(state: State, task: Task) -> str | None:

@@ -4,7 +4,7 @@ Rings, nearest first: the supervisor itself; the levels below it; its parent; th
 root.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
 
 from engine.core.records import fact
@@ -146,8 +146,13 @@ class Ring:
     supervisors: list[Supervisor]
 
 
-def rings(state: State, supervisor: Supervisor) -> Iterator[Ring]:
-    """Yield the rings around a supervisor, nearest first; each supervisor that may get work is in exactly one."""
+def rings(state: State, supervisor: Supervisor, *, holders: Collection[str] = ()) -> Iterator[Ring]:
+    """Yield the rings around a supervisor, nearest first; each supervisor that may get work is in exactly one.
+
+    Args:
+        supervisor: Where the search begins.
+        holders: Supervisors that have the work already: they finish it, although they leave.
+    """
     seen: set[str] = set()
     for anchor in above_of(state, supervisor):
         front, depth = [anchor], 0
@@ -156,14 +161,14 @@ def rings(state: State, supervisor: Supervisor) -> Iterator[Ring]:
             seen.update(one.id for one in fresh)
             if fresh:
                 yield Ring(anchor_id=anchor.id, depth=depth, supervisors=fresh)
-            front, depth = [below for one in front for below in teams_in(state, one)], depth + 1
+            front, depth = [below for one in front for below in teams_in(state, one, holders)], depth + 1
 
 
-def teams_in(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
-    """Yield the member supervisors that may get work from a supervisor."""
+def teams_in(state: State, supervisor: Supervisor, holders: Collection[str] = ()) -> Iterator[Supervisor]:
+    """Yield the member supervisors that may get work from a supervisor, or have it already (`holders`)."""
     for member_id in supervisor.members:
         below = state.supervisors.get(member_id)
-        if below is not None and gets_work_from(below, supervisor):
+        if below is not None and (below.id in holders or gets_work_from(below, supervisor)):
             yield below
 
 

@@ -106,14 +106,29 @@ def _is_worth_it(policy: Retry, failure: events.AttemptFailed) -> bool:
 
 
 def _could_take_over(books: ShadowLedger, job: Job) -> list[AgentEntry]:
-    """Return the available agents in the tree of who delegated or planned a task that have not failed on it."""
+    """Return the available agents in the tree of who delegated or planned a task that have not failed on it.
+
+    A supervisor that leaves gets nothing new: its agents can only take over what is in its team.
+    """
     failed_on = books.failures.of(job.id).failed_on
-    *_, root = books.team.up(_home_of(books, job))
+    home = _home_of(books, job)
+    *_, root = books.team.up(home)
+    serving = (books.team.agents.get(one or "") for one in (job.agent_id, *books.team.served.get(job.queue or "", ())))
+    teams = {home, job.supervisor_id, *(agent.supervisor_id for agent in serving if agent is not None)}
+    reached = {above.id for team in teams for above in books.team.up(team)}
     return [
         agent
         for agent in books.team.under(root.id)
-        if agent.id not in failed_on and agent.id != job.agent_id and is_at_hand(books, agent)
+        if agent.id not in failed_on
+        and agent.id != job.agent_id
+        and is_at_hand(books, agent)
+        and _leaving_top(books, agent) in (None, *reached)
     ]
+
+
+def _leaving_top(books: ShadowLedger, agent: AgentEntry) -> str | None:
+    """Return the topmost supervisor above an agent that is leaving; None if none is."""
+    return next((one.id for one in reversed([*books.team.up(agent.supervisor_id)]) if one.is_leaving), None)
 
 
 def _home_of(books: ShadowLedger, job: Job) -> str:
