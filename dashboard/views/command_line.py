@@ -292,7 +292,7 @@ _UNSAID = {
     "set_deadline": ("due_ms",),
     "move": ("place",),
     "add_agent": ("name", "evict"),
-    "change_supervisor": ("exactly",),
+    "change_supervisor": ("exactly", "fields"),
 }
 """Fields without an option. The generation that a swap expects is a guard, and no part of what it does."""
 _SAID_IN: dict[str, dict[str, tuple[str, ...]]] = {

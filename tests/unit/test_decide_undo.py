@@ -25,7 +25,7 @@ from engine.core.commands import (
     SwapAgents,
     Undo,
 )
-from engine.core.events import CommandApplied
+from engine.core.events import CommandApplied, CommandRefused
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.spec import Circuit, Restart, spec_hash
@@ -183,8 +183,8 @@ def test_specs_are_known_as_long_as_a_change_can_be_undone_to_them() -> None:
         (SetPriority(target="r1", priority=1), SetPriority(target="r1", priority=2)),
         (SetDeadline(target="r1", deadline_s=60), SetDeadline(target="r1")),
         (Move(target="bob", parent="books"), Move(target="bob", parent="chief")),
-        (ChangeSupervisor(supervisor="chief", max_parallel=3), ChangeSupervisor(supervisor="chief", max_agents=9)),
-        (ChangeCapabilities(agent="bob", add=["read"]), ChangeCapabilities(agent="bob", add=["write"])),
+        (ChangeSupervisor(supervisor="chief", max_parallel=3), ChangeSupervisor(supervisor="chief", max_parallel=9)),
+        (ChangeCapabilities(agent="bob", add=["read"]), ChangeCapabilities(agent="bob", remove=["Read"])),
     ],
     ids=lambda one: str(one.type),
 )
@@ -195,6 +195,76 @@ def test_what_has_changed_since_is_not_undone(change: Command, since: Command) -
     applied(world, since)
 
     assert "has changed since" in refused(world, Undo(command_id=first.command_id))
+
+
+VALUES: dict[str, list[Any]] = {
+    "max_parallel": [2, 3], "max_agents": [20, 30], "ageing_s": [5.0, 9.0], "balance": ["weight", "least_load"],
+    "limits": [Limits(attempts=7), Limits(tokens=9)], "track_record": [True, False], "grace_s": [1.0, 2.0],
+    "lead": ["ada", "bob"], "strategies": [{"dig": "parallel"}, {"read": "map"}],
+}  # fmt: skip
+"""Values of settings that differ from those of the team."""
+
+
+def settings_of(world: World) -> dict[str, Any]:
+    """Return the settings and the specialties of the team, each by its name."""
+    one = world.state.supervisors["s1"]
+    values = {name: getattr(one.options if hasattr(one.options, name) else one, name) for name in VALUES}
+    return {**values, **{f"can {word}": True for word in world.state.spec_of(member(world, "ada")).specialties}}
+
+
+def setting_of(values: dict[str, Any]) -> ChangeSupervisor:
+    own = {name: values[name] for name in ("max_parallel", "max_agents") if name in values}
+    options = {name: value for name, value in values.items() if name not in own}
+    return ChangeSupervisor(supervisor="chief", options=SupervisorOptions(**options) if options else None, **own)
+
+
+@st.composite
+def disjoint_changes(draw: st.DrawFn) -> tuple[Command, list[Command]]:
+    """Return a change of several settings, or words, and later changes of others."""
+    if draw(st.booleans()):
+        words = draw(st.permutations(["sum", "count", "read", "dig", "write"]))
+        cut = draw(st.integers(1, 4))
+        before, after = ([one for one in words if one in part] for part in (words[:cut], words[cut:]))
+        has = ("sum", "count")
+        first, later = (
+            ChangeCapabilities(
+                agent="ada", add=[one for one in part if one not in has], remove=[one for one in part if one in has]
+            )
+            for part in (before, after)
+        )
+        return first, [later]
+    names = draw(st.permutations(sorted(VALUES)))
+    cut = draw(st.integers(1, len(names) - 1))
+    change = setting_of({name: draw(st.sampled_from(VALUES[name])) for name in names[:cut]})
+    later_names = draw(st.lists(st.sampled_from(names[cut:]), min_size=1, max_size=3, unique=True))
+    return change, [setting_of({name: draw(st.sampled_from(VALUES[name]))}) for name in later_names]
+
+
+@settings(max_examples=examples(40))
+@given(disjoint_changes())
+def test_a_change_is_undone_after_another_of_other_settings_which_stays(changes: tuple[Command, list[Command]]) -> None:
+    first, later = changes
+    world = team()
+    at_first = settings_of(world)
+    applied(world, first)
+    command_id, became = next(reversed(world.state.undoable)), settings_of(world)
+    for change in later:
+        applied(world, change)
+    now = settings_of(world)
+
+    undo = world.order(Undo(command_id=command_id))[-1]
+
+    if isinstance(undo, CommandRefused):
+        # A word goes back before the next one, so that both are taken back, or none of them.
+        assert isinstance(first, ChangeCapabilities)
+        assert "has changed since" in undo.reason
+        return
+    changed_names = {name for name in {*at_first, *became} if at_first.get(name) != became.get(name)}
+    expected = {name: at_first.get(name) if name in changed_names else now.get(name) for name in {*at_first, *now}}
+    assert settings_of(world) == {
+        name: value for name, value in expected.items() if value is not None or name in VALUES
+    }
+    assert_legal(world.state)
 
 
 def test_what_was_done_to_five_hundred_marked_agents_is_undone_for_each() -> None:

@@ -218,6 +218,8 @@ class ChangeSupervisor(CommandBase):
     max_agents: Members | None = None
     exactly: bool = False
     """Apply the options exactly, also those that are None or empty."""
+    fields: list[Label] | None = None
+    """With `exactly`: names of the options that are applied; None applies all."""
 
 
 @fact

@@ -18,9 +18,9 @@ from engine.core.json_values import json_equal
 from engine.core.nearest import nearest
 from engine.core.options import SupervisorOptions
 from engine.core.outcomes import Decided
+from engine.core.queries.settings import options_after
 from engine.core.queries.targets import find_supervisor, member_name
 from engine.core.queries.tree import below_of, height_of
-from engine.core.records import changed
 from engine.core.state import State, Supervisor
 from engine.core.strategies import check_settings, strategy_named
 
@@ -34,8 +34,7 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: DecisionCont
     wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
     wanted = {name: value for name, value in wanted.items() if value is not None}
     if command.options is not None:
-        exactly = command.exactly
-        wanted["options"] = command.options if exactly else overlaid(supervisor.options, command.options)
+        wanted["options"] = options_after(supervisor.options, command)
         names = [member_name(state, one) for one in supervisor.members]
         check_options(supervisor.name, supervisor.mode, wanted["options"], names)
     trust = trusted(state, named_in(command), ctx)
@@ -59,12 +58,6 @@ def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> Supervis
     if not differs:
         return None
     return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **after)
-
-
-def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:
-    """Return `options` overlaid with the values of `by` that are neither None nor empty."""
-    said = {name: getattr(by, name) for name in OPTIONS}
-    return changed(options, **{name: value for name, value in said.items() if value not in (None, (), {})})
 
 
 def check_options(name: str, mode: str, options: SupervisorOptions, members: Collection[str]) -> None:

@@ -12,12 +12,16 @@ import msgspec
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.errors import Refused
+from engine.core.options import SupervisorOptions
+from engine.core.queries.settings import options_after
 from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work
 from engine.core.queries.tree import parent_id_of, tasks_of
-from engine.core.records import JsonValue, changed
+from engine.core.records import JsonValue, changed, names
 from engine.core.spec import spec_hash
 from engine.core.state import NO_CODE, Agent, Run, RunSummary, State, Supervisor, Task, timer_id
 
+_OWN = ("max_parallel", "max_agents")
+"""Settings that a command has beside the options."""
 ID_LEAST = 4
 """Characters of an id that have to be written at least."""
 
@@ -138,27 +142,38 @@ def _move(state: State, command: commands.Move) -> commands.Move | None:
 
 
 def _settings(state: State, command: commands.ChangeSupervisor) -> commands.ChangeSupervisor:
-    """Name options only where the command does: of others a member that they name may have left."""
-    found = find_supervisor(state, command.supervisor)
+    """Name the settings that the command changes alone: the others may change before it is undone."""
+    supervisor = find_supervisor(state, command.supervisor)
+    before, options = supervisor.options, command.options
+    after = before if options is None else options_after(before, command)
+    fields = [name for name in names(SupervisorOptions) if getattr(before, name) != getattr(after, name)]
+    own = {
+        name: getattr(supervisor, name)
+        for name in _OWN
+        if getattr(command, name) not in (None, getattr(supervisor, name))
+    }
     return commands.ChangeSupervisor(
-        supervisor=at(found.id),
-        options=found.options if command.options is not None else None,
-        max_parallel=found.max_parallel,
-        max_agents=found.max_agents,
+        supervisor=at(supervisor.id),
+        options=SupervisorOptions(**{name: getattr(before, name) for name in fields}) if fields else None,
         exactly=True,
+        fields=fields,
+        **own,
     )
 
 
 def _capabilities(state: State, command: commands.ChangeCapabilities) -> commands.ChangeCapabilities:
+    """Add what goes again, each word before the one that stays behind it, and remove what comes."""
     agent = find_agent(state, command.agent)
     specialties = state.spec_of(agent).specialties
     has = {word.casefold() for word in specialties}
     add, remove = (
         list(dict.fromkeys(" ".join(one.split()) for one in words)) for words in (command.add, command.remove)
     )
+    going = {word.casefold() for word in remove}
+    goes = [word.casefold() in going for word in specialties]
     return commands.ChangeCapabilities(
         agent=at(agent.id),
-        add=[*specialties] if any(word.casefold() in has for word in remove) else [],  # each in its place
+        add=[word for place, word in enumerate(specialties) if any(goes[max(0, place - 1) : place + 1])],
         remove=[word for word in add if word.casefold() not in has],
     )
 
@@ -208,12 +223,17 @@ def _place(state: State, inverse: commands.Move) -> JsonValue:
 
 
 def _set(state: State, inverse: commands.ChangeSupervisor) -> JsonValue:
-    found = find_supervisor(state, inverse.supervisor)
-    return _json([found.options, found.max_parallel, found.max_agents])
+    supervisor = find_supervisor(state, inverse.supervisor)
+    if inverse.fields is None:  # of an earlier version, which took all settings together
+        return _json([supervisor.options, supervisor.max_parallel, supervisor.max_agents])
+    options = {name: getattr(supervisor.options, name) for name in inverse.fields}
+    return _json(options | {name: getattr(supervisor, name) for name in _OWN if getattr(inverse, name) is not None})
 
 
 def _able(state: State, inverse: commands.ChangeCapabilities) -> JsonValue:
-    return _spec_and_code(state, find_agent(state, inverse.agent))
+    """Return which words of the inverse the agent has."""
+    has = {word.casefold() for word in state.spec_of(find_agent(state, inverse.agent)).specialties}
+    return {word: word.casefold() in has for word in (*inverse.add, *inverse.remove)}
 
 
 def _due(state: State, inverse: commands.SetDeadline) -> JsonValue:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.core import events
-from engine.core.records import changed
+from engine.core.declared import OPTIONS
 from engine.core.spec import AgentSpec, spec_hash
 from engine.simulation.laws.registry import law
 from engine.simulation.shadow_ledger import ShadowLedger
@@ -21,7 +21,7 @@ SWAPS = ("swap_agent", "swap_agents", "rollback", "rollback_agents")
 
 @law(events.CommandUndone)
 def an_undo_finds_what_its_command_left(books: ShadowLedger, event: events.CommandUndone) -> str | None:
-    """A command is taken back after it was applied, once; then what it changed is as it was before it."""
+    """A command is taken back after it was applied, once; what it changed is as before it, and all else as it was."""
     place = next((at for at, one in enumerate(books.events) if _applies(one, event.command_id)), None)
     undone = [one.command_id for one in books.events if isinstance(one, events.CommandUndone)]
     done: Any = None if place is None else books.events[place]
@@ -30,8 +30,12 @@ def an_undo_finds_what_its_command_left(books: ShadowLedger, event: events.Comma
     assert place is not None
     if any(isinstance(one, events.StateImported) for one in books.events):
         return None  # what came in was said by no event
-    # The last of the kind before it was applied is its own.
-    for subject, history in _histories(books, done, place):
+    own, histories = _histories(books, done, place)
+    last = max((history[-1][0] for history in histories.values()), default=0)
+    beside = [subject for subject, history in histories.items() if history[-1][0] == last and subject not in own]
+    if beside and done.command in _BY_FIELD:
+        return f"{event.command_id} ({done.command}) is undone, and {beside[0]} is changed beside what it changed"
+    for subject, history in ((one, histories[one]) for one in own):
         values = [value for at, value in history if at < place]
         now = history[-1][1]
         if len(values) > 1 and now != values[-2]:
@@ -45,27 +49,32 @@ def _applies(event: events.Event, command_id: str) -> bool:
     return isinstance(event, events.CommandApplied) and event.command_id == command_id
 
 
-Histories = Iterator[tuple[str, list[tuple[int, Any]]]]
-"""Of each subject that a command has changed: what it was, with the place in the journal, the oldest first."""
+Histories = dict[str, list[tuple[int, Any]]]
+"""What each subject was, with the place in the journal, the oldest first."""
 
 
-def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> Histories:
-    """Yield what the subjects of an applied command were; nothing of a command that is looked at nowhere."""
-    found: dict[str, list[tuple[int, Any]]] = {}
-    told = _TELLS.get(done.command)
-    if told is None:
-        return
-    own = ""
+def _histories(books: ShadowLedger, done: events.CommandApplied, place: int) -> tuple[set[str], Histories]:
+    """Return the subjects that an applied command changed, and what all were; none for a command looked at nowhere."""
+    found: Histories = {}
+    own: set[str] = set()
+    tells = _TELLS.get(done.command)
+    if tells is None:
+        return own, found
+    own_at = -1
     for at, event in enumerate(books.events):
-        for subject, value in told(event, found):
-            found.setdefault(subject, []).append((at, value))
+        for subject, value in tells(event, found):
+            history = found.setdefault(subject, [])
+            if done.command in _BY_FIELD and history and history[-1][1] == value:
+                continue
+            history.append((at, value))
+            # The last of the kind before it was applied is its own.
             if at < place and not _is_first(event):
-                own = subject
+                own = {*own, subject} if at == own_at else {subject}
+                own_at = at
     if done.command in SWAPS:
         said: Any = done.result.get("agents") or [done.result]
-        yield from ((str(one["agent_id"]), found[str(one["agent_id"])]) for one in said)
-    elif own:
-        yield own, found[own]
+        own = {str(one["agent_id"]) for one in said}
+    return own, found
 
 
 def _is_first(event: events.Event) -> bool:
@@ -95,11 +104,13 @@ def _told_of_places(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, An
 
 
 def _told_of_settings(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    values: dict[str, Any] = {}
     if isinstance(event, events.SupervisorAdded | events.SupervisorChanged):
-        yield event.supervisor_id, (event.options, event.max_parallel, event.max_agents)
+        values = {name: getattr(event.options, name) for name in OPTIONS}
+        values |= {"max_parallel": event.max_parallel, "max_agents": event.max_agents}
     elif isinstance(event, events.StrategySwitched) and event.scope != "run":
-        options, *rest = found[event.supervisor_id][-1][1]
-        yield event.supervisor_id, (changed(options, settings=event.settings, lead=event.lead), *rest)
+        values = {"settings": event.settings, "lead": event.lead}
+    yield from ((f"{name} of {event.supervisor_id}", value) for name, value in values.items())
 
 
 def _told_of_specs(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -107,7 +118,10 @@ def _told_of_specs(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any
 
 
 def _told_of_specialties(event: Any, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield from ((subject, sorted(word.casefold() for word in spec.specialties)) for subject, spec in _specs_in(event))
+    for subject, spec in _specs_in(event):
+        has = {f"{word.casefold()} of {subject}" for word in spec.specialties}
+        known = [one for one in found if one.endswith(f" of {subject}")]
+        yield from ((one, one in has) for one in (*known, *has.difference(known)))
 
 
 def _specs_in(event: Any) -> Iterator[tuple[str, AgentSpec]]:
@@ -145,3 +159,5 @@ _TELLS: dict[str, Any] = {
     **dict.fromkeys(SWAPS, _told_of_specs),
 }
 """What says how the subjects of a command were, by its type."""
+_BY_FIELD = ("change_supervisor", "change_capabilities")
+"""Commands that change several things of an object, each of which is a subject."""
