@@ -53,6 +53,14 @@ class ToolRejected(EngineError):
 
 
 @dataclass(eq=False)
+class NotShown(ToolRejected):
+    """A person has to be asked about a call, and cannot be shown its arguments whole."""
+
+    why: str
+    says = "{tool} was not called: a person has to allow that, and {why}"
+
+
+@dataclass(eq=False)
 class UnknownRun(EngineError):
     """The journal has no run with this id."""
 

@@ -5,9 +5,10 @@ Rule: outputs are untrusted, so they are only read as values, and no check takes
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import thread_time
 
 import anyio.to_thread
 
@@ -16,10 +17,12 @@ from engine.core.json_values import json_equal
 from engine.core.records import JsonValue
 from engine.core.strategies.guard import in_words
 from engine.core.values import as_text, preview
-from engine.patterns import Pattern, TooSlow
+from engine.patterns import BRIEF_S, Pattern, TooSlow
 
 LONGEST_TEXT = 200_000
-"""Characters of an output that a pattern is looked for in: its beginning."""
+"""Characters of an output that a pattern is looked for in: its beginning; about longer arguments a person is asked."""
+BRIEF_TEXT = 10_000
+"""Characters of arguments that a guard is held against in the loop; longer ones in a thread."""
 PATTERN_S = 2.0
 """How long one pattern may take, in seconds."""
 REASONS = 200
@@ -141,6 +144,66 @@ async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
         pattern = Pattern(str(guard["matches"]))
         return any([await _matches(pattern, as_text(output)[:LONGEST_TEXT]) for output in there])
     return any(json_equal(_at(output, str(guard.get("json", ""))), [guard.get("equals")]) for output in there)
+
+
+async def asks_for(guard: JsonValue, arguments: JsonValue) -> bool:
+    """Return whether a person is asked about a call, by a guard over its arguments.
+
+    A person is where the guard holds for the arguments as one text (`as_text`), or for a text, a key, a number or a
+    truth value in them by itself; and where they are too long to look at, or looking takes too long.
+    """
+    if not isinstance(guard, dict):
+        return True
+    if "json" in guard:
+        return json_equal(_at(arguments, str(guard["json"])), [guard.get("equals")])
+    whole = as_text(arguments)
+    if len(whole) > LONGEST_TEXT:
+        return True
+    look = partial(_holds_in, guard, list(dict.fromkeys((whole, *_scalars(arguments)))))
+    try:
+        if len(whole) <= BRIEF_TEXT:
+            return look(within_s=BRIEF_S)
+    except TooSlow:
+        pass  # once more where it holds up nothing
+    try:
+        return await anyio.to_thread.run_sync(partial(look, within_s=PATTERN_S))
+    except TooSlow:
+        return True
+
+
+def _scalars(value: JsonValue) -> Iterator[str]:
+    """Yield the texts, keys, numbers and truth values in a value."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _scalars(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _scalars(item)
+    elif value is not None:
+        yield as_text(value)
+
+
+def _holds_in(guard: dict[str, JsonValue], texts: Sequence[str], *, within_s: float) -> bool:
+    """Return whether a guard holds for one of some texts.
+
+    Raises:
+        TooSlow: If its pattern takes longer for all of them.
+    """
+    kind, value = next(iter(guard.items()))
+    wanted = str(value)
+    if kind == "contains":
+        return any(wanted.casefold() in text.casefold() for text in texts)
+    if kind == "names":
+        return any(_names(text, wanted) for text in texts)
+    pattern, end_s = Pattern(wanted), thread_time() + within_s
+    for text in texts:
+        left_s = end_s - thread_time()
+        if left_s <= 0:
+            raise TooSlow(wanted, within_s)
+        if pattern.is_in(text, within_s=left_s):
+            return True
+    return False
 
 
 def _names(text: str, name: str) -> bool:

@@ -27,12 +27,12 @@ from engine.core.state import ParkedFor
 from engine.core.strategies.guard import in_words
 from engine.core.validation.bounds import LONGEST_S
 from engine.core.values import StoredValue, as_text, preview
-from engine.errors import AttemptInterrupted, ToolRejected
-from engine.guards import CheckedOutput, holds_for
+from engine.errors import AttemptInterrupted, NotShown, ToolRejected
+from engine.guards import asks_for
 from engine.runtimes.attempt_slot import SlotHolder
 from engine.runtimes.pending import Pending
 from engine.runtimes.services import Services, of_attempt
-from engine.runtimes.values import clean, shown_input
+from engine.runtimes.values import clean, shown_whole
 
 LONGEST_QUESTION = 2_000
 """Characters of a question; longer ones are cut."""
@@ -174,18 +174,21 @@ class PeopleLine(SlotHolder):
         arguments: JsonValue,
         rule: JsonValue,
         *,
+        is_exact: bool = True,
         due_s: float | None = None,
     ) -> None:
         """Wait until `tool` may be called, asking a person if the rule says so.
 
         Args:
             tool: Name of the tool, to which grants apply.
-            arguments: Its arguments; shown short, and without secrets.
+            arguments: What it is called with; shown whole, with the names of secrets in their place.
             rule: `never`, `always`, or a guard over the arguments for which a person is asked.
+            is_exact: False if the call passes on more than JSON can show; then a guard cannot look at it.
             due_s: Time limit for the person, in seconds; after it the call is rejected.
 
         Raises:
             ToolRejected: If the call is rejected.
+            NotShown: If a person has to be asked and cannot be shown the arguments whole.
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         # Before the rule is looked at: the occurrence is counted in every attempt, also if the rule has changed since.
@@ -193,16 +196,19 @@ class PeopleLine(SlotHolder):
         if rule in (None, "never"):
             return
         name = self.effect.agent
-        if rule != "always" and not await holds_for(rule, [CheckedOutput(name, "done", arguments)]):
+        if rule != "always" and is_exact and not await asks_for(rule, arguments):
             return
         said = self.granted(tool)
         if said is None:
-            shown = shown_input(arguments)
+            try:
+                shown, has_secret = shown_whole(arguments)
+            except ValueError as error:
+                raise NotShown(tool, str(error)) from error
             because = "" if rule == "always" else f" ({in_words(rule)})"
             answer = await self.ask_person(
                 key,
                 f"{name} wants to call {tool} with {preview(json.dumps(shown, ensure_ascii=False), 300)}{because}",
-                FOUR_OPTIONS,
+                [ALLOW_ONCE, REJECT_ONCE] if has_secret else FOUR_OPTIONS,
                 REJECT_ONCE if due_s is not None else None,
                 due_s,
                 kind="approval",

@@ -12,7 +12,7 @@ import msgspec
 
 from engine.core.queries.excerpts import shown
 from engine.core.records import JsonValue
-from engine.core.values import Usage
+from engine.core.values import Usage, as_text
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
 from engine.models.redaction import credentials_in
 from engine.runtimes.child import traits_of, words_of
@@ -24,6 +24,8 @@ MAX_CHARACTERS = 64 * 1024 * 1024
 MAX_DIGITS = 4000
 """Python reads no longer numbers back from JSON."""
 ERROR_CHARACTERS = 500
+LONGEST_SHOWN = 1_000_000
+"""Characters of what a person decides on, as JSON; it stands in the journal and in the state while it is open."""
 MOST_TYPES = 32
 """How many classes of one exception are looked at."""
 
@@ -188,6 +190,32 @@ def without_secrets(text: str, *, is_end: bool = False) -> str:
 def shown_input(value: JsonValue) -> JsonValue:
     """Return what is kept of the input of a step, for a person to read (`excerpts.shown`)."""
     return shown(value, partial(_hide, _secrets()))
+
+
+def shown_whole(value: JsonValue) -> tuple[JsonValue, bool]:
+    """Return a value for a person to decide on, with the name in place of each secret, and whether it has one.
+
+    Raises:
+        ValueError: If it is too long to be shown whole, or two of its keys are the same without their secrets.
+    """
+    characters = len(as_text(value))
+    if characters > LONGEST_SHOWN:
+        raise ValueError(f"its {characters:,} characters are more than the {LONGEST_SHOWN:,} that can be shown")
+    shown_value = _without(_secrets(), value)
+    return shown_value, shown_value != value
+
+
+def _without(secrets: list[tuple[str, str]], value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return _hide(secrets, value)
+    if isinstance(value, list):
+        return [_without(secrets, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    items = {_hide(secrets, key): _without(secrets, item) for key, item in value.items()}
+    if len(items) < len(value):
+        raise ValueError("two of its keys are the same without the secrets in them")
+    return items
 
 
 def _hide(secrets: list[tuple[str, str]], text: str) -> str:

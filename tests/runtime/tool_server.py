@@ -157,7 +157,7 @@ def add(a: int, b: int) -> int:
 
 
 @tool("echo")
-def echo(text: str) -> str:
+def echo(text: str = "nothing said") -> str:
     """Say what it is told."""
     return text
 
@@ -272,9 +272,12 @@ def listed(params: dict[str, Any]) -> dict[str, Any]:
 
 def described(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     takes = {key: kind for key, kind in function.__annotations__.items() if key != "return"}
-    schema = {"type": "object", "properties": {key: {"type": TYPES[kind]} for key, kind in takes.items()}}
+    last = len(takes) - len(function.__defaults__ or ())
+    defaults = {key: {"default": each} for key, each in zip([*takes][last:], function.__defaults__ or (), strict=True)}
+    parts = {key: {"type": TYPES[kind], **defaults.get(key, {})} for key, kind in takes.items()}
+    schema = {"type": "object", "properties": parts, "required": [key for key in takes if key not in defaults]}
     description = DESCRIPTIONS.get(name, function.__doc__)
-    return {"name": name, "description": description, "inputSchema": {**schema, "required": [*takes]}}
+    return {"name": name, "description": description, "inputSchema": schema}
 
 
 def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -1,16 +1,18 @@
 """What built-in nodes find in outputs, and which guards are refused before anything runs."""
 
+import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from engine.core.check import Check
 from engine.core.errors import Refused
 from engine.core.strategies.guard import check_guard, check_pattern, in_words
-from engine.guards import CheckedOutput, holds_for, score_in, verdict_of
+from engine.guards import LONGEST_TEXT, CheckedOutput, asks_for, holds_for, score_in, verdict_of
+from tests.depth import examples
 
 pytestmark = pytest.mark.anyio
 
@@ -198,3 +200,65 @@ def test_guards_are_told_in_words() -> None:
     guards: list[JsonValue] = [{"contains": "yes"}, {"status": "failed"}, {"json": "a.b", "equals": True}, "else"]
 
     assert [in_words(guard) for guard in guards] == ["contains 'yes'", "status failed", "a.b == True", "else"]
+
+
+padding = st.text(st.sampled_from('ab1_ \t\n\r"\\/{}[]:,.é\u2028'), max_size=30)
+
+
+@st.composite
+def hiding(draw: st.DrawFn, needle: str) -> Any:
+    """Draw arguments in which a text stands somewhere, as a key or in a text, between whatever may stand around it."""
+    value: Any = f"{draw(padding)} {needle}\n{draw(padding)}"
+    for _ in range(draw(st.integers(0, 3))):
+        beside, place = draw(json_values), draw(st.integers(0, 2))
+        as_key: Any = {value: beside} if isinstance(value, str) else [value]
+        value = ([beside, value], {draw(padding): value}, as_key)[place]
+    return {"other": draw(json_values), "value": value, "padding": draw(padding) * draw(st.sampled_from([0, 1, 9_000]))}
+
+
+@pytest.mark.parametrize("needle", ["rm -rf", 'say "no"', "C:\\secret", "a\nb", "prod", "\t", "é"])
+@settings(max_examples=examples(20))
+@given(st.data())
+async def test_wherever_a_text_stands_in_arguments_a_guard_for_it_asks(needle: str, data: st.DataObject) -> None:
+    arguments = data.draw(hiding(needle))
+
+    assert await asks_for({"contains": needle.upper()}, arguments)
+    assert await asks_for({"matches": re.escape(needle)}, arguments)
+    if needle.strip() == needle:
+        assert await asks_for({"names": needle}, arguments)
+
+
+@pytest.mark.parametrize(
+    ("guard", "arguments", "asks"),
+    [
+        ({"matches": r"^\s*rm\b"}, {"note": "x", "cmd": " rm -rf /"}, True),
+        ({"matches": r"^\s*rm\b"}, {"note": "x", "cmd": "ls; rm"}, False),
+        ({"matches": r"rm\s+-rf"}, {"cmd": "rm\t-rf"}, True),
+        ({"matches": r'"path": "/etc'}, {"text": "x", "path": "/etc/passwd"}, True),
+        ({"matches": r"^/etc"}, [{"paths": ["/srv", "/etc/passwd"]}], True),
+        ({"matches": r"^(true|5)$"}, {"force": True}, True),
+        ({"matches": r"^(true|5)$"}, {"many": 5}, True),
+        ({"matches": r"^(null|5)$"}, {"many": None}, False),
+        ({"matches": r"^force$"}, {"force": False}, True),
+        ({"contains": "prod"}, {"to": "\uff50rod"}, False),
+        ({"json": "to.0", "equals": 1}, {"to": [True]}, False),
+        ({"json": "to.0", "equals": 1}, {"to": [1.0]}, True),
+    ],
+)
+async def test_a_guard_over_arguments_looks_at_the_whole_and_at_each_value(
+    guard: JsonValue, arguments: JsonValue, asks: bool
+) -> None:
+    assert await asks_for(guard, arguments) is asks
+
+
+@pytest.mark.parametrize("guard", [{"contains": "zz"}, {"names": "zz"}, {"matches": "zz"}])
+async def test_arguments_that_are_too_long_to_look_at_are_asked_about(guard: JsonValue) -> None:
+    assert not await asks_for(guard, {"text": "x" * (LONGEST_TEXT - 20)})
+    assert await asks_for(guard, {"text": "x" * LONGEST_TEXT})
+    assert await asks_for(guard, {"texts": ["x"] * LONGEST_TEXT})
+
+
+async def test_where_a_pattern_takes_too_long_a_person_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.guards.PATTERN_S", 0.05)
+
+    assert await asks_for({"matches": r"(\w+\s?)+$"}, {"text": "a" * 5_000 + "!"})

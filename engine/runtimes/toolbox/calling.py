@@ -1,7 +1,7 @@
 """One call of a tool: its concurrency limit, its record before the call if it must not run twice, and its timeout."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ import anyio
 
 from engine.core.records import JsonValue
 from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected
+from engine.runtimes.toolbox.call_value import CallValue
 from engine.runtimes.tools import KEY, ToolOptions, takes_key
 from engine.runtimes.values import json_value, with_class
 from engine.runtimes.work import Work
@@ -75,14 +76,19 @@ def _raised() -> Iterator[None]:
 
 
 async def approved(
-    work: Work, name: str, options: ToolOptions, arguments: JsonValue, *, version: str | None = None
+    work: Work,
+    name: str,
+    options: ToolOptions,
+    value: Callable[[], Awaitable[CallValue]],
+    *,
+    version: str | None = None,
 ) -> None:
     """Return once a tool may be called; a person is asked if the agent's spec, or else the tool's author, requires it.
 
     Args:
         name: Name of the tool in the spec.
         options: What its author declares.
-        arguments: Arguments by name.
+        value: Returns what it is called with.
         version: Standing permissions hold for this version of the tool only.
 
     Raises:
@@ -91,7 +97,9 @@ async def approved(
     """
     rule = work.spec.approve.get(name, options.approve)
     if rule != "never":
-        await work.approve(name if version is None else f"{name}#{version}", arguments, rule)
+        call = await value()
+        tool = name if version is None else f"{name}#{version}"
+        await work.approve(tool, call.arguments, rule, is_exact=call.is_exact)
 
 
 @contextmanager

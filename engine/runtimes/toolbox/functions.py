@@ -1,12 +1,12 @@
 """A Python function as a tool."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from engine.core.records import JsonValue
 from engine.errors import Unusable
+from engine.runtimes.toolbox.call_value import function_value
 from engine.runtimes.toolbox.calling import ToolError, approved, performed, told
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.schemas import BadArguments, Described
@@ -50,12 +50,9 @@ class FunctionTool:
 
     async def call(self, work: Work, arguments: Mapping[str, JsonValue], key: str) -> JsonValue:
         """Return the result of one call by a model: `model.tools.Tool.call`."""
-        try:
-            positional, named = self._known().bound(arguments)
-        except BadArguments as bad:
-            raise ToolError(str(bad)) from bad
         with told():
-            await approved(work, self.name, self.options, dict(arguments))
+            positional, named = await self._bound(work, arguments)
+            await self._approved(work, positional, named)
             return await performed(work, self, partial(self.function, *positional, **named), key=key)
 
     async def perform(
@@ -63,7 +60,7 @@ class FunctionTool:
     ) -> JsonValue:
         """Return the result of a call by code; errors of the function are raised."""
         call = partial(self.function, *args, **named)
-        await approved(work, self.name, self.options, self._by_name(args, named))
+        await self._approved(work, args, named)
         try:
             return await performed(work, self, call, key=key)
         except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
@@ -71,12 +68,19 @@ class FunctionTool:
                 await work.tool_raised(key, error)
             raise
 
-    def _by_name(self, args: Sequence[JsonValue], named: Mapping[str, JsonValue]) -> JsonValue:
-        """Return arguments by name, for guards; arguments without a name, or that do not fit, are left as they are."""
+    async def _bound(self, work: Work, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
+        """Return what the function is called with by a model; in a thread where checking that runs the user's code."""
+        described = self._known()
         try:
-            return dict(inspect.signature(self.function).bind(*args, **named).arguments)
-        except (TypeError, ValueError):
-            return [*args, dict(named)]
+            if described.runs_code:
+                return await work.in_thread(partial(described.bound, arguments))
+            return described.bound(arguments)
+        except BadArguments as bad:
+            raise ToolError(str(bad)) from bad
+
+    async def _approved(self, work: Work, args: Sequence[Any], named: Mapping[str, Any]) -> None:
+        value = partial(function_value, work, self.function, args, named)
+        await approved(work, self.name, self.options, value)
 
     def _known(self) -> Described:
         if self._described is None:

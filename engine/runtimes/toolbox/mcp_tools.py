@@ -11,6 +11,7 @@ import anyio
 from engine.core.records import JsonValue
 from engine.errors import EngineError, ToolRejected
 from engine.runtimes.json_schema import NAMED, faults_of
+from engine.runtimes.toolbox.call_value import CallValue, server_value
 from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
 from engine.runtimes.toolbox.mcp_connection import Connection, Lost, NotReached, Offered
 from engine.runtimes.toolbox.mcp_servers import Server, ServerDown
@@ -70,8 +71,12 @@ class ServedTool:
             CutOff: If the server is lost before it answers, and the call must not run twice.
         """
         self._check(arguments)
+
+        async def value() -> CallValue:
+            return server_value(arguments, self.parameters)
+
         try:
-            await approved(work, self.full_name, self.options, dict(arguments), version=self._version)
+            await approved(work, self.full_name, self.options, value, version=self._version)
         except ToolRejected as rejected:
             raise ToolError(str(rejected)) from rejected
         connection = await self._connected(work)

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from engine.core.records import JsonValue
@@ -60,6 +60,11 @@ class Described:
         self._parameters = list(_parameters(name, function, said.parameters))
         self._model, parameters = _model(name, self._parameters)
         self.schema = ToolSchema(name=name, description=said.text or name.replace("_", " "), parameters=parameters)
+
+    @cached_property
+    def runs_code(self) -> bool:
+        """Whether checking its arguments runs code of the types: validators, default factories, `__post_init__`."""
+        return _runs_code(self._model.__pydantic_core_schema__)
 
     def bound(self, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
         """Return what the function is called with: values of its own types.
@@ -174,6 +179,14 @@ def _made(parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, Jso
     schema: dict[str, JsonValue] = made.model_json_schema(schema_generator=_generator())
     schema.pop("title", None)
     return made, {"type": "object", "properties": {}, **schema}
+
+
+def _runs_code(schema: Any) -> bool:
+    """Tell whether a schema of pydantic's core names anything that is called."""
+    if isinstance(schema, Mapping):
+        calls = any(schema.get(key) for key in ("function", "default_factory", "custom_init", "post_init", "missing"))
+        return calls or any(map(_runs_code, schema.values()))
+    return isinstance(schema, list | tuple) and any(map(_runs_code, schema))
 
 
 def _field(parameter: _Parameter) -> tuple[Any, Any]:

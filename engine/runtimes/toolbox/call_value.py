@@ -1,0 +1,140 @@
+"""The value of a call: what a function or a server gets, as guards and people see it before it happens.
+
+One rule: it is made of what the call then passes on, with the defaults that are filled in after that. What is not JSON
+stands there as its `repr`, and then a person is asked whatever a guard says.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.core.records import JsonValue
+from engine.errors import NotJson
+from engine.runtimes.tools import KEY, options_of
+from engine.runtimes.values import clean, json_value
+from engine.runtimes.work import Work
+
+MOST_SCHEMA_PARTS = 10_000
+"""Parts of a server's schema that are looked at for defaults of one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallValue:
+    """Arguments of a call by name, in the order of the signature."""
+
+    arguments: JsonValue
+    is_exact: bool = True
+    """Whether this is all that the call passes on; else it cannot be looked at whole."""
+
+
+async def function_value(
+    work: Work, function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+) -> CallValue:
+    """Return the value of a call of a function; what pydantic has to convert is converted in a thread."""
+    arguments = _with_defaults(function, args, named)
+    if arguments is None:
+        return CallValue([*args, dict(named)], is_exact=False)
+    try:
+        return CallValue(json_value(arguments))
+    except NotJson:
+        return await work.in_thread(lambda: _converted(arguments))
+
+
+def _with_defaults(
+    function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return arguments by name; None for a function that does not say what it takes, or does not take them."""
+    try:
+        bound = inspect.signature(function).bind(*args, **named)
+    except (TypeError, ValueError):
+        return None
+    engine_key = {KEY} - bound.arguments.keys() if options_of(function).idempotent else set()
+    bound.apply_defaults()
+    return {name: value for name, value in bound.arguments.items() if name not in engine_key}
+
+
+def _converted(arguments: Mapping[str, Any]) -> CallValue:
+    texts: dict[str, JsonValue] = {}
+    is_exact = True
+    for name, value in arguments.items():
+        try:
+            texts[name] = _as_json(value)
+        except Exception:  # the types are the user's, and converting them runs their code
+            texts[name], is_exact = _representation(value), False
+    return CallValue(texts, is_exact)
+
+
+def _as_json(value: Any) -> JsonValue:
+    from pydantic_core import to_jsonable_python
+
+    if isinstance(value, Iterator):
+        raise NotJson("an iterator can be read once, by the function")
+    try:
+        return json_value(value)
+    except NotJson:
+        return json_value(to_jsonable_python(value))
+
+
+def _representation(value: Any) -> str:
+    try:
+        return clean(repr(value))
+    except Exception:  # the user's `__repr__` may raise anything
+        return f"<{type(value).__name__}>"
+
+
+def server_value(arguments: Mapping[str, JsonValue], schema: Any) -> CallValue:
+    """Return the value of a call of a server's tool: with the defaults that its schema names."""
+    try:
+        return CallValue(_SchemaDefaults(schema).added_to(dict(arguments), schema))
+    except RecursionError:
+        return CallValue(dict(arguments), is_exact=False)
+
+
+class _SchemaDefaults:
+    """Adds the defaults of a schema to a value, also in objects inside it; of a union, those of each of its parts."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._left = MOST_SCHEMA_PARTS
+
+    def added_to(self, value: JsonValue, schema: Any) -> JsonValue:
+        """Return the value with the defaults of a part of the schema.
+
+        Raises:
+            RecursionError: If the schema refers to its parts without end, or very often.
+        """
+        if not isinstance(schema, Mapping) or not isinstance(value, dict | list):
+            return value
+        self._left -= 1
+        if self._left < 0:
+            raise RecursionError
+        for part in self._parts_beside(schema):
+            value = self.added_to(value, part)
+        items, properties = schema.get("items"), schema.get("properties")
+        if isinstance(value, list) and items is not None:
+            return [self.added_to(item, items) for item in value]
+        if isinstance(value, dict) and isinstance(properties, Mapping):
+            defaults = {
+                name: part["default"]
+                for name, part in properties.items()
+                if isinstance(part, Mapping) and "default" in part
+            }
+            value = {**value, **{name: default for name, default in defaults.items() if name not in value}}
+            return {name: self.added_to(item, properties.get(name)) for name, item in value.items()}
+        return value
+
+    def _parts_beside(self, schema: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield the schemas that hold for a value besides this one: what it refers to, and parts of a union."""
+        if isinstance(target := schema.get("$ref"), str):
+            yield self._referenced(target)
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            if isinstance(parts := schema.get(keyword), list):
+                yield from parts
+
+    def _referenced(self, target: str) -> Any:
+        """Return the part of the schema that a local reference names; None for any other reference."""
+        part = self._root if target.startswith("#") else None
+        for name in target.removeprefix("#").split("/")[1:]:
+            part = part.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(part, Mapping) else None
+        return part
