@@ -6,8 +6,11 @@ from typing import Any
 import anyio
 import pytest
 
-from engine import idempotent
+from engine import AgentCrashed, idempotent, tool
+from engine.clock import VirtualClock
 from engine.core.commands import Answer
+from engine.core.model_spec import ModelSpec
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Retry
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
@@ -120,3 +123,45 @@ async def test_a_tool_that_raises_has_ended_and_the_policies_go_on(engine: Engin
         assert running.state.escalations == {}
 
     assert len(paid) == 2
+
+
+class CrashedAgent(AgentCrashed):
+    pass
+
+
+ERRORS = (AgentCrashed("no line"), CrashedAgent("no line"), ValueError("no"), SystemExit(3), TimeoutError(), None)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize("kind", ["function", "thread", "model"])
+async def test_a_call_that_ended_by_raising_has_ended_and_the_chain_decides_for_every_kind_of_agent(
+    engine: Engines, kind: str, error: BaseException | None
+) -> None:
+    @tool(timeout_s=1)
+    async def acts(amount: str) -> str:
+        paid.append(amount)
+        if error is None:
+            await anyio.sleep_forever()
+        raise error or AssertionError
+
+    async def in_loop(task: Any, ctx: Any) -> Any:
+        return await ctx.tool("acts", amount="5")
+
+    def in_thread(task: Any, ctx: Any) -> Any:
+        return ctx.tool("acts", amount="5")
+
+    code: dict[str, Any] = {"function": {"run": in_loop}, "thread": {"run": in_thread}, "model": {"model": "fake"}}
+    spec = AgentSpec(name="ada", tools=[acts], on_failure=[Retry(1, 0.01, 0.01)], **code[kind])
+    replies = ModelSpec(replies=[{"calls": [{"name": "acts", "arguments": {"amount": "5"}}]}, {"text": "noted"}])
+    options = SupervisorOptions(models={"fake": replies})
+
+    async with engine(spec, options=options, clock=VirtualClock()) as running:
+        summary, output = await running.ended(await running.submit())
+        begun, failed = await running.journal("tool_started"), await running.journal("tool_failed")
+        steps = [step for step in await running.journal("step_recorded") if b'"tool:acts"' in step.body]
+        assert not await running.journal("escalated")
+
+    assert len(begun) == len(failed) + len(steps) == len(paid)
+    is_told = kind == "model" and not isinstance(error, AgentCrashed)
+    assert (summary.status, output) == (("done", "noted") if is_told else ("failed", None))
+    assert len(paid) == (1 if is_told else 2)

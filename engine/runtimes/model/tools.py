@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine.core.records import JsonValue
+from engine.errors import AgentCrashed
 from engine.models.records import ToolSchema
 from engine.runtimes.toolbox.calling import ToolError
+from engine.runtimes.values import one_line
 from engine.runtimes.work import Work
 
 Arguments = Mapping[str, JsonValue]
@@ -41,6 +43,7 @@ class Tool(Protocol):
 
         Raises:
             ToolError: If there is no result; the model is told why.
+            AgentCrashed: If it says that the agent broke down; the call has ended all the same.
         """
 
 
@@ -69,6 +72,10 @@ async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) ->
             result = await tool.call(work, arguments, key)
         except ToolError as error:
             result = error_result(str(error))
+        except AgentCrashed as crash:  # the call has ended, and the attempt ends with it
+            work.tool_ended(tool.name, one_line(crash))
+            await work.tool_raised(key, crash)
+            raise
         work.tool_ended(tool.name, result)
         given = dict(arguments)
         await work.record(work.finished("tool", f"tool:{tool.name}", key, result, given=given, began_ms=began_ms))
