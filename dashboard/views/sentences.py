@@ -410,6 +410,11 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.BudgetWarned: (
         lambda t, e: f"{t.all([e.subject])} has spent {spent_of(e.spent, e.limit, e.amount)}", "warn"
     ),
+    on.BudgetReached: (
+        lambda t, e: f"{t.all([e.subject])} has spent {spent_of(e.spent, e.limit, e.amount)}; what is at work stops"
+        f"{'' if e.then == 'fail' else ' at its next step'}",
+        "warn",
+    ),
     on.BudgetExhausted: (lambda t, e: f"{t.all([e.subject])}: {e.error}; {_THEN[e.then]}", "error"),
     on.BudgetExtended: (
         lambda t, e: f"{t.all([e.subject])} continues: "

@@ -91,7 +91,7 @@ class Attempts:
         if work is None:
             return
         work.stop(patient=effect.patient)
-        if effect.patient:
+        if effect.patient and effect.grace_ms is None:
             return
         if effect.now:
             self._stop_now(work, leave=effect.leave)

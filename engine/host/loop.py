@@ -238,9 +238,10 @@ class Loop:
             raise
         # `max`, because a batch without rows begins after events that may be in flight.
         self.written_seq = max(self.written_seq, batch.first_seq + len(batch.rows) - 1)
-        self._perform(batch)
+        # First: an attempt whose step is recorded goes on before the effects can stop others that it may make needless.
         for then in batch.then:
             then(None)
+        self._perform(batch)
 
     def _decide(self) -> None:
         """Decide the queued messages, for at most `batch_ms`."""

@@ -68,19 +68,24 @@ class Attempt(Showing):
         """Journal a finished step; returns once it is on disk.
 
         Raises:
-            AttemptInterrupted: If the attempt is asked to stop meanwhile (the step is recorded all the same), or if
-                its end was reported (the step is not).
+            AttemptInterrupted: If its end was reported; the step is not recorded then.
         """
         await self._written(step)
 
     async def _written(self, signal: Signal) -> None:
-        """Report a signal, and return once it is on disk."""
+        """Report a signal, and return once it is on disk.
+
+        A stop does not interrupt this: it takes effect at the next step, and code that returns before that is done.
+        """
         self._raise_if_over()
         if isinstance(signal, signals.StepFinished | signals.ToolBegan):
             self._reports(signal.key)
-        with self._open_slot() as slot:
+        slot: Pending[None] = self._waiting_slot()
+        try:
             self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
             await slot.wait()
+        finally:
+            slot.close()
 
     def now_ms(self) -> int:
         """Return the engine's time."""
@@ -107,11 +112,6 @@ class Attempt(Showing):
             AttemptInterrupted: If it was asked before: nothing else would end a wait for others, who may wait for it.
         """
         self.raise_if_stopping()
-        with self._open_slot() as slot:
-            yield slot
-
-    @contextmanager
-    def _open_slot(self) -> Iterator[Pending[Any]]:
         slot: Pending[Any] = self._waiting_slot()
         self._slots[id(slot)] = slot
         try:

@@ -52,7 +52,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
     """One try of a task by one agent."""
 
     patient = False
-    """The stop has no grace period: the next step may take any time (a swap that migrates)."""
+    """A stop that a program is not told of before its next step (a swap that migrates, a preemption)."""
     timed_out: str | None = None
     """The time limit that was exceeded, in words; the attempt fails with it."""
     outside = 0
@@ -178,6 +178,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """
         try:
             await self._written(signals.ToolBegan(**of_attempt(self.effect), name=name, key=key))
+            self.raise_if_stopping()
         except AttemptInterrupted:
             # Closes the call: without an end in the journal the task would be in doubt although nothing was called.
             self._raised(key, "not called: the attempt was asked to stop")
@@ -323,7 +324,7 @@ class Work(ModelCaller, PeopleLine, Remembering):
         """Ask it to stop at its next step; its waits are interrupted.
 
         Args:
-            patient: The next step may take any time; no grace period follows.
+            patient: It is not told before its next step, if it is a program.
         """
         self.stopping = True
         self.patient = patient

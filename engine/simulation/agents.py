@@ -106,7 +106,11 @@ class SimulatedRuntime:
         scene = replace(scene, context=Context(work, task, {"send": _tool(scene)}))
         if mishap is None or not early:
             await _work(scene, task.text)
-        return await MISHAPS[mishap](scene) if mishap is not None else _output(draw, work.effect.agent)
+        if mishap is not None:
+            return await MISHAPS[mishap](scene)
+        if not (work.saw_stopping or work.timed_out or work.over):
+            world.books.spending.returned.add((work.effect.task_id, work.effect.attempt))
+        return _output(draw, work.effect.agent)
 
 
 def _tool(scene: Scene) -> FunctionTool:

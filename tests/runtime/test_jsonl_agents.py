@@ -11,6 +11,9 @@ import pytest
 
 from engine.clock import VirtualClock
 from engine.core.commands import Answer, Steer
+from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
+from engine.core.records import changed
 from engine.core.spec import AgentSpec
 from engine.runtimes.programs.speaking import MOST_ASKED
 from tests.patience import PATIENCE_S
@@ -245,3 +248,25 @@ say(type='result', output=said)
         _, output = await running.ended("r1")
 
     assert output == ["to the north", "and slowly"]
+
+
+@pytest.mark.parametrize("then", ["stop", "fail", "ask"])
+async def test_a_program_whose_last_step_spends_the_rest_of_a_budget_is_done(engine: Engines, then: Any) -> None:
+    code = "say(type='usage', tokens_in=10); say(type='step', name='page', output=1); say(type='result', output='all')"
+    spec = changed(speaker(code), limits=Limits(tokens=10, then=then))
+
+    async with engine(spec, options=SupervisorOptions(run_limits=Limits(tokens=5, then=then))) as running:
+        assert await running.ask() == "all"
+        assert not await running.journal("escalated")
+
+
+async def test_a_program_that_goes_on_after_a_budget_is_spent_is_stopped_at_its_next_step(engine: Engines) -> None:
+    code = """
+say(type='usage', tokens_in=10)
+for page in range(3): say(type='step', name='page', output=page)
+while hear()['type'] != 'cancel': pass
+say(type='result', output='part')
+"""
+    async with engine(speaker(code), options=SupervisorOptions(run_limits=Limits(tokens=10))) as running:
+        assert await running.fails() == "budget of 10 tokens is spent (10)"
+        assert len(await steps(running)) == 2

@@ -10,7 +10,7 @@ from tests.world import agent, team_world
 FEW = Limits(tokens=10)
 
 
-def test_a_limit_that_is_lowered_ends_what_has_spent_more_by_then() -> None:
+def test_a_limit_that_is_lowered_ends_what_has_spent_more_by_then_and_is_not_done() -> None:
     for options in (SupervisorOptions(agent_limits=FEW), SupervisorOptions(task_limits=FEW)):
         world = team_world(agent("ada"))
         submitted(world)
@@ -18,8 +18,9 @@ def test_a_limit_that_is_lowered_ends_what_has_spent_more_by_then() -> None:
 
         world.order(ChangeSupervisor(supervisor="chief", options=options))
 
-        assert only(world.journal, "budget_exhausted").limit == 10
         assert attempt(world, "ada") in world.stopping
+        world.stop(attempt(world, "ada"))
+        assert only(world.journal, "budget_exhausted").limit == 10
 
 
 def test_a_run_ends_by_a_limit_that_is_set_while_it_is_at_work() -> None:
@@ -28,6 +29,7 @@ def test_a_run_ends_by_a_limit_that_is_set_while_it_is_at_work() -> None:
     world.record(attempt(world, "ada"), "s", usage=Usage(tokens_in=10))
 
     world.order(ChangeSupervisor(supervisor="chief", options=SupervisorOptions(run_limits=FEW)))
+    world.stop(attempt(world, "ada"))
 
     assert only(world.journal, "budget_exhausted").subject == run_id
 

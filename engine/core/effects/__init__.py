@@ -77,9 +77,9 @@ class StopAttempt(AttemptEffect):
 
     now: bool
     grace_ms: int | None = None
-    """Grace period until it is stopped without a step; None is the host's default."""
+    """Grace period until it is stopped without a step; None is the host's default, or none for `patient`."""
     patient: bool = False
-    """No grace period: the next step may take any time, and code without steps runs to its end."""
+    """A program is not told before its next step. Without `grace_ms`, that may take any time."""
     leave: bool = False
     """Abandon it if it cannot be stopped at once."""
 

@@ -121,7 +121,7 @@ def _stop(
             task_id=task_id,
             attempt=a.number,
             now=now,
-            grace_ms=_grace_ms(state, a) if grace_ms is None else grace_ms,
+            grace_ms=_grace_ms(state, a) if grace_ms is None and not patient else grace_ms,
             patient=patient,
             leave=leave,
         )
@@ -220,8 +220,12 @@ def _deadline_passed(state: State, event: events.DeadlinePassed) -> list[Effect]
     return [*stops, *_timers(state, event.task_id or event.run_id, "grace")]
 
 
-def _budget_exhausted(state: State, event: events.BudgetExhausted) -> list[Effect]:
-    return _stop(state, event.stopping, now=event.then == "fail" or event.grace_ms == 0, grace_ms=event.grace_ms)
+def _budget_ends(state: State, event: events.BudgetReached | events.BudgetExhausted) -> list[Effect]:
+    others = [task_id for task_id in event.stopping if task_id != event.reporter]
+    stops = _stop(state, others, now=event.then == "fail" or event.grace_ms == 0, grace_ms=event.grace_ms)
+    if event.reporter is not None:  # it is at a step, and may return
+        stops += _stop(state, [event.reporter], now=False, grace_ms=event.grace_ms, patient=True)
+    return stops
 
 
 def _budget_timed(state: State, event: events.BudgetTimed) -> list[Effect]:

@@ -79,6 +79,27 @@ class BudgetWarned(BudgetEvent):
 
 
 @fact
+class BudgetReached(BudgetEvent):
+    """Attempts at work have spent a budget: they stop at their next step, and one that returns before that is done.
+
+    The budget ends nothing yet: `BudgetExhausted` follows only if some of the work is left undone.
+    """
+
+    agent_id: str | None
+    amount: Literal["attempts", "time_s", "tokens", "cost_usd"]
+    spent: Decimal
+    limit: Decimal
+    then: Literal["stop", "ask", "fail"]
+    """With `fail` the attempts are aborted, all but that of `reporter`."""
+    stopping: list[str]
+    """Tasks whose attempts are asked to stop."""
+    reporter: str | None
+    """The task whose step has spent the rest: its attempt may return until its next step."""
+    grace_ms: int
+    """How long those attempts may run to their next step, in milliseconds."""
+
+
+@fact
 class BudgetExhausted(BudgetEvent):
     """A budget is exhausted: work that spends it stops, and no more of it starts."""
 
@@ -98,6 +119,8 @@ class BudgetExhausted(BudgetEvent):
     """The error of tasks that end because of it."""
     needs: Decimal = Decimal(0)
     """Estimated need of the next model call, if that exceeds what is left; 0 if the budget is fully spent."""
+    reporter: str | None = None
+    """The task whose step has spent the rest: its attempt stops at its next step, also with `fail`."""
 
 
 @fact

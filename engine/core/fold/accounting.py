@@ -256,6 +256,12 @@ def _budget_warned(state: State, event: events.BudgetWarned) -> None:
     _ledger(state, event.subject).warned.append(event.amount)
 
 
+def _budget_reached(state: State, event: events.BudgetReached) -> None:
+    drop_timer(state, "time", event.subject)
+    for task_id in event.stopping:
+        ask_to_stop(state.tasks[task_id], "limit")
+
+
 def _budget_exhausted(state: State, event: events.BudgetExhausted) -> None:
     subject = _subject(state, event.subject)
     drop_timer(state, "time", event.subject)

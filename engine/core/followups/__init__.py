@@ -195,6 +195,8 @@ class CheckBudget(FollowUp):
     """Spending or limits of a task, run, agent or supervisor changed."""
 
     subject: str
+    reporter: str | None = None
+    """The task that has reported a finished step or was resumed, if that is the reason."""
 
 
 @fact

@@ -57,7 +57,10 @@ def _spenders(state: State, event: Any) -> list[FollowUp]:
     agent = state.agents.get(event.agent_id or "")
     if not is_limited(state, task, run, agent):
         return []
-    return [followups.CheckBudget(subject=one.id) for one in touched(state, task, run, agent) if limits_of(state, one)]
+    # Such an attempt is at a step: under a spent budget it stops at its next one, unless it returns before.
+    reporter = event.task_id if type(event) in (events.StepRecorded, events.AttemptResumed) else None
+    limited = (one.id for one in touched(state, task, run, agent) if limits_of(state, one))
+    return [followups.CheckBudget(subject=subject, reporter=reporter) for subject in limited]
 
 
 def _budget_exhausted(state: State, event: events.BudgetExhausted) -> list[FollowUp]:

@@ -1,6 +1,8 @@
 """Enforces budgets: warns, ends or extends them, and decides on the work that spent them.
 
 Spending is checked after each report of usage (`CheckBudget`); the budget of attempts is checked before one begins.
+Work that has ended keeps its outcome, whatever it cost: a budget ends, or asks about, only what is still open. See
+docs/semantics/limits.md.
 """
 
 from decimal import ROUND_CEILING, Decimal
@@ -8,9 +10,11 @@ from typing import Any
 
 from engine.core.decision_context import DecisionContext
 from engine.core.events import (
+    AttemptCancelled,
     AttemptSetAside,
     BudgetExhausted,
     BudgetExtended,
+    BudgetReached,
     BudgetTimed,
     BudgetWarned,
     EscalationAnswered,
@@ -20,6 +24,7 @@ from engine.core.events import (
 )
 from engine.core.followups import CheckBudget
 from engine.core.limits.deadlines import grace_ms
+from engine.core.limits.spenders import at_work, has_work_left, is_of_an_agent, not_asked, spenders
 from engine.core.outcomes import ask, of_attempt
 from engine.core.queries.budget import (
     AMOUNTS,
@@ -33,7 +38,7 @@ from engine.core.queries.budget import (
 )
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
-from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
+from engine.core.queries.tree import above_of, is_cancelled
 from engine.core.signals import AttemptStopped, BudgetShort
 from engine.core.state import Agent, Attempt, Escalation, Run, State, Supervisor, Task, Timer, timer_id
 
@@ -47,16 +52,18 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
         return []
     found = budgets(state, subject, ctx.now_ms)
     if is_over(state, subject):
-        return _overspent(state, subject, found, ctx)
+        return _overspent(state, subject, found, ctx, followup.reporter)
     # It is stopped already. What can change is the limit: when nothing is over any more, its work resumes.
     if _is_out(subject):
         is_spent = any(_has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in found)
-        return _overspent(state, subject, found, ctx) if is_spent else [extended(subject, None, 0, None)]
+        if not is_spent:
+            return [extended(subject, None, 0, None)]
+        return _overspent(state, subject, found, ctx, followup.reporter)
     events: list[Event] = []
     for budget in found:
         # The last allowed attempt spends the budget of attempts the moment it begins, and must be let finish.
-        if budget.name != "attempts" and budget.spent >= budget.limit:
-            return [*events, *exhausted(state, subject, budget, ctx)]
+        if _is_spent(budget):
+            return [*events, *_reached(state, subject, budget, ctx, followup.reporter)]
         if not budget.warned and budget.share >= budget.warn_at:
             events.append(_warned(subject, budget))
         if budget.name == "time_s":
@@ -64,17 +71,43 @@ def check_budget(state: State, followup: CheckBudget, ctx: DecisionContext) -> l
     return events
 
 
-def _overspent(state: State, subject: Subject, found: list[Budget], ctx: DecisionContext) -> list[Event]:
+def _is_spent(budget: Budget) -> bool:
+    return budget.name != "attempts" and budget.spent >= budget.limit
+
+
+def _reached(state: State, subject: Subject, budget: Budget, ctx: DecisionContext, reporter: str | None) -> list[Event]:
+    """End a spent budget if work is left that has not begun; else only ask the attempts at work to stop."""
+    if has_work_left(state, subject, budget):
+        return exhausted(state, subject, budget, ctx, reporter=reporter)
+    stopping = not_asked(state, at_work(state, subject))
+    if not stopping:
+        return []
+    event = BudgetReached(
+        subject=subject.id,
+        **_ids_of(subject),
+        amount=budget.name,
+        spent=budget.spent,
+        limit=budget.limit,
+        then=budget.then,
+        stopping=stopping,
+        reporter=reporter if reporter in stopping else None,
+        grace_ms=_grace_ms(state, subject),
+    )
+    return [event]
+
+
+def _overspent(
+    state: State, subject: Subject, found: list[Budget], ctx: DecisionContext, reporter: str | None
+) -> list[Event]:
     """Stop attempts that a spent budget of attempts let finish, once they have spent another budget."""
-    at_work = [state.tasks[task_id] for task_id in _spenders(state, subject)[1] if task_id in state.tasks]
-    if not any(_is_of_an_agent(task) and task.attempt and task.attempt.stopping is None for task in at_work):
+    if not not_asked(state, spenders(state, subject)[1]):
         return []
     events: list[Event] = []
     for budget in found:
-        if budget.name != "attempts" and budget.spent >= budget.limit:
+        if _is_spent(budget):
             # A person is asked about the attempts; the answer lets this budget be checked again.
             then = "ask" if subject.held else "stop" if budget.then == "ask" else budget.then
-            return [exhausted_as(state, subject, budget, then)]
+            return [exhausted_as(state, subject, budget, then, reporter=reporter)]
         if budget.name == "time_s":
             events += _timed(state, subject, budget, ctx)
     return events
@@ -174,7 +207,7 @@ def time_due(state: State, timer: Timer, ctx: DecisionContext) -> list[Event]:
     subject = subject_with(state, timer.subject)
     assert subject is not None
     events = check_budget(state, CheckBudget(subject=subject.id), ctx)
-    if any(isinstance(event, BudgetExhausted | BudgetTimed) for event in events):
+    if any(isinstance(event, BudgetExhausted | BudgetReached | BudgetTimed) for event in events):
         return events
     return [*events, _timer(subject, None)]
 
@@ -285,16 +318,18 @@ def _ids_of(subject: Subject) -> dict[str, Any]:
 
 
 def exhausted(
-    state: State, subject: Subject, budget: Budget, ctx: DecisionContext, *, last: str = "", needs: Decimal = _NOTHING
-) -> list[Event]:
+    state: State, subject: Subject, budget: Budget, ctx: DecisionContext, *, last: str = "", needs: Decimal = _NOTHING,
+    reporter: str | None = None,
+) -> list[Event]:  # fmt: skip
     """Return the event that ends a budget, and the question to a person if the budget says `ask`.
 
     Args:
         subject: The task, run, agent or supervisor.
         last: Text to add to the error.
         needs: Estimate for the next call, if that is what does not fit.
+        reporter: The task whose finished step has spent the rest.
     """
-    event = exhausted_as(state, subject, budget, budget.then, last=last, needs=needs)
+    event = exhausted_as(state, subject, budget, budget.then, last=last, needs=needs, reporter=reporter)
     if budget.then != "ask":
         return [event]
     return [event, _question(state, subject, event, ctx)]
@@ -315,16 +350,17 @@ def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Decis
 
 
 def exhausted_as(
-    state: State, subject: Subject, budget: Budget, then: str, *, last: str = "", needs: Decimal = _NOTHING
-) -> BudgetExhausted:
+    state: State, subject: Subject, budget: Budget, then: str, *, last: str = "", needs: Decimal = _NOTHING,
+    reporter: str | None = None,
+) -> BudgetExhausted:  # fmt: skip
     """Return the event that ends a budget as `then` says."""
     if budget.spent < budget.limit:
         needs = needs or _needs(state, subject, budget)
-    ended, stopping = _spenders(state, subject)
+    ended, stopping = spenders(state, subject)
     if then == "ask":
         # While a person is asked, waiting tasks are only held back, and built-in joins and checks spend nothing.
         ended = []
-        stopping = [one for one in stopping if _is_of_an_agent(state.tasks[one])]
+        stopping = [one for one in stopping if is_of_an_agent(state.tasks[one])]
     if budget.name == "attempts" and then != "fail":
         stopping = []  # attempts that have begun spend no more of it
     return BudgetExhausted(
@@ -336,20 +372,15 @@ def exhausted_as(
         then="ask" if then == "ask" else "fail" if then == "fail" else "stop",
         ended=ended,
         stopping=stopping,
-        grace_ms=grace_ms(state, subject.id if isinstance(subject, Supervisor) else subject.supervisor_id),
+        grace_ms=_grace_ms(state, subject),
         error=_words(subject, budget, needs) + last,
         needs=needs,
+        reporter=reporter if reporter in stopping else None,
     )
 
 
-def _is_of_an_agent(task: Task) -> bool:
-    return task.attempt is not None and task.attempt.agent_id is not None
-
-
-def _spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
-    if isinstance(subject, Task | Run):
-        return halted(state, subject)
-    return [], [task_id for agent in agents_of(state, subject.id) for task_id in (*agent.running, *agent.parked)]
+def _grace_ms(state: State, subject: Subject) -> int:
+    return grace_ms(state, subject.id if isinstance(subject, Supervisor) else subject.supervisor_id)
 
 
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens"}
@@ -372,7 +403,20 @@ def _number(amount: Decimal) -> str:
 
 
 def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: DecisionContext) -> list[Event]:
-    """Queue a task again whose attempt was stopped for a budget; `before_start` checks the budget at its next turn."""
+    """End the budget of the task, of one above or of the run for which an attempt stopped before it was done.
+
+    The task is queued again if a person is asked, or if it was the budget of its agent or of a supervisor: then
+    `before_start` decides what happens to it.
+    """
+    for subject in touched(state, task, state.runs[task.run_id], None):
+        budget = next((one for one in budgets(state, subject, ctx.now_ms) if _is_spent(one)), None)
+        if budget is None or _is_out(subject):
+            continue
+        events = exhausted(state, subject, budget, ctx)
+        if budget.then == "ask":
+            return [*events, of_attempt(AttemptSetAside, attempt, signal)]
+        limit = exhausted_as(state, subject, budget, budget.then).error
+        return [*events, of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=limit)]
     return [of_attempt(AttemptSetAside, attempt, signal)]
 
 

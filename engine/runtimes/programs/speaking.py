@@ -167,9 +167,10 @@ class Speaking:
         work, name = self._work, clean(line.name)
         began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
         step = work.finished("code", name, work.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms)
+        is_next = work.stopping and work.patient  # asked to stop before this step, which is therefore its last
         with suppress(AttemptInterrupted):  # the step is recorded, and how it is stopped is seen to elsewhere
             await work.record(step)
-        if work.stopping and work.patient:
+        if is_next:
             work.raise_if_stopping()
 
     async def _ask(self, line: lines.AskLine) -> None:

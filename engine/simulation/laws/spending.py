@@ -77,20 +77,53 @@ def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptS
 
 @law(When.AFTER_BATCH)
 def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
-    """Nothing stays at work under a budget that reported usage has exhausted, also where another one is spent."""
+    """Under a budget that reported usage has exhausted every attempt is asked to stop, and nothing waits to begin."""
     paid, books.spending.paid = books.spending.paid, []
     for task_id, agent_id in paid:
         job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
         for spender in payers(books, job, agent) if job is not None and agent is not None else ():
-            # One that has stopped for its attempts lets those that have begun finish, within its other budgets.
-            attempt = job.attempt if job is not None else None
-            goes_on = attempt is not None and attempt.agent_id == agent_id and not attempt.asked
-            if _has_stopped(books, spender) and not goes_on:
-                continue
             for amount, spent, limit in budgets(books, spender, None):
-                if amount != "attempts" and spent >= limit:
-                    return f"{spender.id} has spent {spent} of {limit} {amount}, and goes on"
+                if amount == "attempts" or spent < limit:
+                    continue
+                attempt = job.attempt if job is not None else None
+                # One that has stopped for its attempts lets those that have begun finish, within its other budgets.
+                if attempt is not None and attempt.agent_id == agent_id and not (attempt.asked or attempt.parked):
+                    return f"{spender.id} has spent {spent} of {limit} {amount}, and {task_id} goes on"
+                if not _has_stopped(books, spender) and (goes_on := _going_on(books, spender)):
+                    return f"{spender.id} has spent {spent} of {limit} {amount}, and {goes_on} is open"
     return None
+
+
+def _going_on(books: ShadowLedger, spender: Spender) -> str | None:
+    """Return a task that spends more of a run or task, at work or ready to begin."""
+    if isinstance(spender, AgentEntry | SupervisorEntry):
+        return None  # that nothing begins on it is a law of its own
+    task_id = spender.id if isinstance(spender, Job) else None
+    for job in books.work.open_under(spender.run_id if isinstance(spender, Job) else spender.id, task_id):
+        attempt = job.attempt
+        is_at_work = attempt is not None and attempt.agent_id is not None and not (attempt.parked or attempt.asked)
+        if is_at_work or books.work.waits_for_nothing(job):
+            return job.id
+    return None
+
+
+@law(events.BudgetExhausted)
+def a_budget_ends_what_is_open(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
+    """A budget ends, or asks about, only a run or task of which work of an agent is open."""
+    if event.run_id is None:
+        return None
+    jobs = books.work.open_under(event.run_id, event.task_id)
+    if any(job.kind == "agent" or (job.kind == "group" and not job.planned) for job in jobs):
+        return None
+    return f"{event.subject} has only {[job.id for job in jobs]} left, which are no work of an agent"
+
+
+@law(events.AttemptCancelled, events.AttemptPreempted, events.AttemptSetAside)
+def what_has_returned_is_done(books: ShadowLedger, event: Any) -> str | None:
+    """An attempt that has returned its output is done, whatever it has spent and whoever has asked it to stop."""
+    if (event.task_id, event.attempt) not in books.spending.returned:
+        return None
+    return f"{event.type} of {event.task_id}, whose attempt {event.attempt} has returned its output"
 
 
 @law(events.BudgetExhausted)

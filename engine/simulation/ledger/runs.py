@@ -65,6 +65,9 @@ class RunBook(WorkBook):
             outcome = TaskStatus.FAILED if task_id == root_id else TaskStatus.CANCELLED
             self.end(task_id, outcome, event.at_ms, event.error)
 
+    def _on_budget_reached(self, event: events.BudgetReached) -> None:
+        self.ask_to_stop(event.stopping, "limit")
+
     def _on_budget_exhausted(self, event: events.BudgetExhausted) -> None:
         if event.run_id is None or event.then == "ask":
             self.ask_to_stop(event.stopping, "limit")

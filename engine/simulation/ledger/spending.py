@@ -28,9 +28,13 @@ class SpendingLedger:
         """How many times an amount was granted on top of the first, by whose it is and its name."""
         self.paid: list[tuple[str, str]] = []
         """Tasks and agents of which attempts reported what they spent, since that was last looked at."""
+        self.returned: set[tuple[str, int]] = set()
+        """Attempts, by task and number, whose code has returned its output without having noticed a stop."""
 
     def take(self, event: Any, team: TeamLedger, work: WorkBook) -> None:
         """Note what an event costs; the other parts have not taken it yet."""
+        if isinstance(event, events.EngineStarted):
+            self.returned.clear()  # an output that was not journaled is lost with its engine
         usage = getattr(event, "usage", None)
         if usage is not None:
             for payer in payers(event, team, work):
