@@ -1,13 +1,21 @@
 """A strategy for each kind of work: what the request is, who takes part, and why."""
 
+import re
+from pathlib import Path
 from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable, AgentUsable, TextRead
+from tests.depth import examples
 from tests.story import done, member, only, refused, submitted, works
 from tests.world import LONG, World, agent, team_world
 
+ROOT = Path(__file__).parents[2]
 STRATEGIES = {
     "research_tasks": "parallel_then_synthesis",
     "analysis_tasks": "sequential_with_validation",
@@ -83,7 +91,55 @@ def test_a_request_of_no_category_takes_the_mode_of_the_supervisor() -> None:
 def test_where_nobody_belongs_to_the_category_all_take_part() -> None:
     world = studio(members=[agent("ada"), agent("bob")])
 
-    assert set(names(world, planned(world, category="research"))) == {"ada", "bob"}
+    event = planned(world, category="research")
+    assert set(names(world, event)) == {"ada", "bob"}
+    assert event.explanation.endswith("; no member is of that category, so all take part")
+
+
+WORDS = ("content", "market", "legal", "sales", "python", "review", "creation", "writing")
+
+
+@settings(max_examples=examples(25))
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True), st.data())
+def test_a_category_begins_the_keys_that_it_pairs_with(key: list[str], data: st.DataObject) -> None:
+    own = {
+        name: data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True))
+        for name in ("ada", "bob", "cyd")
+    }
+    members = [agent(name, category="_".join(words)) for name, words in own.items()]
+    options = SupervisorOptions(strategies={"_".join([*key, "tasks"]): "parallel"})
+    world = team_world(*members, options=options)
+
+    event = planned(world, category="_".join([*key, "tasks"]))
+
+    whole = {name for name, words in own.items() if {*key} <= {*words}}
+    begun = {name for name, words in own.items() if key[: len(words)] == words}
+    assert set(names(world, event)) == (whole or begun or {*own})
+    assert ("no member is of that category" in event.explanation) == (not whole and not begun)
+
+
+def documented_teams() -> list[Any]:
+    """Return the teams in the documents that have strategies by category."""
+    teams = []
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for block in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL):
+            team = yaml.safe_load(block) if "\nstrategies:" in block else None
+            if isinstance(team, dict) and any("category" in one for one in team.get("agents", [])):
+                teams.append(team)
+    return teams
+
+
+def test_every_category_in_the_documents_has_the_agents_with_which_it_is_written() -> None:
+    teams = documented_teams()
+    assert teams
+    for team in teams:
+        members = [agent(one["name"], category=one.get("category")) for one in team["agents"]]
+        world = team_world(*members, options=SupervisorOptions(strategies=team["strategies"]))
+        for key in team["strategies"]:
+            event = planned(world, category=key)
+            expected = [one["name"] for one in team["agents"] if key.startswith(f"{one.get('category')}_")]
+            assert expected
+            assert {world.state.agents[node.worker_id].name for node in event.nodes if node.worker_id} == {*expected}
 
 
 def test_whoever_the_settings_name_takes_part_whatever_the_category() -> None:

@@ -13,6 +13,7 @@ from engine.core.queries.suiting import candidate_of, chosen_for, index_of
 from engine.core.queries.targets import member_name
 from engine.core.queries.tree import agents_in, gets_work_from, teams_in
 from engine.core.records import JsonValue, fact
+from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State, Supervisor, Task
 from engine.core.strategies import settings_for
 from engine.core.strategies.parallel_then_synthesis import WORDS_OF_COMBINING
@@ -263,15 +264,25 @@ def _of_category(
     state: State, able: list[str], category: str, settings: Mapping[str, JsonValue]
 ) -> tuple[list[str], str]:
     """Return the members of a category and those that settings name; all members if the category has none."""
-    stems = frozenset(category_stem(category).split())
-    claims = {member for one, member in _reached(state, able).items() if _claims(state, state.agents[one], stems)}
-    claiming = [one for one in able if one in claims]
+    stems = category_stem(category).split()
+    reached = _reached(state, able)
+    claiming = {member for one, member in reached.items() if _claims(state, state.agents[one], stems)}
+    claiming = claiming or {
+        member for one, member in reached.items() if _begins(state.spec_of(state.agents[one]), stems)
+    }
     if not claiming:
-        return able, ""
+        return able, "no member is of that category, so all take part"
     named = {name for key in _NAMING if key in settings for name in strings(settings[key])}
     chosen = [one for one in able if one in claiming or member_name(state, one) in named]
     return chosen, f"{', '.join(member_name(state, one) for one in chosen)} of that category"
 
 
-def _claims(state: State, agent: Agent, stems: frozenset[str]) -> bool:
-    return any(stems <= claim for claim in profile_of(candidate_of(state, agent)).claims)
+def _claims(state: State, agent: Agent, stems: Sequence[str]) -> bool:
+    """Return whether the name, the category or a specialty of an agent has all words of a category."""
+    return any(claim.issuperset(stems) for claim in profile_of(candidate_of(state, agent)).claims)
+
+
+def _begins(spec: AgentSpec, stems: Sequence[str]) -> bool:
+    """Return whether a category begins with all words of an agent's own category or of one of its specialties."""
+    words = (category_stem(one).split() for one in (spec.category or "", *spec.specialties))
+    return any(own and own == stems[: len(own)] for own in words)
