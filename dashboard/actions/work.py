@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
 from dashboard.actions.marked import ask_of_all, in_bulk
+from dashboard.views.absent import is_issued
 from dashboard.views.amounts import moment, remaining
 from dashboard.views.bulk import retrying
 from dashboard.views.inbox import question_of
@@ -19,7 +20,7 @@ from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.budget import deadline_of
 from engine.core.queries.reach import reached
 from engine.core.queries.targets import at as at_id
-from engine.core.queries.targets import find_task, find_work
+from engine.core.queries.targets import find_task, find_work, id_in
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
@@ -31,13 +32,23 @@ def _retry(at: Acting, said: Spoken) -> None:
     if said.word() is None and (marked := at.marked()):
         in_bulk(at, retrying(at.state, marked))
         return
-    target = at.asked(said.word(), find_work)
+    word = said.word()
+    if word is not None and _has_ended_long_ago(at.state, id_in(word)):
+        at.deck.order(RetryWork(target=word))
+        return
+    target = at.asked(word, find_work)
     if target is None:
         return
     if target.kind == "task" or at.state.summary(target.id) is not None:
         at.deck.order(RetryWork(target=target.id))
     else:
         at.warn(f"{target.said} cannot be retried; a task or a finished run can")
+
+
+def _has_ended_long_ago(state: State, run_id: str) -> bool:
+    """Tell whether a run has ended that the state has dropped; the engine finds it in the journal."""
+    is_there = run_id in state.runs or state.summary(run_id) is not None
+    return run_id.startswith("r") and is_issued(state, run_id) and not is_there
 
 
 def _replay(at: Acting, said: Spoken) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import field
 
+from engine.core.commands import Submit
 from engine.core.records import fact
 
 
@@ -21,3 +22,5 @@ class DecisionContext:
     """Who sent the order."""
     ended: Mapping[str, str] = field(default_factory=dict)
     """How runs ended that the order names, where the engine has looked them up."""
+    again: Submit | None = None
+    """The request of the finished run that the order names, where the engine has looked it up."""

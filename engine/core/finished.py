@@ -1,6 +1,8 @@
 """Finished runs: what is remembered of each, also after the state has dropped it; from the events that told it."""
 
-from engine.core.events import RunFinished, StateImported, SummariesImported
+from engine.core.commands import Submit
+from engine.core.events import RunFinished, RunSubmitted, StateImported, SummariesImported
+from engine.core.queries.targets import at
 from engine.core.records import names
 from engine.core.state import RunSummary
 from engine.core.transfer.importing import state_from
@@ -16,6 +18,20 @@ def summary_of(event: RunFinished, seq: int) -> RunSummary:
         ended_ms=event.at_ms,
         seq=seq,
         **{name: getattr(event.figures, name) for name in names(event.figures)},
+    )
+
+
+def submit_again(event: RunSubmitted) -> Submit:
+    """Return the command that submits the request of a run with its settings again; its deadline is as far away."""
+    return Submit(
+        request=event.request,
+        supervisor=at(event.supervisor_id),
+        on_failure=tuple(event.on_failure),
+        priority=event.priority,
+        deadline_s=None if event.deadline_ms is None else (event.deadline_ms - event.at_ms) / 1000,
+        limits=event.limits,
+        category=event.category,
+        conversation=event.conversation,
     )
 
 

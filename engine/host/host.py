@@ -14,20 +14,19 @@ from anyio.abc import TaskGroup, TaskStatus
 from engine.archive.importing import Imports
 from engine.clock import Clock, RealClock
 from engine.core.code import named_in
-from engine.core.codec import kind_of
-from engine.core.commands import Command, ImportState, Order, Submit
+from engine.core.commands import Command, ImportState, Order
 from engine.core.errors import BadValue
-from engine.core.events import Event, RunFinished
+from engine.core.events import Event
 from engine.core.options import GRACE_S
-from engine.core.queries.targets import id_in
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun, first_of
-from engine.folding import IMPORTS, events_of, summary_in
+from engine.folding import events_of
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Then
 from engine.host.effects import Performer
+from engine.host.finished_runs import FinishedRuns
 from engine.host.handover import Handover
 from engine.host.journal_writer import PAGE, encoded, save, writer_for
 from engine.host.loop import BATCH_MS, Loop
@@ -161,8 +160,9 @@ class Host:
             self, runtimes=self._runtimes, attempts=self._attempts, orders=self._orders, on_stop=self._end
         )
         loop = self._loop
+        self._finished = FinishedRuns(self, self.store.journal, written=self.written)
         self._intake = Intake(
-            self, self.store.inbox, orders=self._orders, trusting=self._trusting, ended=self._ended_runs,
+            self, self.store.inbox, orders=self._orders, trusting=self._trusting, recalled=self._finished.recalled,
             written=loop.written, put=loop.put,
         )  # fmt: skip
         self._handover = Handover(self, self.store, self._attempts, put=loop.put, close_intake=self._intake.close)
@@ -237,7 +237,7 @@ class Host:
             granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
             order = Order(
                 id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted,
-                ended=await self._ended_runs(command),
+                **await self._finished.recalled(command),
             )  # fmt: skip
         slot = self._orders.expect(order.id)
         self._loop.put(order)
@@ -273,21 +273,7 @@ class Host:
 
     async def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a finished run, from the journal if the state has dropped it."""
-        summary = self.state.summary(run_id)
-        if summary is not None:
-            return summary
-        await self.written()
-        records = await self.store.journal.of_kind(kind_of(RunFinished), run_id)
-        # A run that came with an archive has no `RunFinished` of its own in this journal.
-        for kind in () if records else IMPORTS:
-            records += await self.store.journal.of_kind(kind)
-        return summary_in(records, run_id)
-
-    async def _ended_runs(self, command: Command) -> dict[str, str]:
-        """Return the statuses of finished runs that a command waits for, also of those that the state has dropped."""
-        named = command.after if isinstance(command, Submit) else []
-        found = [await self.finished_run(one) for one in dict.fromkeys(map(id_in, named)) if one not in self.state.runs]
-        return {run.id: run.status for run in found if run is not None}
+        return await self._finished.summary(run_id)
 
     async def written(self) -> None:
         """Wait until everything decided so far is in the journal (an in-memory store is written behind)."""

@@ -21,6 +21,7 @@ from engine.core.records import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import DirectEvent
+from engine.host.finished_runs import Recalled
 from engine.host.trusting import Trusting
 from engine.runtimes.pending import Pending
 from engine.runtimes.services import Services
@@ -154,7 +155,7 @@ class Intake:
 
     Args:
         trusting: Decides which code in a command may be imported.
-        ended: Returns the statuses of finished runs that a command waits for.
+        recalled: Returns what an order needs of finished runs that its command names.
         written: Waits until decided events are on disk; returns False if they were dropped.
         put: Queues a message for the core.
     """
@@ -166,7 +167,7 @@ class Intake:
         *,
         orders: PendingCommands,
         trusting: Trusting,
-        ended: Callable[[Command], Awaitable[dict[str, str]]],
+        recalled: Callable[[Command], Awaitable[Recalled]],
         written: Callable[[], Awaitable[bool]],
         put: Callable[[Order | DirectEvent], None],
     ) -> None:
@@ -174,7 +175,7 @@ class Intake:
         self._orders = orders
         self._trusting = trusting
         self._services = services
-        self._ended = ended
+        self._recalled = recalled
         self._written = written
         self._put = put
         self._scope = anyio.CancelScope()
@@ -206,11 +207,11 @@ class Intake:
         try:
             command = decode_command(row.kind, row.body)
             with self._services.clock.held():
-                granted, ended = await self._granted(command), await self._ended(command)
+                granted, recalled = await self._granted(command), await self._recalled(command)
         except (ValueError, TrustError) as error:
             await self._refuse(row, one_line(error))
             return
-        self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, ended=ended))
+        self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, **recalled))
 
     async def _granted(self, command: Command) -> dict[str, str]:
         return await self._services.threads.run(partial(self._trusting.of_inbox, command)) if named_in(command) else {}

@@ -242,7 +242,10 @@ class Requests(Node):
         )
 
     async def retry(self, id: Target) -> Applied:
-        """Retry a failed or waiting task now, or submit the request of a finished run again.
+        """Retry a failed or waiting task now, or submit the request of a finished run again, however old it is.
+
+        A run is submitted with the settings with which it was: its priority, category, limits, failure policies and
+        conversation, and a deadline as far away.
 
         Raises:
             CommandRefusedError: If there is nothing to retry.

@@ -2,10 +2,17 @@
 
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 
+from engine.core.events import RunSubmitted
+from engine.core.limits import Limits
+from engine.core.policies.failure_policies import Retry
+from engine.core.records import names
 from engine.core.state import SUMMARIES
+from engine.folding import events_of, pages
 from quarterdeck import AgentSpec, CommandRefusedError, DynamicSupervisor, UnknownRun
+from store import Reader
 from tests.runtime.shell import shell_on
 
 pytestmark = pytest.mark.anyio
@@ -107,3 +114,53 @@ async def test_a_run_may_come_after_one_that_ended_long_ago_as_after_one_of_the_
             await caller.submit("never", after=[failed])
         with pytest.raises(CommandRefusedError, match="no open run or task 'r9999'"):
             await caller.submit("never", after=["r9999"])
+
+
+def submitted_in(path: Path) -> dict[str, dict[str, object]]:
+    """Return how each run of a file was submitted, without what makes it one of its own; its deadline from then on."""
+    with Reader(path) as reader:
+        told = [one for page in pages(reader, 0) for one in events_of(page) if isinstance(one, RunSubmitted)]
+    own = ("run_id", "root_id", "at_ms", "warn_ms")
+    fields = {event.run_id: {name: getattr(event, name) for name in names(event) if name not in own} for event in told}
+    for event in told:
+        fields[event.run_id]["deadline_ms"] = None if event.deadline_ms is None else event.deadline_ms - event.at_ms
+    return fields
+
+
+async def test_a_run_that_ended_long_ago_is_retried_with_its_settings_as_one_of_the_moment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "team.db"
+    team = DynamicSupervisor(
+        "desk", agent_specs=[AgentSpec(name="a", run=answer, max_concurrency=50)], store=path, durability="normal",
+        coordination_strategies={"research_tasks": "parallel"},
+    )  # fmt: skip
+    async with team:
+        first = await team.submit(
+            f"the first{LONG}", "desk", priority=2, deadline_s=3600, category="research_tasks",
+            limits=Limits(tokens=9_000), on_failure=[Retry(1)],
+        )  # fmt: skip
+        await team.wait(first)
+        retried = [await team.retry(first)]
+        await outcomes(team, SUMMARIES + 1)
+
+        retried += [await team.retry(f"@{first}"), await DynamicSupervisor.attach(path).retry(first)]
+        code, said, _ = await anyio.to_thread.run_sync(lambda: shell_on(path, capsys)("retry", first))
+        for one in retried:
+            assert str(await team.wait(str(one.result["run_id"]))) == f"the first{LONG} answered{LONG}"
+
+    assert (code, said.split(",")[0]) == (0, f"✓ submitted {first} again as r{SUMMARIES + 6}")
+    how = submitted_in(path)
+    again = [how[str(one.result["run_id"])] for one in retried] + [how[f"r{SUMMARIES + 6}"]]
+    assert again == [how[first]] * 4
+
+
+async def test_a_run_that_ended_before_it_was_imported_is_retried_by_its_request(tmp_path: Path) -> None:
+    before, after = team_on(None), team_on(tmp_path / "team.db")
+    await before.arun(f"long ago{LONG}")
+    await after.deserialize_state(await before.serialize_complete_state())
+    async with after:
+        again = await after.retry("r1")
+        assert str(await after.wait(str(again.result["run_id"]))) == f"long ago{LONG} answered{LONG}"
+        with pytest.raises(CommandRefusedError, match="no open run or task 'r9999'"):
+            await after.retry("r9999")

@@ -64,3 +64,5 @@ class Order:
     never trusted from the sender."""
     ended: Mapping[str, str] = field(default_factory=dict)
     """Outcomes of runs that the command names, even if the state has forgotten them; filled in by the engine."""
+    again: Submit | None = None
+    """The request of the finished run that the command names, as it was submitted; filled in by the engine."""

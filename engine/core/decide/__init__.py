@@ -105,8 +105,8 @@ def _decide_order(state: State, order: Order, ctx: DecisionContext) -> list[Even
     if order.id in state.commands:
         return []
     kind = str(order.command.type)
-    if order.granted or order.ended or order.sender:
-        ctx = changed(ctx, granted=order.granted, ended=order.ended, sender=order.sender)
+    if order.granted or order.ended or order.again or order.sender:
+        ctx = changed(ctx, granted=order.granted, ended=order.ended, again=order.again, sender=order.sender)
     try:
         applied = carry_out(state, order.command, ctx)
         # From the state before the command; after it the old values would be gone.

@@ -133,9 +133,11 @@ def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str)
 
 def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decided:
     """Try a task again now, or submit the request of a finished run again."""
+    if ctx.again is not None:
+        return _again(state, id_in(command.target), ctx.again, ctx)
     task = find_work(state, command.target)
     if isinstance(task, RunSummary):
-        return _again(state, task, ctx)
+        return _again(state, task.id, _submitted_again(task), ctx)
     if isinstance(task, Run):
         raise Refused(f"run {task.id} is still open; retry one of its failed tasks, or cancel it first")
     if task.status is TaskStatus.RETRYING:
@@ -159,13 +161,18 @@ def retry_work(state: State, command: RetryWork, ctx: DecisionContext) -> Decide
     return Decided(events=[event], summary=f"retrying {task.id}")
 
 
-def _again(state: State, summary: RunSummary, ctx: DecisionContext) -> Decided:
-    if isinstance(summary.request, TextRef):
-        raise Refused(f"the request of {summary.id} is long; submit it again with: quarterdeck run")
-    supervisor = at(summary.supervisor_id) if summary.supervisor_id in state.supervisors else None
-    again = Submit(request=summary.request, supervisor=supervisor, conversation=summary.conversation)
+def _again(state: State, run_id: str, again: Submit, ctx: DecisionContext) -> Decided:
+    """Submit a request again; the first root gets it where its supervisor has left."""
+    if again.supervisor is not None and id_in(again.supervisor) not in state.supervisors:
+        again = changed(again, supervisor=None)
     applied = submit(state, again, ctx)
-    return changed(applied, summary=f"submitted {summary.id} again as {applied.result['run_id']}")
+    return changed(applied, summary=f"submitted {run_id} again as {applied.result['run_id']}")
+
+
+def _submitted_again(summary: RunSummary) -> Submit:
+    """Return the request of a run by its summary alone, for previews: an engine looks up how it was submitted."""
+    request = summary.title if isinstance(summary.request, TextRef) else summary.request
+    return Submit(request=request, supervisor=at(summary.supervisor_id), conversation=summary.conversation)
 
 
 def _is_served(state: State, task_id: str) -> bool:

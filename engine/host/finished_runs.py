@@ -1,0 +1,73 @@
+"""What is known of finished runs, also of those that the state has dropped: the journal has it."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypedDict
+
+from engine.core.codec import kind_of
+from engine.core.commands import Command, RetryWork, Submit
+from engine.core.events import RunFinished, RunSubmitted
+from engine.core.finished import submit_again
+from engine.core.queries.targets import at, id_in
+from engine.core.state import RunSummary
+from engine.folding import IMPORTS, events_of, summary_in
+from engine.runtimes.services import Services
+from engine.runtimes.values import own
+from store.journal import Journal
+
+
+class Recalled(TypedDict):
+    """What an order needs of finished runs, as fields of `Order`."""
+
+    ended: dict[str, str]
+    again: Submit | None
+
+
+class FinishedRuns:
+    """Looks up finished runs.
+
+    Args:
+        written: Waits until everything decided so far is in the journal.
+    """
+
+    def __init__(self, services: Services, journal: Journal, *, written: Callable[[], Awaitable[None]]) -> None:
+        self._services = services
+        self._journal = journal
+        self._written = written
+
+    async def summary(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a finished run; None if there is none."""
+        summary = self._services.state.summary(run_id)
+        if summary is not None:
+            return summary
+        await self._written()
+        records = await self._journal.of_kind(kind_of(RunFinished), run_id)
+        # A run that came with an archive has no `RunFinished` of its own in this journal.
+        for kind in () if records else IMPORTS:
+            records += await self._journal.of_kind(kind)
+        return summary_in(records, run_id)
+
+    async def recalled(self, command: Command) -> Recalled:
+        """Return what a command needs of the finished runs that it names."""
+        named = dict.fromkeys(map(id_in, command.after if isinstance(command, Submit) else []))
+        summaries = [await self.summary(run_id) for run_id in named if run_id not in self._services.state.runs]
+        ended = {run.id: str(run.status) for run in summaries if run is not None}
+        return Recalled(ended=ended, again=await self._submitted(command))
+
+    async def _submitted(self, command: Command) -> Submit | None:
+        """Return the request of the finished run that a command retries, as it was submitted."""
+        state = self._services.state
+        run_id = id_in(command.target) if isinstance(command, RetryWork) else ""
+        summary = None if not run_id or run_id in state.runs or run_id in state.tasks else await self.summary(run_id)
+        if summary is None:
+            return None
+        await self._written()
+        records = await self._journal.of_kind(kind_of(RunSubmitted), run_id)
+        submitted = next((one for one in events_of(records) if isinstance(one, RunSubmitted)), None)
+        if submitted is not None:
+            return submit_again(submitted)
+        # It came with an archive, and its settings stayed in the journal of its own team.
+        return Submit(
+            request=own(await self._services.text(summary.request)),
+            supervisor=at(summary.supervisor_id),
+            conversation=summary.conversation,
+        )
