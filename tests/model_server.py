@@ -6,7 +6,8 @@ It answers each request with the next thing that it was told to say, counts what
         server.say(Say("Hello"), Say(status=429, retry_after_s=2), Say(calls=[("delegate", {"worker": "scout"})]))
         spec = ModelSpec(model="openai/tested", base_url=server.url)
 
-Nothing left to say: it repeats the last message. `server.by(function)` lets a function of the request's body decide.
+Nothing left to say: it repeats the last message. `server.by(function)` lets a function of the request's body decide. As
+strict providers do, it answers 400 to a conversation with calls that have no name, no id of their own or no result.
 As a program (`python -m tests.model_server PORT`) it repeats what was said to it.
 """
 
@@ -14,7 +15,7 @@ import asyncio
 import json
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.patience import PATIENCE_S
+from tests.strict_history import fault_of
 
 PIECE = 8
 """Characters of a streamed piece."""
@@ -57,6 +59,12 @@ class Say:
     junk: bytes | None = None
     """Sent in place of an answer."""
     piece: int = PIECE
+    events: Sequence[dict[str, Any]] | None = None
+    """Chunks of a stream in place of those that would be made; `[DONE]` follows."""
+    body: bytes | dict[str, Any] | None = None
+    """Sent whole in place of a stream, as JSON or with the `headers`."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Of the answer, in addition."""
 
 
 @dataclass
@@ -119,6 +127,10 @@ class ModelServer:
             await asyncio.sleep(say.before_s)
             if say.junk is not None:
                 return web.Response(body=say.junk, content_type="text/event-stream")
+            if fault := fault_of(seen.body["messages"]):
+                return _refusal(Say(status=400, message=fault))
+            if say.body is not None:
+                return _whole_body(say)
             if say.status != 200:
                 return _refusal(say)
             if not seen.body.get("stream"):
@@ -133,10 +145,10 @@ class ModelServer:
             seen.over.set()
 
     async def _streamed(self, say: Say, seen: Seen, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **say.headers})
         await response.prepare(request)
-        count = 0
-        async for piece in _pieces(say, seen):
+        pieces = _pieces(say, seen) if say.events is None else say.events
+        for count, piece in enumerate(pieces):
             if count == say.stall_after:
                 await asyncio.sleep(PATIENCE_S)
             if count == say.cut_after:
@@ -144,32 +156,38 @@ class ModelServer:
                 request.transport.abort()
                 return response
             await response.write(b"data: " + json.dumps(piece).encode() + b"\n\n")
-            count += 1
             if say.every_s:
                 await asyncio.sleep(say.every_s)
         await response.write(b"data: [DONE]\n\n")
         return response
 
 
-async def _pieces(say: Say, seen: Seen) -> AsyncIterator[dict[str, Any]]:
-    yield _delta({"role": "assistant", "content": ""})
+def _whole_body(say: Say) -> web.Response:
+    if isinstance(say.body, bytes):
+        return web.Response(body=say.body, status=say.status, headers=say.headers)
+    return web.json_response(say.body, status=say.status, headers=say.headers)
+
+
+def _pieces(say: Say, seen: Seen) -> Iterator[dict[str, Any]]:
+    yield delta_chunk({"role": "assistant", "content": ""})
     for start in range(0, len(say.thinking), say.piece):
-        yield _delta({"reasoning_content": say.thinking[start : start + say.piece]})
+        yield delta_chunk({"reasoning_content": say.thinking[start : start + say.piece]})
     for start in range(0, len(say.text), say.piece):
-        yield _delta({"content": say.text[start : start + say.piece]})
+        yield delta_chunk({"content": say.text[start : start + say.piece]})
     for place, (name, arguments) in enumerate(say.calls):
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         head = {"index": place, "id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": ""}}
-        yield _delta({"tool_calls": [head]})
+        yield delta_chunk({"tool_calls": [head]})
         for start in range(0, len(text), say.piece):
             part = {"index": place, "function": {"arguments": text[start : start + say.piece]}}
-            yield _delta({"tool_calls": [part]})
-    yield _delta({}, finish=_finish(say))
+            yield delta_chunk({"tool_calls": [part]})
+    yield delta_chunk({}, finish=_finish(say))
     if say.usage and (seen.body.get("stream_options") or {}).get("include_usage"):
-        yield {**_delta({}), "choices": [], "usage": _usage(say, seen)}
+        yield {**delta_chunk({}), "choices": [], "usage": _usage(say, seen)}
 
 
-def _delta(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+def delta_chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    """Return a piece of a streamed answer."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "tested-1", "choices": [choice]}
 

@@ -1,66 +1,16 @@
-"""Converts messages to litellm's form, and assembles its streamed chunks to an answer."""
+"""Assembles litellm's streamed chunks to an answer."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from engine.core.strict_json import NotStrict, strict_json
-from engine.models.records import Call, Finish, Message, ModelAnswer, ToolSchema
+from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
+from engine.models.records import Call, Finish, ModelAnswer
+from engine.models.thoughts import TaggedText, divided_parts, unopened_thought
 from engine.runtimes.values import clean
 
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
-
-
-def sent(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
-    """Return messages in the form of OpenAI's protocol; thinking is only sent back to the provider that sent it.
-
-    Args:
-        with_tools: The request has tools. Without tools some providers refuse the calls of earlier runs, so these are
-            sent as text.
-    """
-    return [_sent(message if with_tools else _in_words(message), provider) for message in messages]
-
-
-def _in_words(message: Message) -> Message:
-    if message.role == "tool":
-        return Message(role="user", text=f"[result] {message.text}")
-    if not message.calls:
-        return message
-    called = [f"[calls {call.name} {json.dumps(call.arguments, ensure_ascii=False)}]" for call in message.calls]
-    return Message(role="assistant", text="\n".join([message.text, *called]).strip())
-
-
-def _sent(message: Message, provider: str) -> dict[str, Any]:
-    if message.role == "tool":
-        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
-    found: dict[str, Any] = {"role": message.role, "content": message.text}
-    if message.calls:
-        found["content"] = message.text or None
-        found["tool_calls"] = [_call(call) for call in message.calls]
-    if message.thinking is not None and message.provider == provider:
-        if isinstance(message.thinking, list):
-            found["thinking_blocks"] = message.thinking
-        elif message.calls:
-            # Providers without signed blocks expect the thought back with the tool calls that it led to.
-            found["reasoning_content"] = message.thinking
-    return found
-
-
-def _call(call: Call) -> dict[str, Any]:
-    # Invalid arguments are not sent back: providers refuse them, and the result of the call describes the fault.
-    arguments = json.dumps(call.arguments if isinstance(call.arguments, dict) else {}, ensure_ascii=False)
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-
-
-def told(tools: Iterable[ToolSchema]) -> list[dict[str, Any]]:
-    """Return tools in the form of OpenAI's protocol."""
-    return [
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
-        }
-        for tool in tools
-    ]
 
 
 class _Text:
@@ -91,6 +41,17 @@ class _OpenCall:
         self.name = ""
         self.arguments: list[str] = []
 
+    def is_followed_by(self, id: str, name: str, arguments: str) -> bool:
+        """Return True for a part of another call, which some servers send under the same index."""
+        if not name or not self.name:
+            return False
+        if id and self.id and id != self.id:
+            return True
+        # Some repeat id and name with each part, and some give no ids: another call begins behind a whole object.
+        if not arguments.lstrip().startswith("{") or not "".join(self.arguments[-1:]).rstrip().endswith("}"):
+            return False
+        return isinstance(_parsed("".join(self.arguments)), dict)
+
 
 class Assembly:
     """Assembles an answer from its chunks."""
@@ -102,10 +63,13 @@ class Assembly:
         self.finish: str | None = None
         self._text = _Text()
         self._thoughts = _Text()
+        self._tagged = TaggedText()
         self._blocks: list[dict[str, Any]] = []
         self._thinking: list[str] = []
         """The text of the last block so far, in pieces."""
-        self._calls: dict[int, _OpenCall] = {}
+        self._calls: list[_OpenCall] = []
+        self._at: dict[int, _OpenCall] = {}
+        """The last call under each index."""
         self._refused = False
 
     def take(self, chunk: Any) -> Iterator[tuple[bool, str]]:
@@ -115,18 +79,21 @@ class Assembly:
         for choice in chunk.choices[:1]:
             self.finish = choice.finish_reason or self.finish
             delta = choice.delta
-            thought = getattr(delta, "reasoning_content", None)
-            if thought and (whole := self._thoughts.add(thought)):
-                yield True, whole
+            yield from self._take_text(True, getattr(delta, "reasoning_content", None))
             for block in getattr(delta, "thinking_blocks", None) or ():
                 self._take_block(dict(block))
             refusal = getattr(delta, "refusal", None)
             self._refused = self._refused or bool(refusal)
-            text = delta.content or refusal
-            if text and (whole := self._text.add(text)):
-                yield False, whole
-            for part in delta.tool_calls or ():
-                self._take_call(part)
+            thought, text = divided_parts(delta.content or refusal)
+            yield from self._take_text(True, thought)
+            for is_thought, part in self._tagged.take(text):
+                yield from self._take_text(is_thought, part)
+            for call in delta.tool_calls or ():
+                self._take_call(call)
+
+    def _take_text(self, is_thought: bool, text: object) -> Iterator[tuple[bool, str]]:
+        if isinstance(text, str) and text and (whole := (self._thoughts if is_thought else self._text).add(text)):
+            yield is_thought, whole
 
     def _take_block(self, block: dict[str, Any]) -> None:
         """Extend the open block; a signature closes a block, and a redacted block stands alone."""
@@ -145,12 +112,15 @@ class Assembly:
             self._blocks[-1]["thinking"] = "".join(self._thinking)
 
     def _take_call(self, part: Any) -> None:
-        call = self._calls.setdefault(part.index or 0, _OpenCall())
-        call.id = part.id or call.id
-        function = part.function
-        if function is not None:
-            call.name = call.name or function.name or ""
-            call.arguments.append(function.arguments or "")
+        index, function = part.index or 0, part.function
+        id, name = part.id or "", "" if function is None else function.name or ""
+        arguments = "" if function is None else _text_of(function.arguments)
+        call = self._at.get(index)
+        if call is None or call.is_followed_by(id, name, arguments):
+            call = self._at[index] = _OpenCall()
+            self._calls.append(call)
+        call.id, call.name = id or call.id, call.name or name
+        call.arguments.append(arguments)
 
     @property
     def text(self) -> str:
@@ -160,18 +130,22 @@ class Assembly:
     @property
     def characters(self) -> int:
         """Length so far of the text, the thoughts and the calls."""
-        calls = sum(len(part) for call in self._calls.values() for part in call.arguments)
+        calls = sum(len(part) for call in self._calls for part in call.arguments)
         return len(self._text) + len(self._thoughts) + calls
 
     def answer(self, provider: str) -> ModelAnswer:
         """Return the whole answer; the caller adds its usage."""
         self._join_block()
-        calls = tuple(_whole(call, place) for place, call in sorted(self._calls.items()))
-        finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if self.text.strip() else "empty")
+        for is_thought, part in self._tagged.rest():
+            (self._thoughts if is_thought else self._text).add(part)
+        thought, text = unopened_thought(self.text)
+        thought = str(self._thoughts) or thought
+        calls = tuple(_whole(call, place) for place, call in enumerate(self._calls))
+        finish = _FINISHES.get(self.finish or "", "calls" if calls else "stop" if text.strip() else "empty")
         signed = [_clean(block) for block in self._blocks if block.get("signature") or block.get("type") != "thinking"]
-        thinking: Any = signed or str(self._thoughts) or None
+        thinking: Any = signed or thought or None
         return ModelAnswer(
-            text=self.text,
+            text=text,
             calls=calls,
             thinking=thinking,
             finish="refusal" if self._refused else finish,
@@ -187,10 +161,24 @@ def _clean(block: dict[str, Any]) -> dict[str, Any]:
 def _whole(call: _OpenCall, place: int) -> Call:
     text = clean("".join(call.arguments))
     call_id, name = clean(call.id) or f"call_{place}", clean(call.name)
-    try:
-        arguments = strict_json(text.encode()) if text.strip() else {}
-    except NotStrict:
-        arguments = None
+    excess = excess_of_json(text)
+    if excess is not None:
+        most = JSON_CHARACTERS if excess == "characters" else JSON_VALUES
+        return Call(id=call_id, name=name, invalid=f"(more than {most:,} {excess})")
+    arguments = _parsed(text) if text.strip() else {}
     if isinstance(arguments, dict):
         return Call(id=call_id, name=name, arguments=arguments)
     return Call(id=call_id, name=name, invalid=text)
+
+
+def _parsed(text: str) -> Any:
+    """Return the value of a JSON text; None if it is none."""
+    try:
+        return strict_json(text.encode())
+    except NotStrict:
+        return None
+
+
+def _text_of(arguments: Any) -> str:
+    """Return arguments as text: some servers send the object itself."""
+    return arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)

@@ -24,6 +24,7 @@ from engine.models.awake import Awake
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
 from engine.models.redaction import credentials_in
+from engine.models.wire import Exchange
 
 FLUSH_S = 0.005
 """Chunks of answers that arrive within this time are sent in one message."""
@@ -85,23 +86,23 @@ class Server:
             return messages.Failed(id=message.id, text=str(error), error_type="bad_request", retryable=False)
 
     async def _ask(self, ask: messages.Ask) -> messages.FromChild:
-        assembly = Assembly()
+        assembly, current = Assembly(), Exchange()
         try:
             with self._awake.at_most(ask.request.model.timeout_s) as scope:
-                async for piece in self._in_time(ask):
+                async for piece in self._in_time(ask, current):
                     for thought, text in assembly.take(piece):
                         self._show(ask.id, thought=thought, text=text)
             if scope.cancelled_caught:
                 raise TookTooLong(f"took longer than {ask.request.model.timeout_s:g} s")
         except Exception as error:  # litellm and the libraries below it raise many types.
             secrets = [*self._secrets, ask.key or ""]
-            return self._failed(ask, assembly, failure_of(error, secrets, now_s=time.time()))
-        return messages.AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly))
+            return self._failed(ask, assembly, current, failure_of(error, secrets, now_s=time.time()))
+        return messages.AskAnswered(id=ask.id, answer=self._litellm.answer(ask.request, assembly, current))
 
-    async def _in_time(self, ask: messages.Ask) -> AsyncIterator[Any]:
+    async def _in_time(self, ask: messages.Ask, current: Exchange) -> AsyncIterator[Any]:
         """Yield the chunks of an answer; raise if none arrives for `idle_s`."""
         idle_s = ask.request.model.idle_s
-        async with aclosing(cast(Any, self._litellm.stream(ask))) as pieces:
+        async with aclosing(cast(Any, self._litellm.stream(ask, current))) as pieces:
             while True:
                 with self._awake.at_most(idle_s) as scope:
                     try:
@@ -112,8 +113,8 @@ class Server:
                     raise TookTooLong(f"said nothing for {idle_s:g} s")
                 yield piece
 
-    def _failed(self, ask: messages.Ask, assembly: Assembly, failure: Failure) -> messages.Failed:
-        usage, text = self._spent(ask, assembly, failure), failure.text
+    def _failed(self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure) -> messages.Failed:
+        usage, text = self._spent(ask, assembly, current, failure), failure.text
         if assembly.usage is None and usage.tokens_in is not None:
             text = f"{text}; it has used about {usage.tokens_in + (usage.tokens_out or 0):,} tokens"
         return messages.Failed(
@@ -126,10 +127,10 @@ class Server:
             partial=assembly.text,
         )
 
-    def _spent(self, ask: messages.Ask, assembly: Assembly, failure: Failure) -> Usage:
+    def _spent(self, ask: messages.Ask, assembly: Assembly, current: Exchange, failure: Failure) -> Usage:
         """Return the usage of a failed request: as the provider reports it, else an estimate if it had begun."""
         if assembly.usage is not None:
-            return self._litellm.usage(ask.request, assembly.usage)[0]
+            return self._litellm.usage(ask.request, assembly.usage, current)[0]
         at_work = assembly.characters > 0 or failure.error_type in ("cut", "timeout")
         return self._litellm.estimate(ask.request, assembly.characters) if at_work else NO_USAGE
 

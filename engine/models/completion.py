@@ -17,11 +17,14 @@ from msgspec import structs
 
 from engine import garbage
 from engine.core.model_spec import Price
+from engine.core.records import changed
 from engine.core.values import NO_USAGE, Usage
-from engine.models.assembly import Assembly, sent, told
+from engine.models.assembly import Assembly
 from engine.models.child_messages import Ask, Facts
 from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.records import ModelAnswer, ModelRequest
+from engine.models.sending import sent, tools_sent
+from engine.models.wire import Exchange, bound_clients, exchange
 
 CLOSING_S = 2.0
 """Timeout for closing a connection."""
@@ -29,6 +32,10 @@ LATER_S = 10.0
 """How long after ours litellm's own timeout comes: ours leaves out the time that we stood still."""
 MOST_TOKENS = 1_000_000_000
 """Of one request; more is not a count."""
+MOST_USD = 10_000
+"""Of one request; more is not a cost."""
+COST_DIGITS = 9
+"""Decimal digits of a stated cost: floating point has others that mean nothing."""
 NO_KEY = "none"
 """Sent instead of a missing key: without a key litellm searches the environment for one."""
 
@@ -60,6 +67,7 @@ class Litellm:
             logging.getLogger(name).handlers.clear()
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._litellm: Any = litellm
+        bound_clients()
 
     def facts(self, model: str) -> Facts:
         """Return what is known of a model, without a request.
@@ -102,17 +110,28 @@ class Litellm:
         except Exception:  # an unknown model raises whatever its provider's code comes upon
             return False
 
-    async def stream(self, ask: Ask) -> AsyncIterator[Any]:
-        """Send a request; yield the pieces of its answer. Stopping early closes the connection."""
-        response = await self._litellm.acompletion(**self._arguments(ask))
+    async def stream(self, ask: Ask, current: Exchange) -> AsyncIterator[Any]:
+        """Send a request; yield the pieces of its answer. Stopping early closes the connection.
+
+        Raises:
+            BadAnswer: If what is sent is none.
+            CutShort: If the stream ends without an end of the answer.
+        """
+        exchange.set(current)
         try:
-            async for chunk in response:
-                yield chunk
-            if getattr(response, "received_finish_reason", "") is None:
-                raise CutShort
-        finally:
-            with anyio.move_on_after(CLOSING_S, shield=True):
-                await _closed(response)
+            response = await self._litellm.acompletion(**self._arguments(ask))
+            try:
+                async for chunk in response:
+                    yield chunk
+                if getattr(response, "received_finish_reason", "") is None and not current.is_over:
+                    raise CutShort
+            finally:
+                with anyio.move_on_after(CLOSING_S, shield=True):
+                    await _closed(response)
+        except Exception as error:
+            if current.fault is not None:
+                raise current.fault from error
+            raise
 
     def _arguments(self, ask: Ask) -> dict[str, Any]:
         request, spec = ask.request, ask.request.model
@@ -129,7 +148,7 @@ class Litellm:
             "max_retries": 0,
         }
         if request.tools:
-            found["tools"] = told(request.tools)
+            found["tools"] = tools_sent(request.tools)
         if request.output is not None and (spec.base_url is not None or self._takes_schema(name, provider)):
             schema = {"name": "answer", "schema": request.output}
             found["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -146,21 +165,31 @@ class Litellm:
         _, provider = self._named(cast(str, request.model.model))
         return provider if request.model.base_url is None else f"{provider}@{request.model.base_url}"
 
-    def answer(self, request: ModelRequest, assembly: Assembly) -> ModelAnswer:
+    def answer(self, request: ModelRequest, assembly: Assembly, current: Exchange) -> ModelAnswer:
         """Return the whole answer, with what it cost."""
-        usage, price_known = NO_USAGE, False
-        if assembly.usage is not None:
-            usage, price_known = self.usage(request, assembly.usage)
+        usage, price_known = self.usage(request, assembly.usage, current)
         return structs.replace(assembly.answer(self.provider(request)), usage=usage, price_known=price_known)
 
-    def usage(self, request: ModelRequest, counted: Any) -> tuple[Usage, bool]:
-        """Return what litellm has counted and what that costs, and whether a price is known."""
+    def usage(self, request: ModelRequest, counted: Any, current: Exchange) -> tuple[Usage, bool]:
+        """Return what litellm has counted and what that costs, and whether the cost is known.
+
+        The cost that the provider states counts before that of a price; one of 0 only where no price is known, because
+        a proxy without a price states that too.
+
+        Args:
+            counted: Usage as litellm has it; None where the provider has stated none.
+        """
+        stated = _cost(getattr(counted, "cost", None), current.cost)
+        if counted is None:
+            return changed(NO_USAGE, cost_usd=stated), stated is not None
         given, answered = _count(counted.prompt_tokens), _count(counted.completion_tokens)
         details = getattr(counted, "prompt_tokens_details", None)
         cached = min(_count(getattr(details, "cached_tokens", None)), given)
         price = self._price(request)
         usage = usage_at(price, tokens_in=given, tokens_out=answered, tokens_cached=cached or None)
-        return usage, price is not None
+        if stated is not None and (stated or price is None):
+            usage = changed(usage, cost_usd=stated)
+        return usage, price is not None or stated is not None
 
     def estimate(self, request: ModelRequest, characters_out: int) -> Usage:
         """Return about what a request has cost whose answer was cut off."""
@@ -177,6 +206,17 @@ class Litellm:
 def _count(told: object) -> int:
     """Return how many tokens a provider says it has counted; what cannot be a number of tokens is 0."""
     return told if isinstance(told, int) and 0 < told <= MOST_TOKENS else 0
+
+
+def _cost(*stated: object) -> Decimal | None:
+    """Return the first of the amounts that can be a cost, in US dollars."""
+    for amount in stated:
+        if isinstance(amount, int | float | str) and not isinstance(amount, bool):
+            with suppress(ValueError):
+                cost = round(float(amount), COST_DIGITS)
+                if 0 <= cost <= MOST_USD:
+                    return Decimal(str(cost))
+    return None
 
 
 def _allowed(params: Mapping[str, Any], names: set[str], provider: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from engine.models.redaction import redacted
+from engine.models.wire import BadAnswer
 
 LONGEST_WAIT_S = 86_400.0
 CHARACTERS = 400
@@ -31,6 +32,17 @@ _BY_NAME = (
 )
 _BY_STATUS = {401: "auth", 402: "auth", 403: "auth", 408: "timeout", 429: "rate_limit"}
 _SPENT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"""(?ix)
+    context.length.of.only.\d+.tokens   # LM Studio
+    | prompt.is.too.long                # Anthropic, through a gateway that speaks another protocol
+    | context_length_exceeded           # OpenAI's code, where a gateway has other words
+    | (?:maximum|max|available|model's).context.(?:length|size|window|limit)
+    | exceeds?.(?:the.|its.)?(?:model.?s?.)?context.(?:length|size|window|limit)
+    """
+)
+"""Words of a conversation that is too long, besides those that litellm knows; in an error of status 400 or 413."""
+_PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^\s*(?:litellm\.)?[A-Z][A-Za-z]*(?:Error|Exception|Timeout)\s*(?::|-)\s*")
 _ORIGINAL = re.compile(r" Original exception: .*", re.DOTALL)
 
@@ -70,12 +82,21 @@ def words_of(error: BaseException, secrets: Iterable[str]) -> str:
     text = _ORIGINAL.sub("", text)
     while (shorter := _PREFIX.sub("", text)) != text:
         text = shorter
+    if _PAGE.match(text):
+        text = "answered with a web page (text/html): is base_url right?"
     text = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     text = "".join(one if one.isprintable() else " " for one in text)
     return text if len(text) <= CHARACTERS else text[: CHARACTERS - 1] + "…"
 
 
 def _kind(error: BaseException) -> str:
+    if isinstance(error, BadAnswer):
+        return error.kind
+    kind, words = _kind_by_name(error), f"{error} {getattr(error, 'code', '')}"
+    return "context" if kind == "bad_request" and _TOO_LONG.search(words) else kind
+
+
+def _kind_by_name(error: BaseException) -> str:
     names = [one.__name__ for one in type(error).__mro__]
     for name, kind in _BY_NAME:
         if name in names:

@@ -155,7 +155,8 @@ class Calls:
         tool = self._tools.get(call.name)
         if tool is None:
             names: list[JsonValue] = [*self._tools, *self._own]
-            return await self._refused(call, key, error_result(f"there is no tool {call.name!r}", tools=names))
+            error = f"there is no tool {call.name!r}" if call.name else "a call names no tool"
+            return await self._refused(call, key, error_result(error, tools=names))
         async with self._limit:
             return CallResult(await called_tool(self._work, tool, arguments, key))
 

@@ -1,7 +1,7 @@
 """A conversation that outgrows a share of the model's context is summarised, by a recorded step, never silently.
 
 What is kept as it was: what the task asks for, and the last answer with its results where they fit. What was between
-is written down by the model itself.
+is written down by the model itself; of a model that writes nothing down, twice, the beginning and the end are kept.
 """
 
 import json
@@ -9,13 +9,17 @@ import json
 from engine.core.records import JsonValue
 from engine.models.records import Message
 from engine.runtimes.model.conversation import Conversation, length_of
-from engine.runtimes.model.turn import Turns
+from engine.runtimes.model.turn import Turns, is_text
 from engine.runtimes.work import Work
 
 CHARACTERS = 4
 """About how many characters a token has."""
 KEPT = 0.3
 """Largest share of the context at which the last answer and its results are kept verbatim."""
+_ROOM = 0.6
+"""Share of the context for what is to be summarised, which leaves room for the summary."""
+_CUT = 0.2
+"""Share of the context for the beginning and the end of it, where the model writes no summary."""
 _ASKED = (
     "Write down what this conversation has come to, for yourself to go on from: what was asked for, what was found out"
     " and decided, with names, numbers and quotes that matter, and what is left to do. Write nothing else."
@@ -85,16 +89,17 @@ class Compaction:
         if kept + 1 >= len(messages):
             kept = 0  # there is nothing else
         middle = [one for one in messages[: len(messages) - kept] if one is not self._said.task]
-        asked = Message(role="user", text=f"{_ASKED}\n\n{self._told([self._said.task, *middle])}")
+        asked = Message(role="user", text=f"{_ASKED}\n\n{self._told([self._said.task, *middle], _ROOM)}")
         answer, step = await self._turns.ask("compact", key, messages=[asked], tools=(), what="compact", plain=True)
-        output: dict[str, JsonValue] = {"summary": answer.text, "kept": kept, "messages": len(middle)}
+        summary = answer.text if is_text(answer) else self._told(middle, _CUT)
+        output: dict[str, JsonValue] = {"summary": summary, "kept": kept, "messages": len(middle)}
         await self._work.record(step(output))
-        self._said.summed_up(answer.text, kept=kept, key=key)
+        self._said.summed_up(summary, kept=kept, key=key)
 
-    def _told(self, messages: list[Message]) -> str:
-        """Return messages as one text that leaves room for an answer, cut in the middle if too long."""
+    def _told(self, messages: list[Message], share: float) -> str:
+        """Return messages as one text, cut in the middle where it takes more than a share of the context."""
         text = "\n\n".join(_told(message) for message in messages)
-        room = int(self._context_tokens * CHARACTERS * 0.6)
+        room = int(self._context_tokens * CHARACTERS * share)
         if len(text) <= room:
             return text
         return f"{text[: room // 2]}\n[{len(text) - room:,} characters left out]\n{text[-(room // 2) :]}"

@@ -1,18 +1,18 @@
 """Structured output: an answer that has to fit a JSON Schema, with one clear reason where it does not."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from engine.core.records import JsonValue
 from engine.core.strict_json import strict_json
 from engine.errors import Unusable
+from engine.models.bounds import JSON_CHARACTERS, JSON_VALUES, excess_of_json
 from engine.patterns import BadPattern, Pattern
 from engine.runtimes.json_schema import LONGEST_S, NAMED, TakesTooLong, faults_of
 
-_FENCED = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
-"""The Markdown fence that many models put around JSON."""
+_FENCE = "```"
+"""What many models put around JSON, as Markdown has it."""
 
 
 class Unfit(ValueError):
@@ -85,16 +85,15 @@ def _keywords(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 def fitting(text: str, schema: Any) -> JsonValue:
-    """Return the JSON that an answer is.
+    """Return the JSON that an answer is: the whole text, or the one fenced block in it.
 
     Raises:
         Unfit: If it is not JSON, or does not fit the schema, or the schema leads nowhere.
     """
     from referencing.exceptions import Unresolvable
 
-    fenced = _FENCED.match(text)
     try:
-        found: JsonValue = strict_json((fenced[1] if fenced else text).strip().encode())
+        found: JsonValue = strict_json(_json_in(text).encode())
     except ValueError as error:
         raise Unfit(f"it {_line(str(error))}") from error
     try:
@@ -109,6 +108,25 @@ def fitting(text: str, schema: Any) -> JsonValue:
         at = ".".join(str(part) for part in wrong.absolute_path)
         raise Unfit(f"{at}: {_line(wrong.message)}" if at else _line(wrong.message))
     return found
+
+
+def _json_in(text: str) -> str:
+    """Return the part of an answer that is meant.
+
+    Raises:
+        Unfit: If it is longer than can be looked at.
+    """
+    text = text.strip()
+    if _FENCE in text and not text.startswith(("{", "[", '"')):
+        lines = text.splitlines()
+        fences = [place for place, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
+        if len(fences) == 2:
+            text = "\n".join(lines[fences[0] + 1 : fences[1]]).strip()
+    excess = excess_of_json(text)
+    if excess is not None:
+        most = JSON_CHARACTERS if excess == "characters" else JSON_VALUES
+        raise Unfit(f"it has more than {most:,} {excess}")
+    return text
 
 
 def _line(text: str) -> str:

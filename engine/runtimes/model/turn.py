@@ -66,7 +66,8 @@ class Turns:
 
         Args:
             key: Likewise.
-            plain: A text is asked for, whatever the output has to be, and it is not shown as output.
+            plain: A text is asked for, whatever the output has to be, and it is not shown as output; a model that
+                answers without one is asked once more.
 
         Returns:
             The answer, and a function from the output of the step to the step.
@@ -79,6 +80,9 @@ class Turns:
             began_ms = work.now_ms()
             with work.step_limit(name):
                 answer = await self._answer(messages, tools, plain=plain)
+                if plain and not is_text(answer):
+                    again = Message(role="user", text="Answer with text alone; there are no tools to call.")
+                    answer = await self._answer([*messages, again], tools, plain=plain)
             told = [messages[0]] if messages and messages[0].role == "system" else []
             asked: dict[str, JsonValue] = {"model": self.model.name, "messages": len(messages) - len(told)}
             duration_ms, usage = work.now_ms() - began_ms, work.take_spent()
@@ -132,6 +136,11 @@ class Turns:
     def _show(self, chunk: Chunk) -> None:
         show = self._work.emit if chunk.kind == "text" else self._work.thought
         show(chunk.text)
+
+
+def is_text(answer: ModelAnswer) -> bool:
+    """Return True for an answer whose text can be used."""
+    return answer.finish != "refusal" and bool(answer.text.strip())
 
 
 def _unshown(chunk: Chunk) -> None:

@@ -1,0 +1,28 @@
+"""Bounds of what providers send: of an answer, of an event of its stream, of the process that reads it.
+
+A provider is not trusted to end its answers. Where a bound is reached, the request fails in one line that names it, and
+no other request does. docs/reference/models.md has the table.
+"""
+
+from typing import Literal
+
+ANSWER_BYTES = 40_000_000
+"""Of one answer after decompression, with the frame of its protocol; more fails as `server`."""
+EVENT_BYTES = 8_000_000
+"""Of one event of a stream, which is parsed at once; more fails as `server`."""
+EVENT_LINES = 1_000
+"""Lines of one event, which are joined one by one; more fails as `server`."""
+JSON_CHARACTERS = 4_000_000
+"""Of JSON that a model writes: arguments of a call, and structured output."""
+JSON_VALUES = 200_000
+"""Values in it: each is looked at by itself."""
+
+
+def excess_of_json(text: str) -> Literal["characters", "values"] | None:
+    """Return which bound a JSON text exceeds; None for a text that may be parsed."""
+    if len(text) > JSON_CHARACTERS:
+        return "characters"
+    # Counted by signs, an upper bound. A shorter text cannot hold so many.
+    if len(text) > JSON_VALUES and sum(text.count(sign) for sign in ",[{") > JSON_VALUES:
+        return "values"
+    return None

@@ -1,0 +1,110 @@
+"""Converts messages and tools to the form of OpenAI's protocol, which litellm translates for each provider.
+
+Rule: what is sent is a conversation that strict providers take, whatever the models of it have written.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import Any
+
+from msgspec.structs import replace
+
+from engine.models.records import Call, Message, ToolSchema
+
+_NO_NAME_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
+LONGEST_NAME = 64
+
+
+def sent(messages: Iterable[Message], provider: str, *, with_tools: bool = True) -> list[dict[str, Any]]:
+    """Return messages as they are sent; thinking is only sent back to the provider that sent it.
+
+    Args:
+        with_tools: The request has tools. Without tools some providers refuse the calls of earlier runs, so these are
+            sent as text.
+    """
+    return [_sent(message, provider) for message in (_valid(messages) if with_tools else map(_in_words, messages))]
+
+
+def _valid(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages in which each call has a name and an id of its own; calls without a name are told in words."""
+    ids: set[str] = set()
+    open_calls: list[tuple[str, str]] = []
+    """Calls whose results come next: the id that the model gave, and the one that is sent, empty for a nameless one."""
+    results: list[Message] = []
+    """Those of nameless calls: in words they come after the others, which have to follow their calls at once."""
+    for message in messages:
+        if message.role == "tool":
+            place = next((place for place, (id, _) in enumerate(open_calls) if id == message.call_id), None)
+            call_id = message.call_id if place is None else open_calls.pop(place)[1]
+            if call_id:
+                yield replace(message, call_id=call_id)
+            else:
+                results.append(_in_words(message))
+            continue
+        yield from results
+        results = []
+        open_calls = [(call.id, _unique(call.id, ids) if call.name else "") for call in message.calls]
+        yield _named(message, [id for _, id in open_calls])
+    yield from results
+
+
+def _unique(id: str, ids: set[str]) -> str:
+    """Return the id, or one made of it that is not among `ids`, and add that."""
+    stem = id or "call"
+    unique = next(one for number in count(1) if (one := stem if number == 1 else f"{stem}_{number}") not in ids)
+    ids.add(unique)
+    return unique
+
+
+def _named(message: Message, ids: list[str]) -> Message:
+    """Return a message with these ids of its calls; calls with an empty one become words."""
+    calls = tuple(replace(call, id=id) for call, id in zip(message.calls, ids, strict=True) if id)
+    nameless = tuple(call for call, id in zip(message.calls, ids, strict=True) if not id)
+    return replace(
+        message, text=_in_words(replace(message, calls=nameless)).text if nameless else message.text, calls=calls
+    )
+
+
+def _in_words(message: Message) -> Message:
+    if message.role == "tool":
+        return Message(role="user", text=f"[result] {message.text}")
+    if not message.calls:
+        return message
+    called = [f"[calls {call.name} {json.dumps(call.arguments, ensure_ascii=False)}]" for call in message.calls]
+    return Message(role="assistant", text="\n".join([message.text, *called]).strip())
+
+
+def _sent(message: Message, provider: str) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+    form: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.calls:
+        form["content"] = message.text or None
+        form["tool_calls"] = [_call(call) for call in message.calls]
+    if message.thinking is not None and message.provider == provider:
+        if isinstance(message.thinking, list):
+            form["thinking_blocks"] = message.thinking
+        elif message.calls:
+            # Providers without signed blocks expect the thought back with the tool calls that it led to.
+            form["reasoning_content"] = message.thinking
+    return form
+
+
+def _call(call: Call) -> dict[str, Any]:
+    # Invalid arguments are not sent back: providers refuse them, and the result of the call describes the fault.
+    arguments = json.dumps(call.arguments if isinstance(call.arguments, dict) else {}, ensure_ascii=False)
+    name = _NO_NAME_CHARACTER.sub("_", call.name)[:LONGEST_NAME]
+    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tools_sent(tools: Iterable[ToolSchema]) -> list[dict[str, Any]]:
+    """Return tools as they are sent."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
+        }
+        for tool in tools
+    ]

@@ -1,0 +1,76 @@
+"""Separates thoughts from text where the server does not: in tags before the answer, and in lists of parts."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+TAGS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK]"}
+"""What models write around thoughts that their server does not separate: at the beginning of an answer alone."""
+LONGEST_BLANK = 1_000
+"""Characters of white space before a tag."""
+_UNOPENED = re.compile(r"^</think>[ \t]*$\n*", re.MULTILINE)
+"""The end of a thought whose tag stood in the prompt."""
+
+
+class TaggedText:
+    """Divides a streamed text into a thought in tags, if it begins with one, and what follows."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        """Text that may be a part of a tag."""
+        self._closing = ""
+        """The tag that ends the thought; empty outside of one."""
+        self._is_open = True
+        """Whether a tag may still come."""
+        self._is_blank = False
+        """Whether nothing but white space has followed the thought, which is dropped."""
+
+    def take(self, text: str) -> Iterator[tuple[bool, str]]:
+        """Yield what is certain by now: True for a thought, and its text."""
+        if not self._is_open:
+            text = text.lstrip() if self._is_blank else text
+            self._is_blank = self._is_blank and not text
+            yield False, text
+            return
+        self._held += text
+        if not self._closing:
+            start = self._held.lstrip()
+            opening = next((tag for tag in TAGS if start.startswith(tag)), None)
+            if opening is None:
+                if len(self._held) > LONGEST_BLANK or not any(tag.startswith(start) for tag in TAGS):
+                    yield from self.rest()
+                return
+            self._closing, self._held = TAGS[opening], start[len(opening) :]
+        thought, tag, after = self._held.partition(self._closing)
+        if tag:
+            self._is_open, self._is_blank, self._closing, self._held = False, True, "", ""
+            yield True, thought
+            yield from self.take(after)
+        else:
+            certain = max(len(thought) - len(self._closing) + 1, 0)
+            self._held = thought[certain:]
+            yield True, thought[:certain]
+
+    def rest(self) -> Iterator[tuple[bool, str]]:
+        """Yield what was held back; no tag follows."""
+        held, self._held, self._is_open = self._held, "", False
+        yield bool(self._closing), held
+
+
+def unopened_thought(text: str) -> tuple[str, str]:
+    """Return the thought before a line that only ends one, and the text after it."""
+    end = _UNOPENED.search(text)
+    return ("", text) if end is None else (text[: end.start()], text[end.end() :])
+
+
+def divided_parts(content: Any) -> tuple[str, str]:
+    """Return the thought and the text of a content, which may be a list of parts."""
+    if isinstance(content, str):
+        return "", content
+    if not isinstance(content, list):
+        return "", ""
+    parts = [part if isinstance(part, dict) else {"text": part} for part in content]
+    thoughts = [part.get("thinking") or part.get("reasoning") for part in parts]
+    # Mistral nests the texts of a thought in a list of parts.
+    thought = "".join("".join(divided_parts(value)) for value in thoughts)
+    return thought, "".join(text for part in parts if isinstance(text := part.get("text"), str))

@@ -1,0 +1,251 @@
+"""What a provider sends, before litellm reads it: bounded, decompressed, and a stream of events where one was wanted.
+
+Rule: whatever arrives is read in pieces, and a piece too many ends the answer with a `BadAnswer`. The libraries above
+wrap errors in their own, so a fault is also kept in the `Exchange` of the request.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.lowlevel
+import httpx
+
+from engine.models import bounds
+from engine.models.thoughts import divided_parts
+
+STEP_BYTES = 1_000_000
+"""Bytes that are decompressed at once."""
+_PAGES = frozenset({"text/html", "application/xhtml+xml"})
+_EVENTS = "text/event-stream"
+_STREAMED = re.compile(rb'"stream"\s*:\s*true')
+_PARTS = re.compile(rb'"content"\s*:\s*\[')
+_OVER = re.compile(rb"data:\s*\[DONE\]")
+
+
+class BadAnswer(Exception):
+    """What was sent is no answer of a model.
+
+    Attributes:
+        kind: As the `error_type` of a `ModelError`.
+    """
+
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+@dataclass(eq=False)
+class Exchange:
+    """What was noticed of one request and its answer."""
+
+    fault: BadAnswer | None = None
+    is_over: bool = False
+    """Whether the server ended its stream as the protocol has it."""
+    cost: str | None = None
+    """What a proxy says that the answer costs."""
+
+
+exchange: ContextVar[Exchange] = ContextVar("exchange")
+"""That of the request which this task sends."""
+
+
+def bound_clients() -> None:
+    """Let the answers of every client of httpx that is made from now on be read by `_receive`."""
+    init = httpx.AsyncClient.__init__
+
+    def bound(client: httpx.AsyncClient, *args: Any, **options: Any) -> None:
+        init(client, *args, **options)
+        hooks = client.event_hooks
+        client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _receive]}
+
+    setattr(httpx.AsyncClient, "__init__", bound)  # noqa: B010 - mypy forbids an assignment to a method
+
+
+async def _receive(response: httpx.Response) -> None:
+    """Have a response read within bounds; runs before anything of its body is read."""
+    current, headers = exchange.get(Exchange()), response.headers
+    media = headers.get("content-type", "").partition(";")[0].strip().lower()
+    current.cost = headers.get("x-litellm-response-cost")
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    body = _Body(response.stream, headers.pop("content-encoding", ""), current, is_stream=media == _EVENTS)
+    response.stream = body
+    if not response.is_success:
+        return
+    if media in _PAGES:
+        await body.aclose()
+        raise body.fail(f"answered with a web page ({media}): is base_url right?", "bad_request")
+    if media == "application/json" and _STREAMED.search(response.request.content):
+        whole = b"".join([piece async for piece in body])
+        await body.aclose()
+        events = _events_of(whole)
+        headers["content-type"] = media if events is None else _EVENTS
+        response.stream = httpx.ByteStream(whole if events is None else events)
+        current.is_over = events is not None
+
+
+class _Body(httpx.AsyncByteStream):
+    """The bytes of an answer, as they are read.
+
+    Args:
+        encoding: How they are compressed.
+        is_stream: They are events, each ended by an empty line.
+    """
+
+    def __init__(self, stream: httpx.AsyncByteStream, encoding: str, current: Exchange, *, is_stream: bool) -> None:
+        self._stream = stream
+        self._encoding = encoding.strip().lower()
+        self._exchange = current
+        self._is_stream = is_stream
+
+    def fail(self, text: str, kind: str = "server") -> BadAnswer:
+        """Return an error that is kept for the request."""
+        self._exchange.fault = BadAnswer(text, kind)
+        return self._exchange.fault
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._stream.aclose()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size, events = 0, _Events(self._exchange)
+        async for piece in self._plain():
+            size += len(piece)
+            if size > bounds.ANSWER_BYTES:
+                raise self.fail(f"answered with more than {bounds.ANSWER_BYTES:,} bytes")
+            if not self._is_stream:
+                yield piece
+            else:
+                for lines in events.take(piece):
+                    yield lines
+                if events.excess:
+                    raise self.fail(f"sent an event of more than {events.excess}")
+            await anyio.lowlevel.checkpoint()  # what has arrived is read without a wait: others have their turn
+        if self._is_stream:
+            yield events.rest()
+
+    async def _plain(self) -> AsyncIterator[bytes]:
+        """Yield the bytes, decompressed a step at a time: two kilobytes may stand for two megabytes."""
+        if self._encoding in ("", "identity"):
+            async for piece in self._stream:
+                yield piece
+            return
+        if self._encoding not in ("gzip", "x-gzip", "deflate"):
+            raise self.fail(f"compressed its answer as {self._encoding[:20]}, which was not asked for")
+        inflated = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        try:
+            async for piece in self._stream:
+                while piece:
+                    yield inflated.decompress(piece, STEP_BYTES)
+                    piece = inflated.unconsumed_tail
+            yield inflated.flush()
+        except zlib.error as error:
+            raise self.fail("sent a compressed answer that cannot be read") from error
+
+
+class _Events:
+    """Divides a stream into its lines, and counts those of an event."""
+
+    def __init__(self, current: Exchange) -> None:
+        self._exchange = current
+        self._pieces: list[bytes] = []
+        self._size = self._lines = 0
+        """Of the event whose end has not come."""
+
+    @property
+    def excess(self) -> str | None:
+        """Which bound an event exceeds."""
+        if self._size + sum(map(len, self._pieces)) > bounds.EVENT_BYTES:
+            return f"{bounds.EVENT_BYTES:,} bytes"
+        return f"{bounds.EVENT_LINES:,} lines" if self._lines > bounds.EVENT_LINES else None
+
+    def take(self, piece: bytes) -> Iterator[bytes]:
+        """Yield the lines that are complete by now, unless there is an excess."""
+        end = piece.rfind(b"\n") + 1
+        if not end:
+            self._pieces.append(piece)
+            return
+        lines = b"".join([*self._pieces, piece[:end]])
+        self._pieces = [piece[end:]]
+        for line in lines.splitlines():
+            self._size = self._size + len(line) if line else 0
+            self._lines = self._lines + 1 if line else 0
+            if self.excess:
+                return
+        yield self._adapted(lines)
+
+    def rest(self) -> bytes:
+        """Return what is left at the end."""
+        return self._adapted(b"".join(self._pieces))
+
+    def _adapted(self, lines: bytes) -> bytes:
+        """Return lines in which the content of a message is a text."""
+        if _OVER.search(lines) is not None:
+            self._exchange.is_over = True
+        if _PARTS.search(lines) is None:
+            return lines
+        return b"".join(_with_text(line) for line in lines.splitlines(keepends=True))
+
+
+def _with_text(line: bytes) -> bytes:
+    """Return a line of a stream, without lists of parts in the place of a text, which litellm drops."""
+    start, _, data = line.partition(b"data:")
+    if start or _PARTS.search(data) is None:
+        return line
+    value = _object_in(data)
+    choices = None if value is None else value.get("choices")
+    if not isinstance(choices, list):
+        return line
+    for choice in choices:
+        if isinstance(choice, dict) and isinstance(choice.get("delta"), dict):
+            _join_parts(choice["delta"])
+    return _event(value)[:-1]
+
+
+def _join_parts(message: dict[str, Any]) -> None:
+    if isinstance(message.get("content"), list):
+        thought, message["content"] = divided_parts(message["content"])
+        if thought:
+            message["reasoning_content"] = thought
+
+
+def _events_of(body: bytes) -> bytes | None:
+    """Return a whole answer, or an error, as the events of a stream; None if it is neither."""
+    value = _object_in(body)
+    if value is None:
+        return None
+    if value.get("error"):
+        return _event(value)
+    choices = value.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
+        return None
+    message = first["message"]
+    _join_parts(message)
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        message["tool_calls"] = [{**call, "index": place} for place, call in enumerate(calls) if isinstance(call, dict)]
+    frame = {**value, "object": "chat.completion.chunk"}
+    usage = frame.pop("usage", None)
+    delta = {"index": 0, "delta": message, "finish_reason": None}
+    end: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": first.get("finish_reason") or "stop"}
+    events = _event({**frame, "choices": [delta]}) + _event({**frame, "choices": [end]})
+    if usage:
+        events += _event({**frame, "choices": [], "usage": usage})
+    return events + b"data: [DONE]\n\n"
+
+
+def _object_in(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _event(value: Any) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
