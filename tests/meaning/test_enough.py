@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from engine import AgentSpec, DynamicSupervisor, RunResult
 from engine.core.state import RunStatus
-from tests.meaning.diary import Diary, told
+from tests.meaning.diary import Diary, during, told
 from tests.meaning.stages import STAGES, staged
 from tests.patience import PATIENCE_S
 
@@ -191,3 +191,38 @@ async def test_items_that_are_not_needed_are_not_begun(stage: str, settings: dic
         assert diary.now_s() == 1
 
     assert [(one.agent, one.ended_s) for one in diary.entries if one.agent != "splitter"] == [("ada", 1), ("bob", None)]
+
+
+LATER = {"ada": 0.7, "bob": 0.2, "cyd": 0.1, "dan": 0.3, "eve": 9.0}
+"""How long each takes: who is declared first comes after others."""
+
+
+@in_time
+@pytest.mark.parametrize(
+    ("at_s", "need", "joined", "took_s"),
+    [
+        (0.5, 1, ["bob"], 0.5),
+        (0.5, 2, ["bob", "cyd"], 0.5),
+        (0.5, 3, ["bob", "cyd", "dan"], 0.5),
+        (0.15, 2, ["bob", "cyd"], 0.2),
+        (0.5, 4, ["ada", "bob", "cyd", "dan"], 0.7),
+        (0.8, 3, ["ada", "bob", "cyd"], 0.8),
+    ],
+)
+async def test_after_a_switch_the_first_done_in_the_order_of_the_plan_are_joined_whoever_came_first(
+    stage: str, at_s: float, need: int, joined: list[str], took_s: float
+) -> None:
+    diary = Diary()
+    workers = [diary.agent(name, takes_s=takes_s) for name, takes_s in LATER.items()]
+
+    async with staged(stage, diary, *workers, coordination_mode="parallel", participants=list(LATER)) as chief:
+
+        async def switch(run_id: str) -> None:
+            async with diary.at(at_s):
+                await chief.reconfigure_coordination({"mode": "parallel", "settings": {"need": need}})
+
+        result = await during(diary, chief, switch)
+        assert (result.status, diary.now_s()) == (RunStatus.DONE, took_s)
+
+    sections = [f"## {name}\n\n{name}(go)" for name in joined]
+    assert result.output == ("\n\n".join(sections) if need > 1 else f"{joined[0]}(go)")

@@ -113,17 +113,17 @@ def _following(state: State, task: Task, following: Task, ctx: DecisionContext, 
 
 def settled(state: State, node: Task) -> list[Event]:
     """Continue or fail a node that needs N answers as soon as that is certain, and stop the remaining tasks."""
-    nodes = [state.tasks[one] for one in (node.after if node.sees is None else node.sees)]
-    nodes = [one for one in nodes if one.kind != "check"]
+    before = {*(node.after if node.sees is None else node.sees)}
+    # In the order of the plan: after a switch, the edges list what is done before what is at work.
+    planned = (state.tasks[one] for one in state.tasks[node.parent_id or ""].children if one in before)
+    nodes = [one for one in planned if one.kind != "check"]
     left = [one for one in nodes if not one.ended]
-    # By time of end: the answers are the first ones that came, whatever their order in the graph.
-    came = sorted((one for one in nodes if one.status is TaskStatus.DONE), key=lambda one: one.ended_ms or 0)
+    came = [one for one in nodes if one.status is TaskStatus.DONE]
     need = node.need or 0
     if len(came) >= need:
-        first = {one.id for one in came[:need]}
         met = NeedMet(
             task_id=node.id,
-            answers=[one.id for one in nodes if one.id in first],
+            answers=[one.id for one in came[:need]],
             after=[one for one in node.after if state.tasks[one].ended],
         )
         reason = "the first answer is there" if need == 1 else f"{need} answers are there"

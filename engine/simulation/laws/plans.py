@@ -113,12 +113,15 @@ def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitc
 
 @law(events.NeedMet)
 def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMet) -> str | None:
-    """A node with a quorum goes on when that many answers are there, and not before."""
-    job = books.work.jobs[event.task_id]
-    done = [one for one in event.answers if books.work.jobs[one].outcome is TaskStatus.DONE]
-    if len(done) == job.need == len(event.answers):
+    """A node with a quorum goes on when that many answers are there, and not before: the first in planned order."""
+    jobs = books.work.jobs
+    job = jobs[event.task_id]
+    before = job.after if job.sees is None else job.sees
+    planned = (jobs[one] for one in jobs[job.parent_id or ""].children if one in before)
+    done = [one.id for one in planned if one.outcome is TaskStatus.DONE and one.check is None]
+    if job.need is not None and len(done) >= job.need and event.answers == done[: job.need]:
         return None
-    return f"{job.id} needs {job.need} answers and goes on with {event.answers}, of which {done} are done"
+    return f"{job.id} needs {job.need} answers and goes on with {event.answers}; {done} are done"
 
 
 @law(events.CoordinationTuned)
