@@ -97,8 +97,8 @@ class BoundElsewhere(Unusable):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name!r} is code of the program that made this team; run that program again,"
-            " or swap the agent for one with importable code"
+            f"{name!r} is code that a program gave to this team, and it is not here; run the program that has it,"
+            " or swap the agent for one whose code is here"
         )
         self.name = name
 

@@ -62,6 +62,10 @@ class Adoption:
         self._left = {*state.agents, *state.supervisors}
         self._removed = {(one_id, name) for one_id, one in state.declared.items() for name in one.removed}
 
+    def meet(self, before: State, state: State) -> None:
+        """Mark the members that came since `before`, which this program saw last, as left by another process."""
+        self._left |= {*state.agents, *state.supervisors}.difference(before.agents, before.supervisors)
+
     def bind_ahead(self, state: State, command: Command) -> None:
         """Bind the callables in `command` to members that already exist, without taking them over yet.
 

@@ -20,9 +20,9 @@ from engine.core.events import Event
 from engine.core.records import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import RunSummary, State
+from engine.core.state import Agent, RunSummary, State
 from engine.core.values import StoredValue
-from engine.errors import CommandRefusedError, HostStopped, NotEmpty, Unusable
+from engine.errors import BoundElsewhere, CommandRefusedError, HostStopped, NotEmpty, Unusable
 from engine.host.host import Host
 from engine.host.journal_writer import folded
 from engine.host.pending_commands import Applied
@@ -77,6 +77,7 @@ class LocalEngine(EngineLink):
         self._open = partial(open_store, durability=durability, accept_loss=accept_loss)
         self._clock = clock
         self._name = team.team.name
+        self._declared_team = team
         self._undeclared = None if store is None else team
         """The team, until it has been declared to the file."""
         self._offline = OfflineJournal()
@@ -260,6 +261,8 @@ class LocalEngine(EngineLink):
             if (agent.error is not None or agent.away) and self.is_ours(agent.id):
                 try:
                     await self.callables.check_usable(host.state.spec_of(agent), host.processes)
+                except BoundElsewhere:
+                    continue  # what was changed since its declaration stays, and its code is not here
                 except Unusable:
                     if agent.name in named:
                         raise
@@ -373,7 +376,15 @@ class LocalEngine(EngineLink):
             stop.set()
 
     async def _begin(self, host: Host) -> None:
-        """Declare the team to a file, once; check that every agent of the program can work."""
+        """Declare the team to a file, once; check that every agent of the program can work.
+
+        Where others have worked on the file since, it is declared again if they gave an agent of ours their own code.
+        """
+        if self._undeclared is None and self._store is not None:
+            self._adoption.meet(self._offline.state, host.state)
+            if any(self._was_taken(agent) for agent in host.state.agents.values()):
+                self._adoption.begin(host.state)
+                self._undeclared = self._declared_team
         if self._undeclared is not None:
             await self._ordered(host, self._undeclared)
             self._undeclared = None
@@ -384,11 +395,18 @@ class LocalEngine(EngineLink):
             try:
                 await self._check(host.state.spec_of(agent), host)
             except Unusable as unusable:
+                if agent.away and isinstance(unusable, BoundElsewhere):
+                    continue  # its work waits; the rest of the team goes on
                 if self.is_ours(agent.id):
                     raise
                 # Before any work is assigned: the engine's own check of its agents takes a while.
                 signal = AgentUnusable(agent_id=agent.id, generation=agent.generation, error=unusable.reason)
                 await _signalled(host, signal)
+
+    def _was_taken(self, agent: Agent) -> bool:
+        """Return whether another program has given an agent of ours code that only that one has."""
+        before = self._offline.state.agents.get(agent.id)
+        return agent.away and self.is_ours(agent.id) and before is not None and before.spec != agent.spec
 
     async def _keep(self, store: Store, host: Host) -> None:
         if self._store is None:

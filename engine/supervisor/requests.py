@@ -14,7 +14,7 @@ from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
 from engine.core.limits import Limits
 from engine.core.policies.failure_policies import Chain
-from engine.core.queries.able import AWAY, is_able
+from engine.core.queries.able import is_able
 from engine.core.queries.participants import Cast, cast_for
 from engine.core.queries.targets import at, find_agent, id_in
 from engine.core.records import Json
@@ -37,6 +37,10 @@ STOP_S = 10.0
 """How long a cancelled caller waits for its run to stop, in seconds."""
 LEFT_S = 0.25
 """How long attempts may run to their next step after their stream was left, in seconds."""
+
+
+_NOT_HERE = "its code is not of this program, or was edited; run the program that has it, or swap the agent"
+"""Why an away agent does not work, in words that follow its name."""
 
 
 class RunDuties(TypedDict, total=False):
@@ -275,7 +279,7 @@ class Requests(Node):
         past = self._here.conversations.get(conversation or "")
         for agent in _needed_under(state, self._here, text, category, past.worked if past is not None else ()):
             if _is_broken(agent):
-                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or AWAY}")
+                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or _NOT_HERE}")
 
     @asynccontextmanager
     async def _abandoned_unless_ended(self, run_id: str, *, grace_s: float | None = None) -> AsyncGenerator[None, None]:

@@ -184,7 +184,7 @@ async def test_an_agent_that_an_earlier_process_left_and_nobody_says_again_canno
     await said(script(body))
     team = DynamicSupervisor("team", store=tmp_path / "team.db")
 
-    with pytest.raises(Unusable, match="its code is in a program that is not running"):
+    with pytest.raises(Unusable, match="its code is not of this program"):
         await team.arun("x")
 
 

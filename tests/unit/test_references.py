@@ -45,7 +45,7 @@ def test_what_nobody_else_could_import_is_bound_to_this_process(target: object) 
 
     assert first.startswith("bound:")
     assert first != second
-    with pytest.raises(Unusable, match="is code of the program that made this team"):
+    with pytest.raises(Unusable, match="is code that a program gave to this team"):
         resolve(Origin(first, None))
 
 
