@@ -20,6 +20,7 @@ from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, quoted, say
 from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
+from dashboard.views.call_lines import plain_lines
 from dashboard.views.inbox import WITH_OUTPUT, subject_name
 from engine.core.fold import fold
 from engine.core.queries.able import AWAY
@@ -199,7 +200,7 @@ class Progress:
                 answer, also = quote(asked.options[0]), ""
                 answer += " --output TEXT" if (asked.kind, answer) in WITH_OUTPUT else ""
             said = f"  answer it: quarterdeck answer {asked.id} {answer} --db {quoted(self._db)}{also}"
-            say(f"{by} asks a person, {asked.id}: {asked.question}", said)
+            say(f"{by} asks a person, {asked.id}: {asked.question}", *plain_lines(asked), said)
 
     def _paused(self, state: State) -> None:
         """Report once, until it goes on, that the run or a supervisor above it is paused."""

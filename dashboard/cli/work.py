@@ -15,13 +15,14 @@ from dashboard.cli.sending import Sending, change, order, plain, sending_options
 from dashboard.cli.steps import json_given
 from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import moment
+from dashboard.views.call_lines import diffs_of, plain_lines
 from dashboard.views.digest import needs_person
 from dashboard.views.filters import Filter
 from dashboard.views.inbox import need, otherwise
 from engine.core import commands
 from engine.core.commands import Command
 from engine.core.queries.targets import id_in, name_of
-from engine.core.state import State
+from engine.core.state import Escalation, State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded, folded_from
 from store import Reader
@@ -113,9 +114,12 @@ def inbox(ctx: click.Context, wanted: Filter) -> None:
     waiting = wanted.of(state.escalations.values(), lambda one: need(state, one.id, now_ms))
     checked(wanted)
     fields = ("subject", "run_id", "question", "options", "default", "due_ms", "left_ms", "asked_ms")
-    items = [{"id": one.id, "about": one.kind, **{name: getattr(one, name) for name in fields}} for one in waiting]
+    items = [
+        {"id": one.id, "about": one.kind, **{name: getattr(one, name) for name in fields}, **_call_item(one)}
+        for one in waiting
+    ]
 
-    def shown() -> Table:
+    def shown() -> list[str]:
         rows = [
             (one.id, one.kind, state.tasks[one.subject].title if one.subject in state.tasks
              else name_of(state, one.subject), moment(one.asked_ms, now_ms), ", ".join(one.options),
@@ -123,14 +127,26 @@ def inbox(ctx: click.Context, wanted: Filter) -> None:
             for one in waiting
         ]  # fmt: skip
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
-        return Table(
-            columns, rows, empty="no question passes the filter" if wanted else "no question waits for an answer"
-        )
+        empty = "no question passes the filter" if wanted else "no question waits for an answer"
+        return [*Table(columns, rows, empty=empty).lines(), *(line for one in waiting for line in _called(one))]
 
     emit(ctx, {"v": 1, "kind": "inbox", **team_fields(db, state), "seq": state.seq, "items": items}, shown)
     troubles = wanted.of(needs_person(state), lambda key: need(state, key, now_ms))
     if others := [_in_trouble(state, key) for key in troubles if key not in state.escalations]:
         say(f"other problems: {', '.join(others)}")
+
+
+def _call_item(asked: Escalation) -> dict[str, object]:
+    """Return what a question about a call is to decide on."""
+    diffs = [{"path": path, "lines": lines} for path, lines in diffs_of(asked)]
+    arguments = {"arguments": asked.detail["arguments"]} if "arguments" in asked.detail else {}
+    return {**arguments, **({"diffs": diffs} if diffs else {})}
+
+
+def _called(asked: Escalation) -> list[str]:
+    """Return the same in lines below the table."""
+    lines = plain_lines(asked)
+    return ["", f"{asked.id}:", *lines] if lines else []
 
 
 def _in_trouble(state: State, key: str) -> str:

@@ -94,7 +94,18 @@ class AnswerDialog(Dialog):
             self.query_one(f"#option-{wanted}", Button).focus()
         if self._said is not None and self._options and self._said not in self._options:
             self.problem(f"{self._said!r} is not an answer to it; choose one of {', '.join(self._options)}")
+        inside = self.query_one("#inside")
+        self.watch(inside, "scroll_y", self._note_rest, init=False)
+        self.watch(inside, "virtual_size", self._note_rest, init=False)
         self.look(self.deck.view)
+
+    def title_notes(self) -> Sequence[Cell]:
+        """Say that a part of the question is below: a person decides on all of it."""
+        inside = self.query_one("#inside")
+        return [Cell("pgdn shows more", "attention")] if inside.scroll_y < inside.max_scroll_y else []
+
+    def _note_rest(self) -> None:
+        self.call_after_refresh(lambda: self.look_at_engine(self.deck.view))
 
     def _needs_output(self, option: str) -> bool:
         return any((kind, option) in inbox.WITH_OUTPUT for kind in self._kinds)

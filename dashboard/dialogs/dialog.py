@@ -186,7 +186,11 @@ class Dialog(Looking, ClosesOnce, ModalScreen[Answer]):
     def look_at_engine(self, view: ViewState) -> None:
         """Say beside the title when there is no engine, which a dialog over the whole window hides."""
         waits = [Cell("no engine: it waits for the next one", "error")] if self.SENDS and not view.working else []
-        self.query_one("#title", Bar).show(self._title, waits)
+        self.query_one("#title", Bar).show(self._title, [*waits, *self.title_notes()])
+
+    def title_notes(self) -> Sequence[Cell]:
+        """Return what else stands beside the title."""
+        return []
 
     def look(self, view: ViewState) -> None:
         """Update what depends on the team; called on each refresh, and when something is chosen or typed."""

@@ -1,11 +1,11 @@
 """What waits for a person: questions with their answers, then what is broken or has failed."""
 
-import json
 from collections.abc import Reversible, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from dashboard.views.amounts import clock, counted, elapsed, left
+from dashboard.views.call_lines import call_cells
 from dashboard.views.digest import needs_person
 from dashboard.views.event_log import Entry
 from dashboard.views.filters import filter_typed
@@ -230,8 +230,7 @@ def several_lines(state: State, ids: Sequence[str], recent: Reversible[Entry], n
         if asked is not None:
             told = f"{_ABOUT.get(asked.kind, asked.kind)} · {subject_name(state, asked)} · {asked.question}"
             cells.append(labelled(one, told))
-            if (given := asked.detail.get("arguments")) is not None:
-                cells.append(labelled("", f"with {json.dumps(given, ensure_ascii=False)}", "muted"))
+            cells += call_cells(asked)
         else:
             was = settled(recent, one)
             cells.append(labelled(one, was.told(now_ms) if was is not None else "is no longer open", "muted"))
@@ -248,9 +247,7 @@ def place_of(state: State, key: str) -> str:
 
 def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cell]:
     """Return a question whole: what it is about, what is known, what else happens."""
-    lines = [Cell(asked.question, "strong")]
-    if asked.detail.get("arguments") is not None:
-        lines.append(labelled("with", json.dumps(asked.detail["arguments"], ensure_ascii=False)))
+    lines = [Cell(asked.question, "strong"), *call_cells(asked)]
     task = state.tasks.get(asked.subject)
     if task is not None:
         agent = state.agents.get(task.agent_id or task.worker_id or "")

@@ -83,11 +83,22 @@ def _tool(work: World, key: tuple[str, int], name: str, given: object, found: ob
     work.record(key, f"tool:{name}", found, what="tool", input=given, duration_ms=412)
 
 
+ALLOWING = ("allow_once", "allow_always", "reject_once", "reject_always")
+
+
 def choosing(*answers: str) -> World:
     """Return the same team, where the scout wants one of some answers of its own."""
     work, _ = talking()
     scout = next(key for key, start in work.started.items() if work.state.agents[start.agent_id].name == "scout")
     _asks(work, scout, "ask", "Which tides are meant?", {}, answers)
+    return work
+
+
+def approving(detail: dict[str, JsonValue], options: tuple[str, ...] = ALLOWING) -> World:
+    """Return the same team, where the scout may call a tool only when a person lets it."""
+    work, _ = talking()
+    scout = next(key for key, start in work.started.items() if work.state.agents[start.agent_id].name == "scout")
+    _asks(work, scout, "approval", "scout wants to call files/write", {"tool": "files/write", **detail}, options)
     return work
 
 
@@ -102,9 +113,6 @@ def asking() -> tuple[World, dict[str, str]]:
         _asks(work, keys[name], "approval", f"{name} wants to call files/write", detail, ALLOWING)
     work.now_ms = NOW_MS - 400
     return work, live
-
-
-ALLOWING = ("allow_once", "allow_always", "reject_once", "reject_always")
 
 
 def _asks(

@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import pytest
-from textual.widgets import TextArea
+from pydantic import JsonValue
+from textual.containers import VerticalScroll
+from textual.widgets import Button, TextArea
 
 from dashboard.dialogs.answer import AnswerDialog
 from dashboard.widgets.bar import Bar
 from engine.core.commands import Answer
 from tests.pilot.hand import opened
-from tests.pilot.talking import asking, choosing
+from tests.pilot.talking import ALLOWING, approving, asking, choosing
 from tests.pilot.trouble import trouble
 
 pytestmark = pytest.mark.anyio
@@ -157,3 +159,31 @@ async def test_what_was_written_is_shown_again_where_another_answer_came_first(t
         await hand.press()
         assert hand.app.screen.query_one(TextArea).text == "all"
         assert "answered by test" in hand.told("told")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_call_is_shown_whole_and_scrolls_while_its_answers_stay_in_sight(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    arguments: dict[str, JsonValue] = {f"field{place}": "x" * 500 for place in range(30)}
+    arguments |= {"text": "y" * 200_000 + "EVIL", "path": "/etc/passwd"}
+    diff = "\n".join(["--- a/x", "+++ b/x", "@@ -1 +1 @@", *(f"+line {number}" for number in range(9_000))])
+    detail: dict[str, JsonValue] = {"arguments": arguments, "diffs": [{"path": "x", "diff": diff}]}
+    async with opened(tmp_path, work=approving(detail), size=size) as hand:
+        await hand.press("8", "enter")
+        dialog = hand.dialog
+        inside, told = dialog.query_one("#inside", VerticalScroll), hand.told("told")
+        for shown in ('field0: "x', 'path: "/etc/passwd"', "EVIL", "@@ -1 +1 @@", "+line 0\n", "+line 8999"):
+            assert shown in told
+        assert "more characters" not in told
+        buttons = [button for button in dialog.query(Button) if button.display]
+        assert [str(button.label) for button in buttons] == [*ALLOWING, "Back  esc"]
+        assert all(dialog.region.contains_region(button.region) for button in buttons)
+        assert "pgdn shows more" in dialog.query_one("#title", Bar).text
+
+        inside.scroll_end(animate=False)
+        await hand.press()
+        assert all(dialog.region.contains_region(button.region) for button in buttons)
+        assert "pgdn" not in dialog.query_one("#title", Bar).text
+        await hand.press("right", "right", "enter")
+        assert hand.ordered == Answer(escalation="e1", answer="reject_once")

@@ -143,6 +143,21 @@ class Agent:
         call = {"toolCallId": "c9", "title": line, "kind": "execute", "rawInput": {"command": line}}
         self.say(json.dumps(self.ask("session/request_permission", toolCall=call, options=options)["outcome"]))
 
+    def do_edit(self, lines: int = 3_000) -> None:
+        """Ask leave for a change of a file that is long, and has the environment's token at its end."""
+        text = "".join(f"line {number} of the reef\n" for number in range(lines)) + os.environ["ACP_TOKEN"]
+        kinds = ("allow_once", "allow_always", "reject_once", "reject_always")
+        options = [{"optionId": kind, "name": kind, "kind": kind} for kind in kinds]
+        diff = {"type": "diff", "path": "reef.txt", "oldText": "", "newText": text}
+        call = {"toolCallId": "c8", "title": "Write reef.txt", "kind": "edit", "content": [diff]}
+        try:
+            self.say(json.dumps(self.ask("session/request_permission", toolCall=call, options=options)["outcome"]))
+        except Refused as refused:
+            self.say(str(refused))
+
+    def do_edit_all(self) -> None:
+        self.do_edit(60_000)
+
     def do_wait(self) -> str:
         self.say("waiting")
         while not self.cancelled:

@@ -97,6 +97,23 @@ async def test_what_it_asks_leave_for_is_in_the_inbox_with_its_options(
     assert question["arguments"] == {"command": "rm -r reef"}
 
 
+async def test_a_change_that_it_asks_leave_for_is_shown_whole_and_with_a_secret_allowed_once(
+    engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACP_TOKEN", "planted-in-the-environment")
+    async with engine(coder(env=["ACP_TOKEN"])) as running:
+        run_id = await running.submit("edit")
+        question = await answer(running, "allow_once")
+        await running.ended(run_id)
+        too_long = str(await running.ask("edit_all"))
+
+    (change,) = question["diffs"]
+    lines = [f"+line {number} of the reef" for number in range(3_000)]
+    assert change["diff"].splitlines()[3:] == [*lines, "+[ACP_TOKEN]"]
+    assert question["options"] == ["allow_once", "reject_once"]
+    assert too_long.startswith("Write reef.txt was not called: a person has to allow that, and its files have more")
+
+
 async def test_cancelling_ends_its_turn_and_keeps_what_it_said(engine: Engines, coder: Coder, tmp_path: Path) -> None:
     async with engine(coder()) as running:
         run_id = await running.submit("wait")

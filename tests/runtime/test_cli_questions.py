@@ -1,11 +1,13 @@
 """A shell that waits for a run tells what a person is asked meanwhile."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from dashboard.cli import main
 from dashboard.cli.progress import Progress
-from engine import AgentSpec, Context, DynamicSupervisor, Escalate, Task
+from engine import AgentSpec, Context, DynamicSupervisor, Escalate, Task, tool
 from engine.folding import folded
 
 pytestmark = pytest.mark.anyio
@@ -75,3 +77,35 @@ async def test_a_run_that_waits_because_something_is_paused_says_so_each_time(
     said = capsys.readouterr().err.splitlines()
     waits = ["supervisor desk is paused, and this run waits", f"  resume it: quarterdeck resume @s1 --db {path}"]
     assert [line for line in said if "paused" in line or "resume" in line] == waits * 2
+
+
+@tool(approve="always")
+async def save(text: str, path: str = "notes.txt") -> str:
+    return path
+
+
+async def asks_to_save(task: Task, ctx: Context) -> str:
+    return str(await ctx.tool("save", "a" * 1_000 + "\nthe end"))
+
+
+async def test_the_inbox_and_a_run_that_waits_show_what_a_call_is_made_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "team.db"
+    async with DynamicSupervisor(
+        "desk", agent_specs=[AgentSpec(name="press", run=asks_to_save, tools=[save])], store=path
+    ) as desk:
+        run_id = await desk.submit("go")
+        question = await desk.next_question()
+
+    Progress(path, run_id, every_s=0.2)(folded(path))
+    waiting = capsys.readouterr().err
+    assert main(["inbox", "--db", str(path)]) == 0
+    table = capsys.readouterr().out
+    assert main(["inbox", "--json", "--db", str(path)]) == 0
+    (item,) = json.loads(capsys.readouterr().out)["items"]
+
+    arguments = {"text": "a" * 1_000 + "\nthe end", "path": "notes.txt"}
+    assert item["arguments"] == question.detail["arguments"] == arguments
+    for shown in (waiting, table):
+        assert f'  with  text: "{"a" * 1_000}\\nthe end"\n        path: "notes.txt"\n' in shown

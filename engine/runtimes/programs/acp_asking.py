@@ -6,6 +6,7 @@ confined to the agent's folder.
 
 import difflib
 import shlex
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -13,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from engine.core.decide.asking import ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
 from engine.core.records import JsonValue
-from engine.errors import AttemptInterrupted, EngineError
+from engine.errors import AttemptInterrupted, EngineError, NotShown
 from engine.runtimes.people import FOUR_OPTIONS
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import clean, json_value, shown_input, without_secrets
+from engine.runtimes.values import LONGEST_SHOWN, clean, json_value, shown_input, shown_whole, without_secrets
 from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
@@ -50,27 +51,48 @@ class AcpAsking:
     async def permit(self, call: "ToolCall", choices: list["Choice"]) -> str | None:
         """Ask a person whether the agent may do something, and return what they choose."""
         known = self._calls.get(call.id, {})
-        title = line_of(call.title or known.get("title") or call.kind or "a tool")
+        title = call.title or known.get("title") or call.kind or "a tool"
         kind = call.kind or known.get("kind")
+        given = json_or_none(call.input) if call.input is not None else known.get("input")
+        detail, has_secret = await self._shown(kind or "other", title, given, call.diffs or known.get("diffs") or [])
         by_kind: dict[str, Choice] = {}
         for one in choices:
-            if one.kind != "allow_always" or kind not in RUNS_PROGRAMS:
+            is_unbounded = one.kind == "allow_always" and kind in RUNS_PROGRAMS
+            if not is_unbounded and not (has_secret and one.kind.endswith("_always")):
                 by_kind.setdefault(one.kind, one)
         if not by_kind:
             return None
-        given = json_or_none(call.input) if call.input is not None else known.get("input")
-        detail: dict[str, JsonValue] = {"tool": kind or "other", "title": title, "arguments": shown_input(given)}
-        diffs = call.diffs or known.get("diffs")
-        if diffs:
-            detail["diffs"] = [diff(*one) for one in diffs]
-        answer = await self._allowed(f"{self._name} asks to: {title}", list(by_kind), detail)
+        answer = await self._allowed(f"{self._name} asks to: {detail['title']}", list(by_kind), detail)
         found = by_kind.get(answer) or by_kind.get(answer.replace("once", "always"))
         return None if found is None else found.id
+
+    async def _shown(
+        self, tool: str, title: str, arguments: JsonValue, changes: Sequence[tuple[str, str, str]] = ()
+    ) -> tuple[dict[str, JsonValue], bool]:
+        """Return what a person is shown of a call, whole, and whether it has a secret: then it is decided on once.
+
+        Args:
+            changes: Path, old text and new text of each file that it changes.
+
+        Raises:
+            NotShown: If it is too long.
+        """
+        value: dict[str, JsonValue] = {"title": clean(title), "arguments": arguments}
+        try:
+            if sum(len(text) for change in changes for text in change) > LONGEST_SHOWN:
+                raise ValueError(f"its files have more than the {LONGEST_SHOWN:,} characters that can be shown")
+            if changes:
+                value["diffs"] = [await self._threads.run(partial(whole_diff, *change)) for change in changes]
+            shown, has_secret = shown_whole(value)
+        except ValueError as error:
+            raise NotShown(line_of(title)[:200], str(error)) from error
+        assert isinstance(shown, dict)
+        return {"tool": tool, **shown}, has_secret
 
     async def _allowed(self, question: str, options: list[str], detail: dict[str, JsonValue]) -> str:
         """Return what a person answers, or has said of all calls of the tool; empty where the attempt is stopped."""
         work, tool = self._work, str(detail["tool"])
-        key = work.key(PERMISSION, [question, list(options), detail.get("arguments")])
+        key = work.key(PERMISSION, [question, list(options), detail])
         granted = None if tool in RUNS_PROGRAMS else work.granted(tool)
         if granted is not None:
             return ALLOW_ONCE if granted else REJECT_ONCE
@@ -91,17 +113,15 @@ class AcpAsking:
         except OutOfBounds:
             before = ""
         name = str(where.relative_to(self._folder.resolve()))
-        detail: dict[str, JsonValue] = {
-            "tool": "write_file",
-            "title": f"write {name}",
-            "arguments": {"path": name, "content": _digest(content)},
-        }
-        detail["diffs"] = [diff(name, before, content)]
-        said = await self._allowed(f"{self._name} asks to write {name}", [*FOUR_OPTIONS], detail)
+        arguments: dict[str, JsonValue] = {"path": name, "content": _digest(content)}
+        detail, has_secret = await self._shown("write_file", f"write {name}", arguments, [(name, before, content)])
+        options = [ALLOW_ONCE, REJECT_ONCE] if has_secret else [*FOUR_OPTIONS]
+        said = await self._allowed(f"{self._name} asks to {detail['title']}", options, detail)
         if said not in ALLOWS:
             raise OutOfBounds(f"a person did not allow to write {name}")
         await self._threads.run(partial(write, self._folder, path, content))
-        self._record(f"write {name}", {"diffs": detail["diffs"]}, is_tool=True)
+        change = await self._threads.run(partial(diff, name, before, content))
+        self._record(f"write {name}", {"diffs": [change]}, is_tool=True)
 
     @property
     def terminals(self) -> Terminals:
@@ -114,13 +134,13 @@ class AcpAsking:
     ) -> str:  # fmt: skip
         """Start a program in its folder, once a person lets it, and return what its terminal is called."""
         where = await self._threads.run(partial(inside, self._folder, cwd or "."))
-        shown_argv, names = line_of(shlex.join(argv)), sorted(env)
-        arguments = shown_input({"argv": [*argv], "cwd": str(where), "env": [*names]})
-        detail: dict[str, JsonValue] = {"tool": "execute", "title": shown_argv, "arguments": arguments}
+        arguments: dict[str, JsonValue] = {"argv": [*argv], "cwd": str(where), "env": {**env}}
+        detail, _ = await self._shown("execute", shlex.join(argv), arguments)
+        shown_argv = str(detail["title"])
         said = await self._allowed(f"{self._name} asks to run {shown_argv}", [ALLOW_ONCE, REJECT_ONCE], detail)
         if said not in ALLOWS:
             raise OutOfBounds(f"a person did not allow to run {shown_argv:.200}")
-        self._record(f"run {shown_argv}"[:200], arguments, is_tool=True)
+        self._record(f"run {shown_argv}"[:200], shown_input({**arguments, "env": [*sorted(env)]}), is_tool=True)
         return await self.terminals.create(argv, cwd=where, env=env, most_bytes=most_bytes)
 
 
@@ -148,8 +168,14 @@ def cut(text: str) -> str:
 
 
 def diff(path: str, old: str, new: str) -> JsonValue:
-    """Return a diff as git shows it; of what is very long, that it is."""
+    """Return a diff for a step; of what is very long, that it is."""
     if len(old) + len(new) > 50 * MOST_TEXT:
         return {"path": clean(path), "diff": f"[{len(old):,} characters before, {len(new):,} after]"}
+    change = whole_diff(path, old, new)
+    return {**change, "diff": cut(str(change["diff"]))}
+
+
+def whole_diff(path: str, old: str, new: str) -> dict[str, JsonValue]:
+    """Return a diff as git shows it."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
-    return {"path": clean(path), "diff": cut("\n".join(lines))}
+    return {"path": clean(path), "diff": clean("\n".join(lines))}

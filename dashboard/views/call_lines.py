@@ -1,0 +1,65 @@
+"""What a question about a call shows for a person to decide on: its arguments and its diffs, whole."""
+
+import json
+from collections.abc import Iterator
+
+from dashboard.views.rows import Cell, labelled
+from engine.core.records import JsonValue
+from engine.core.state import Escalation
+
+PIECE_CHARACTERS = 50_000
+"""Characters of one paragraph: a pane cuts longer ones."""
+
+
+def call_cells(asked: Escalation) -> list[Cell]:
+    """Return the arguments and diffs of a question as lines; nothing for one that is about no call."""
+    return [
+        labelled(label if not at else "", piece)
+        for label, text in call_lines(asked)
+        for at, piece in enumerate(_pieces(text))
+    ]
+
+
+def call_lines(asked: Escalation) -> Iterator[tuple[str, str]]:
+    """Yield labels and texts: an argument in one line, as JSON, and a diff in as many as it has."""
+    arguments = asked.detail.get("arguments")
+    if isinstance(arguments, dict):
+        for at, (name, value) in enumerate(arguments.items()):
+            yield "" if at else "with", f"{name}: {_in_json(value)}"
+    elif arguments is not None:
+        yield "with", _in_json(arguments)
+    for path, lines in diffs_of(asked):
+        yield "diff", path
+        yield "", "\n".join(lines)
+
+
+def plain_lines(asked: Escalation) -> list[str]:
+    """Return the same for the command line, below the question."""
+    return [
+        f"  {label if not at else '':<6}{line}"
+        for label, text in call_lines(asked)
+        for at, line in enumerate(text.split("\n"))
+    ]
+
+
+def diffs_of(asked: Escalation) -> Iterator[tuple[str, list[str]]]:
+    """Yield path and lines of each change of a file that a question is about."""
+    diffs = asked.detail.get("diffs")
+    for each in diffs if isinstance(diffs, list) else ():
+        if isinstance(each, dict):
+            yield str(each.get("path", "")), str(each.get("diff", "")).splitlines()
+
+
+def _in_json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in parts that a pane shows whole, cut at the end of a line where there is one."""
+    start = 0
+    while len(text) - start > PIECE_CHARACTERS:
+        end = text.rfind("\n", start, start + PIECE_CHARACTERS)
+        end = end if end > start else start + PIECE_CHARACTERS
+        yield text[start:end]
+        start = end + text.startswith("\n", end)
+    yield text[start:]
