@@ -21,6 +21,9 @@ Durability = Literal["full", "normal"]
 
 BUSY_S = 5.0
 """How long anything waits for a lock in a file before it gives up."""
+SEND_PATIENCE_S = 30.0
+"""How long a client tries to put a command beside others, of which hundreds may write at once."""
+_LONGEST_RETRY_DELAY_S = 0.032
 
 OLDEST_SQLITE = (3, 33)
 """Has UPDATE FROM."""
@@ -130,9 +133,15 @@ def is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _LOCKED
 
 
-def retry_delay_s() -> float:
-    """A short random wait before the next try for a lock: SQLite's own back-off starves under contention."""
-    return random.uniform(0.0002, 0.001)
+def retry_delays_s() -> Iterator[float]:
+    """Yield random waits between tries for a lock: SQLite's own back-off starves under contention.
+
+    They grow, so that hundreds of writers leave the processor to the one that holds the lock.
+    """
+    longest_s = 0.001
+    while True:
+        yield random.uniform(0.0002, longest_s)
+        longest_s = min(2 * longest_s, _LONGEST_RETRY_DELAY_S)
 
 
 def patiently(work: Callable[[], T], *, limit_s: float = BUSY_S) -> T:
@@ -146,10 +155,11 @@ def patiently(work: Callable[[], T], *, limit_s: float = BUSY_S) -> T:
         sqlite3.OperationalError: The last refusal, once `limit_s` have passed.
     """
     deadline = time.monotonic() + limit_s
+    delays_s = retry_delays_s()
     while True:
         try:
             return work()
         except sqlite3.OperationalError as error:
             if not is_busy(error) or time.monotonic() >= deadline:
                 raise
-        time.sleep(retry_delay_s())
+        time.sleep(next(delays_s))

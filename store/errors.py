@@ -218,6 +218,20 @@ class StoreBusy(StoreError):
         return f"{shown(self.path)} is held by {holder}: stop that one first, or attach to it as a client"
 
 
+class InboxBusy(StoreBusy):
+    """Other senders have written an inbox for as long as a client waits; its command was not put."""
+
+    def __init__(self, path: Path, waited_s: float) -> None:
+        super().__init__(None, None, path)
+        self.waited_s = waited_s
+
+    def __str__(self) -> str:
+        return (
+            f"{shown(self.path)} was in use by other senders for {self.waited_s:g} s,"
+            " so the command was not sent: send it again"
+        )
+
+
 @dataclass(eq=False)
 class Deposed(StoreError):
     """Another engine raised the token: this one may never write again."""

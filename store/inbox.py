@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,11 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from store.connection import BUSY_S, connect, is_busy, retry_delay_s, translated
+from store.connection import BUSY_S, connect, is_busy, retry_delays_s, translated
 from store.errors import StoreError
 from store.lock import identity, lost
 from store.records import LARGEST_COMMAND_BYTES, CommandOutcome, CommandRow
-from store.statements import ANY_PENDING, COMMAND_OUTCOME, NAME_COMMANDS, PENDING_COMMANDS, command_of, put_commands
+from store.statements import ANY_PENDING, COMMAND_OUTCOME, NAME_COMMANDS, command_of, pending_commands, put_commands
 from store.tail import PollInterval
 
 if TYPE_CHECKING:
@@ -134,17 +134,22 @@ class Inbox:
             await self._do(*put_commands([command]))
         self._wake()
 
-    async def pending(self, limit: int = 500) -> list[CommandRow]:
+    async def pending(self, limit: int = 500, *, first: Collection[str] = ()) -> list[CommandRow]:
         """Commands without an outcome, oldest first; invalid rows have a fault.
 
         At most `limit`, and no further ones after `TAKEN_BYTES` of bodies: those come once these are settled.
+
+        Args:
+            limit: The most of them.
+            first: Kinds of commands that come ahead of those of other senders, in addition to `limit`.
         """
         with translated(self._path, disposable=True):
-            asked = {"limit": limit, "bytes": TAKEN_BYTES, "but": json.dumps(list(self._unwritten))}
-            found = await self._do(PENDING_COMMANDS, asked)
+            found = await self._do(
+                *pending_commands(limit=limit, most_bytes=TAKEN_BYTES, but=self._unwritten, first=first)
+            )
             unnamed = [row[-1] for row in found if command_of(row) is None]
             if unnamed and await self._named(unnamed):
-                return await self.pending(limit)
+                return await self.pending(limit, first=first)
         return [row for row in map(command_of, found) if row is not None]
 
     async def _named(self, places: list[int]) -> bool:
@@ -234,6 +239,7 @@ class Inbox:
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any], *, patience_s: float = BUSY_S
     ) -> list[Any]:
         deadline = time.monotonic() + patience_s
+        delays_s = retry_delays_s()
         while True:
             try:
                 with anyio.CancelScope(shield=True):
@@ -242,7 +248,7 @@ class Inbox:
                 if not is_busy(error) or time.monotonic() >= deadline:
                     raise
                 error.__traceback__ = None  # its frames hold the future that holds it: only the collector frees those
-            await anyio.sleep(retry_delay_s())
+            await anyio.sleep(next(delays_s))
 
 
 def _packed(outcomes: Sequence[CommandOutcome]) -> str:

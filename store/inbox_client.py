@@ -2,19 +2,19 @@
 
 import os
 import sqlite3
-import sys
 from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-from store.connection import BUSY_S, patiently, translated
+from store.connection import SEND_PATIENCE_S, patiently, translated
+from store.errors import InboxBusy, StoreBusy
 from store.files import Files, check_writable_folder, exists
 from store.lock import identity
 from store.migrations import INBOX
 from store.reader import Reader
 from store.records import CommandOutcome, CommandRow
 from store.sidecar_files import create_file, open_inbox
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, command_of, put_commands
+from store.statements import COMMAND_OUTCOME, command_of, pending_commands, put_commands
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ _AT_ONCE = 1_000
 class InboxClient:
     """Write commands beside one database, and ask what became of them; for one thread at a time."""
 
-    def __init__(self, path: str | os.PathLike[str], *, patience_s: float = BUSY_S) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, patience_s: float = SEND_PATIENCE_S) -> None:
         """Look at the database at `path`; its inbox is made by the first `put`.
 
         Args:
@@ -83,13 +83,15 @@ class InboxClient:
         """Commands that wait for an engine, oldest first, at most `limit`."""
         if not exists(self._files.inbox, disposable=True):
             return []
-        asked = {"limit": limit, "bytes": sys.maxsize, "but": "[]"}
-        found = self._do(lambda connection: connection.execute(PENDING_COMMANDS, asked).fetchall())
+        found = self._do(lambda connection: connection.execute(*pending_commands(limit=limit)).fetchall())
         return [row for row in map(command_of, found) if row is not None]
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with translated(self._files.inbox, disposable=True):
-            return patiently(lambda: work(self._opened()), limit_s=self._patience_s)
+        try:
+            with translated(self._files.inbox, disposable=True):
+                return patiently(lambda: work(self._opened()), limit_s=self._patience_s)
+        except StoreBusy as busy:
+            raise InboxBusy(busy.path, self._patience_s) from busy
 
     def _opened(self) -> sqlite3.Connection:
         # The inbox may have been deleted and made again: what is written into a deleted file reaches no engine.

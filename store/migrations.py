@@ -161,7 +161,12 @@ _INBOX_1 = (
     "CREATE INDEX commands_pending ON commands (place) WHERE state = 'pending'",
 )
 
-INBOX = Kind("inbox", 0x51444931, (_INBOX_1,), disposable=True)
+_INBOX_2 = (
+    "CREATE INDEX commands_by_kind ON commands (kind, place) WHERE state = 'pending'",
+    "CREATE INDEX commands_by_sender ON commands (sender, place) WHERE state = 'pending'",
+)
+
+INBOX = Kind("inbox", 0x51444931, (_INBOX_1, _INBOX_2), disposable=True)
 """`team.db-inbox`: commands and their outcomes."""
 
 _LIVE_1 = (

@@ -1,7 +1,8 @@
 """SQL queries that both sides use: the engine through its own thread, readers directly."""
 
 import json
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypedDict
 
 from store.errors import CommandTooLarge
@@ -51,13 +52,35 @@ WITH RECURSIVE due (place, bytes) AS (
 )
 SELECT place FROM due
 """
-PENDING_COMMANDS = f"""
+_LARGEST_FIRST_BYTES = 65_536
+_MOST_FIRST = 100
+
+
+def _is_first(table: str) -> str:
+    """Return the condition on rows that may come ahead; the longest wait, so that a read stays bounded."""
+    kinds = f"{table}.kind IN (SELECT value FROM json_each(:first))"
+    return f"({kinds} AND length(CAST({table}.body AS BLOB)) <= {_LARGEST_FIRST_BYTES})"
+
+
+_FIRST = f"""
+SELECT place FROM commands AS one
+ WHERE state = 'pending' AND {_is_first("one")} AND id NOT IN (SELECT value FROM json_each(:but))
+   AND NOT EXISTS (
+       SELECT 1 FROM commands AS earlier
+        WHERE earlier.state = 'pending' AND earlier.sender = one.sender AND earlier.place < one.place
+          AND earlier.id NOT IN (SELECT value FROM json_each(:but)) AND NOT {_is_first("earlier")}
+   )
+ ORDER BY place LIMIT {_MOST_FIRST}
+"""
+_PENDING_COMMANDS = f"""
 SELECT CASE typeof(id) WHEN 'text' THEN {_bytes_of("id")} ELSE x'' END, {_bytes_of("kind")},
        CASE WHEN {_SIZE} <= {LARGEST_COMMAND_BYTES} THEN CAST(body AS BLOB) END,
        {_bytes_of("sender")}, {_bytes_of("role")}, CAST(at_ms AS INTEGER), {_SIZE}, place
-  FROM commands WHERE place IN ({_DUE}) ORDER BY place
+  FROM commands WHERE place IN ({_FIRST}) OR place IN ({_DUE}) ORDER BY place NOT IN ({_FIRST}), place
 """
 """Rows for `command_of`, but for those whose ids are `:but`: `:limit` at most, and none after `:bytes` of bodies.
+
+Before them come those of the kinds `:first`, but each after the earlier ones of its sender.
 
 Others write them, so a column may hold anything: bytes are read, no more than are taken.
 """
@@ -68,6 +91,14 @@ UPDATE commands SET id = '{_UNNAMED}' || place || '-' || lower(hex(randomblob(8)
 """Gives rows an id that have none that can be told, so that they can be settled."""
 ANY_PENDING = "SELECT EXISTS (SELECT 1 FROM commands WHERE state = 'pending')"
 COMMAND_OUTCOME = "SELECT id, state, seq, reason, CAST(result AS BLOB) FROM commands WHERE id = ?"
+
+
+def pending_commands(
+    *, limit: int, most_bytes: int = sys.maxsize, but: Iterable[str] = (), first: Iterable[str] = ()
+) -> tuple[str, dict[str, Any]]:
+    """Return the statement that reads pending commands, with its parameters."""
+    given = {"limit": limit, "bytes": most_bytes, "but": json.dumps([*but]), "first": json.dumps(sorted(first))}
+    return _PENDING_COMMANDS, given
 
 
 def put_commands(commands: Sequence[CommandRow]) -> tuple[str, tuple[Any, ...]]:
@@ -83,7 +114,7 @@ def put_commands(commands: Sequence[CommandRow]) -> tuple[str, tuple[Any, ...]]:
 
 
 def command_of(found: Sequence[Any]) -> CommandRow | None:
-    """Return what a row of `PENDING_COMMANDS` says; None where it has no id that can be told."""
+    """Return what a row of `_PENDING_COMMANDS` says; None where it has no id that can be told."""
     named, kind, body, sender, role, at_ms, size, _ = found
     id = _text(named)
     if not id or not id.isprintable():

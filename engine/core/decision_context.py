@@ -24,3 +24,5 @@ class DecisionContext:
     """How runs ended that the order names, where the engine has looked them up."""
     again: Submit | None = None
     """The request of the finished run that the order names, where the engine has looked it up."""
+    run_id: str | None = None
+    """The run whose agent gave the order."""

@@ -214,7 +214,13 @@ class Host:
             await self._ended.wait()
 
     async def order(
-        self, command: Command, *, sender: str | None = None, role: str = "operator", id: str | None = None
+        self,
+        command: Command,
+        *,
+        sender: str | None = None,
+        role: str = "operator",
+        id: str | None = None,
+        run_id: str | None = None,
     ) -> Applied:
         """Execute a command and return its outcome once that is on disk.
 
@@ -223,6 +229,7 @@ class Host:
             sender: Sender to journal; by default this process and its program.
             role: Role of the sender, to journal.
             id: Idempotency key: a second command with the same id is not carried out.
+            run_id: The run whose agent gives the command.
 
         Raises:
             CommandRefusedError: If it was refused; nothing has changed.
@@ -237,7 +244,7 @@ class Host:
             granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
             order = Order(
                 id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted,
-                **await self._finished.recalled(command),
+                run_id=run_id, **await self._finished.recalled(command),
             )  # fmt: skip
         slot = self._orders.expect(order.id)
         self._loop.put(order)

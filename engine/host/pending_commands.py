@@ -14,7 +14,7 @@ import anyio
 
 from engine.core.code import named_in
 from engine.core.codec import decode_command
-from engine.core.commands import Command, Order
+from engine.core.commands import URGENT_KINDS, Command, Order
 from engine.core.effects import Acknowledge
 from engine.core.events import CommandRefused
 from engine.core.records import JsonValue
@@ -191,11 +191,11 @@ class Intake:
                 while True:
                     # Before reading: an outcome that is written between the read and the wait below must wake the wait.
                     self._orders.settled = anyio.Event()
-                    rows = await self._inbox.pending(TAKEN)
+                    rows = await self._inbox.pending(TAKEN, first=URGENT_KINDS)
                     for row in rows:
                         if self._orders.take(row.id):
                             await self._take(row)
-                    if len(rows) == TAKEN:
+                    if len(rows) >= TAKEN:
                         await self._orders.settled.wait()
                     else:
                         await arrivals.wait()

@@ -39,7 +39,13 @@ class Services(Protocol):
         """Queue a signal for the core; `then` is called once it is on disk, with an error if it was not decided."""
 
     async def order(
-        self, command: Command, *, sender: str | None = None, role: str = "operator", id: str | None = None
+        self,
+        command: Command,
+        *,
+        sender: str | None = None,
+        role: str = "operator",
+        id: str | None = None,
+        run_id: str | None = None,
     ) -> object:
         """Execute a command; raises `CommandRefusedError` if it is refused."""
 

@@ -164,7 +164,9 @@ class Work(ModelCaller, PeopleLine, Remembering):
         self._raise_if_over()
         effect = self.effect
         sender = f"agent {effect.agent} (@{effect.agent_id})"
-        await self._services.order(command, sender=sender, role="agent", id=f"{effect.task_id}:{key}")
+        await self._services.order(
+            command, sender=sender, role="agent", id=f"{effect.task_id}:{key}", run_id=effect.run_id
+        )
 
     async def text(self, value: StoredValue) -> JsonValue:
         """Return a value that the state holds by reference."""

@@ -6,7 +6,6 @@
 
 import itertools
 import sqlite3
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
@@ -29,7 +28,7 @@ from store.process import Process
 from store.records import anchor_of
 from store.sidecar_files import lay_out
 from store.snapshots import LAST_KEPT, Snapshots
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, RECORD_COLUMNS, command_of, put_commands
+from store.statements import COMMAND_OUTCOME, RECORD_COLUMNS, command_of, pending_commands, put_commands
 
 FILE_ID = "simulated"
 _numbers = itertools.count()
@@ -255,7 +254,7 @@ class Disk:
 
     def pending(self) -> list[str]:
         """Return the ids of commands in the inbox that have no outcome yet."""
-        found = self._inbox_reader.execute(PENDING_COMMANDS, {"limit": 10_000, "bytes": sys.maxsize, "but": "[]"})
+        found = self._inbox_reader.execute(*pending_commands(limit=10_000))
         return [row.id for row in map(command_of, found) if row is not None]
 
     def close(self) -> None:

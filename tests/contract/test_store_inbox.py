@@ -3,16 +3,19 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import CommandOutcome, CommandRow, InboxClient, MissingFile, NotOurFile, StoreBusy, open_store
+from store.connection import retry_delays_s
 from store.inbox import KEPT_OUTCOMES
+from tests.depth import examples
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -70,6 +73,50 @@ def test_every_id_gets_in_once_and_keeps_its_first_outcome(steps: list[tuple[str
                 assert await store.inbox.outcome(id) == expected
 
     anyio.run(played)
+
+
+@settings(max_examples=examples(20))
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["submit", "pause"]), st.booleans()), max_size=10))
+def test_commands_of_the_first_kinds_pass_those_of_other_senders_and_never_their_own(
+    sent: list[tuple[str, str, bool]],
+) -> None:
+    async def played() -> None:
+        async with open_store(":memory:") as store:
+            rows = [
+                CommandRow(f"c{place}", kind, b"x" * (70_000 if is_long else 2), sender, "operator", 1)
+                for place, (sender, kind, is_long) in enumerate(sent)
+            ]
+            for row in rows:
+                await store.inbox.put(row)
+            taken: list[CommandRow] = []
+            while left := [row for row in rows if row not in taken]:
+                found = await store.inbox.pending(1, first=["pause"])
+                blocked: set[str] = set()
+                ahead = []
+                for row in left:
+                    if row.kind == "pause" and len(row.body) < 70_000 and row.sender not in blocked:
+                        ahead.append(row)
+                    elif row.kind != "pause" or len(row.body) >= 70_000:
+                        blocked.add(row.sender)
+                assert found == list(dict.fromkeys([*ahead, left[0]]))
+                await store.inbox.settle([applied(row.id) for row in found])
+                taken += found
+            for sender in "ab":
+                own = [row for row in taken if row.sender == sender]
+                assert own == [row for row in rows if row.sender == sender]
+
+    anyio.run(played)
+
+
+async def test_a_pause_behind_thousands_of_commands_of_others_comes_with_the_next_read(tmp_path: Path) -> None:
+    queued = [CommandRow(f"c{place}", "submit", b"{}", f"sender {place % 3}", "operator", 1) for place in range(3_000)]
+    pause = CommandRow("pause", "pause", b"{}", "ann", "operator", 2)
+    async with open_store(tmp_path / "team.db") as store:
+        with InboxClient(tmp_path / "team.db") as client:
+            client.put(*queued, pause)
+            assert client.pending(10) == queued[:10]
+
+        assert await store.inbox.pending(10, first=["pause"]) == [pause, *queued[:10]]
 
 
 async def test_commands_wait_in_the_order_of_their_arrival_and_come_back_whole(target: Path) -> None:
@@ -209,6 +256,16 @@ async def test_a_client_gives_up_on_a_locked_inbox_and_says_so(tmp_path: Path) -
             client.put(command("c2"))
 
     assert busy.value.path == tmp_path / "team.db-inbox"
+    assert str(busy.value).endswith("by other senders for 0.02 s, so the command was not sent: send it again")
+
+
+def test_waits_for_a_lock_are_random_and_grow_to_a_bound() -> None:
+    delays_s = list(islice(retry_delays_s(), 400))
+
+    assert max(delays_s[:1]) <= 0.001
+    assert max(delays_s) <= 0.032
+    assert sum(delays_s[200:]) > 20 * sum(delays_s[:6])
+    assert len(set(delays_s)) == 400
 
 
 async def test_the_log_of_the_inbox_stays_short_while_an_engine_runs(tmp_path: Path) -> None:

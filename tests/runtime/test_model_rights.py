@@ -107,6 +107,49 @@ async def test_an_eleventh_agent_of_a_run_is_refused(engine: Engines) -> None:
         assert results[10] == {"error": "this request has made 10 agents, which is the most that it may"}
 
 
+async def test_attempts_at_once_make_no_more_agents_than_a_run_may(engine: Engines) -> None:
+    made = [[call("create_agent", name=f"m{n}x{i}", instructions="Do.") for i in range(6)] for n in range(3)]
+    helper = [{"match": f"go{n}", "calls": made[n]} for n in range(3)]
+    handed = [call("delegate", worker="helper", instructions=f"go{n}") for n in range(3)]
+    settings = team({"calls": handed}, {"text": "{text}"}, other=[*helper, {"text": "{text}"}])
+    worker = AgentSpec(name="helper", agent_type="ReactAgent", model="other", may=["create_agent"], max_concurrency=3)
+
+    async with engine(chief(model="fake"), worker, **settings) as running:
+        await running.ask()
+
+        assert len(running.state.agents) == 2 + 10
+
+
+@pytest.mark.parametrize("name", ["r1", "t3", "a2", "e1", "s1", "END", "else"])
+async def test_a_model_names_no_agent_like_an_id_or_a_word_of_conditions(engine: Engines, name: str) -> None:
+    replies = [{"calls": [call("create_agent", name=name, instructions="Do.")]}, {"text": "{text}"}]
+
+    async with engine(chief(may=["create_agent"]), **team(*replies)) as running:
+        assert f"cannot be named {name!r}" in json.loads(str(await running.ask()))["error"]
+        assert len(running.state.agents) == 1
+
+
+@pytest.mark.parametrize(("tools", "rules"), [(["search"], {"search": "always"}), ([], {}), (
+    ["search", "publish"], {"search": "always", "publish": {"contains": "x"}}
+)])  # fmt: skip
+async def test_an_agent_that_is_made_has_the_rules_of_its_creator_for_its_own_tools(
+    engine: Engines, tools: list[str], rules: dict[str, Any]
+) -> None:
+    made = call("create_agent", name="solver", instructions="Solve.", tools=tools, model="other")
+    lead = chief(
+        may=["create_agent"], tools=[search, publish], approve={"search": "always", "publish": {"contains": "x"}}
+    )
+    replies = [
+        {"calls": [made]}, {"calls": [call("delegate", worker="solver", instructions="x")]}, {"text": "{text}"}
+    ]  # fmt: skip
+
+    async with engine(lead, **team(*replies, other=[{"text": "solved"}])) as running:
+        assert await running.ask() == "solved"
+
+        solver = next(agent for agent in running.state.agents.values() if agent.name == "solver")
+        assert running.state.spec_of(solver).approve == rules
+
+
 async def test_after_a_crash_an_agent_is_not_made_again(tmp_path: Path) -> None:
     replies = [{"calls": [call("create_agent", name="solver", instructions="Solve.")]}, {"text": "{text}"}]
     async with running(path=tmp_path / "team.db") as engine:

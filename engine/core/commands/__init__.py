@@ -49,6 +49,13 @@ COMMANDS: tuple[type[Command], ...] = get_args(Command)
 """Every class of command."""
 COMMAND_KINDS: dict[str, type[Command]] = {cls.type: cls for cls in COMMANDS}
 """Every class of command by its type."""
+URGENT_KINDS = frozenset(
+    cls.type
+    for cls in (
+        Abort, Answer, Cancel, HandOver, Pause, Resume, RevokeGrant, SetDeadline, SetPriority, Steer, StopEngine,
+    )
+)  # fmt: skip
+"""Types of the commands by which people control work: they do not wait behind what others have queued."""
 
 
 @fact
@@ -66,3 +73,5 @@ class Order:
     """Outcomes of runs that the command names, even if the state has forgotten them; filled in by the engine."""
     again: Submit | None = None
     """The request of the finished run that the command names, as it was submitted; filled in by the engine."""
+    run_id: str | None = None
+    """The run whose agent gives it; filled in by the engine, never trusted from the sender."""

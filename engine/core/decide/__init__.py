@@ -106,7 +106,9 @@ def _decide_order(state: State, order: Order, ctx: DecisionContext) -> list[Even
         return []
     kind = str(order.command.type)
     if order.granted or order.ended or order.again or order.sender:
-        ctx = changed(ctx, granted=order.granted, ended=order.ended, again=order.again, sender=order.sender)
+        ctx = changed(
+            ctx, granted=order.granted, ended=order.ended, again=order.again, sender=order.sender, run_id=order.run_id
+        )
     try:
         applied = carry_out(state, order.command, ctx)
         # From the state before the command; after it the old values would be gone.

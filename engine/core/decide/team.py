@@ -4,6 +4,7 @@ A decision adds one instance to a pool. Under a flood of tasks the next one foll
 instance has taken what it can.
 """
 
+import re
 from collections.abc import Sequence
 
 from engine.core import commands
@@ -43,6 +44,11 @@ from engine.core.spec import AgentSpec, Pool
 from engine.core.state import Agent, Run, State, Supervisor, Timer
 from engine.core.values import counted
 
+MOST_ADDED_BY_A_RUN = 10
+"""Agents that the agents of one run may add to the team."""
+_RESERVED_NAME = re.compile(r"[a-z]\d+|else|end", re.IGNORECASE)
+"""Ids, which a name would hide from commands, and words of conditions and graphs."""
+
 
 def add_agent(state: State, command: commands.AddAgent, ctx: DecisionContext) -> Decided:
     """Add one agent, from a spec or from the registry, or several: all of them, or none."""
@@ -66,6 +72,8 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
     name = command.name or spec.name
+    if ctx.run_id is not None:
+        _may_be_added_by_an_agent(state, ctx.run_id, name)
     events = trust(state, [spec], ctx)
     gone = room_for_one(state, supervisor, evict=command.evict)
     if gone is None or gone.name != name:
@@ -82,6 +90,7 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
             spec=spec,
             queues=able_queues_for(state, supervisor.id, spec, name, but=gone),
             declared=command.declared,
+            run_id=ctx.run_id,
         )
     )
     said = "" if gone is None else f" in the place of {gone.name}"
@@ -89,6 +98,21 @@ def _add(state: State, ctx: DecisionContext, command: commands.AddAgent) -> Deci
         {"agent_id": agent_id} if gone is None else {"agent_id": agent_id, "evicted": gone.id}
     )
     return Decided(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
+
+
+def _may_be_added_by_an_agent(state: State, run_id: str, name: str) -> None:
+    """Refuse more agents than a run may add, and names that commands of people could not tell from something else.
+
+    Raises:
+        Refused: If it may not be.
+    """
+    run = state.runs.get(run_id)
+    most = run is not None and run.agents_added >= MOST_ADDED_BY_A_RUN
+    must(not most, f"this request has made {MOST_ADDED_BY_A_RUN} agents, which is the most that it may")
+    must(
+        _RESERVED_NAME.fullmatch(name) is None,
+        f"an agent made by an agent cannot be named {name!r}, which is an id or a word of conditions; give another",
+    )
 
 
 def register_spec(state: State, command: commands.RegisterSpec, ctx: DecisionContext) -> Decided:

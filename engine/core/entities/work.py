@@ -329,6 +329,8 @@ class Run:
     """Sum of `Attempt.since_ms` over its attempts."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
+    agents_added: int = 0
+    """Agents that its own agents have added to the team."""
     started_ms: int = 0
 
     @property

@@ -62,6 +62,8 @@ class AgentAdded(AgentEvent):
     """Capability queues that it serves besides its own queue."""
     declared: bool = False
     """A program or a team file declares it."""
+    run_id: str | None = None
+    """The run whose agent added it."""
 
 
 @fact

@@ -103,6 +103,8 @@ def _agent_added(state: State, event: events.AgentAdded) -> None:
     suit(state, agent, event.spec)
     state.supervisors[agent.supervisor_id].members.append(agent.id)
     serve(state, agent, event.queues)
+    if (run := state.runs.get(event.run_id or "")) is not None:
+        run.agents_added += 1
 
 
 def note_code(state: State, agent: Agent) -> None:

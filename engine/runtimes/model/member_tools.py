@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import anyio
 
 from engine.core.commands import AddAgent
+from engine.core.decide.team import MOST_ADDED_BY_A_RUN
 from engine.core.limits import Limits
 from engine.core.queries.targets import at
 from engine.core.queries.workers import workers_of
@@ -18,10 +19,6 @@ from engine.models.records import ToolSchema
 from engine.runtimes.model.builtin_tools import CallResult, OwnTool, Refused, text_in, texts_in
 from engine.runtimes.model.tools import Arguments, object_schema
 from engine.runtimes.work import Work
-
-MOST_MADE = 10
-"""Most agents that one run may create."""
-_CREATE = "create_agent"
 
 
 class ListWorkers(OwnTool):
@@ -53,7 +50,7 @@ class CreateAgent(OwnTool):
         models: Names of the creator's models.
     """
 
-    name = _CREATE
+    name = "create_agent"
 
     def __init__(self, work: Work, *, tools: Mapping[str, str], models: Sequence[str]) -> None:
         super().__init__(work)
@@ -76,7 +73,7 @@ class CreateAgent(OwnTool):
             },
             "tokens": {"type": "integer", "minimum": 1, "description": "The most tokens that it may spend in all."},
         }
-        about = f"Add an agent to the team, played by a model; at most {MOST_MADE} in one request."
+        about = f"Add an agent to the team, played by a model; at most {MOST_ADDED_BY_A_RUN} in one request."
         return ToolSchema(name, about, object_schema(optional, name=text, instructions=text))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> CallResult:
@@ -86,18 +83,10 @@ class CreateAgent(OwnTool):
 
     async def _result(self, arguments: Arguments, key: str) -> JsonValue:
         work = self._work
-        if self._count() >= MOST_MADE:
-            raise Refused(f"this request has made {MOST_MADE} agents, which is the most that it may")
         agent = work.state.agents[work.effect.agent_id]
         spec = self._spec(arguments)
         await work.order(AddAgent(supervisor=at(agent.supervisor_id), spec=spec), key)
         return {"created": spec.name}
-
-    def _count(self) -> int:
-        """Return how many agents the run has asked to create."""
-        state = self._work.state
-        tasks = (state.tasks[task_id] for task_id in state.runs[self._work.effect.run_id].tasks)
-        return sum(key.startswith(f"call:{_CREATE}:") for task in tasks for key in task.steps)
 
     def _spec(self, arguments: Arguments) -> AgentSpec:
         """Return what is to be made.
@@ -108,6 +97,8 @@ class CreateAgent(OwnTool):
         mine = self._work.spec
         model = text_in(arguments, "model", needed=False)
         chosen = _within("model", [model] if model else [], self._models)
+        tools = _within("tools", texts_in(arguments, "tools"), self._tools)
+        mcp = _within("mcp", texts_in(arguments, "mcp"), mine.mcp)
         return changed(  # how long and how much it may work is as of its creator
             mine,
             name=text_in(arguments, "name"),
@@ -116,8 +107,9 @@ class CreateAgent(OwnTool):
             description=text_in(arguments, "description", needed=False),
             specialties=texts_in(arguments, "specialties"),
             model=chosen[0] if chosen else [*self._models],
-            tools=[self._tools[one] for one in _within("tools", texts_in(arguments, "tools"), self._tools)],
-            mcp=_within("mcp", texts_in(arguments, "mcp"), mine.mcp),
+            tools=[self._tools[name] for name in tools],
+            mcp=mcp,
+            approve={name: rule for name, rule in mine.approve.items() if self._is_among(name, tools, mcp)},
             may=[one for one in mine.may if one in _within("may", texts_in(arguments, "may"), mine.may)],
             limits=_limits(arguments, mine.limits),
             output=None,
@@ -127,6 +119,10 @@ class CreateAgent(OwnTool):
             pool=None,
             options={},
         )
+
+    def _is_among(self, ruled: str, tools: Sequence[str], mcp: Sequence[str]) -> bool:
+        """Return whether the name that a rule of its creator is for is that of one of these tools or servers."""
+        return ruled in (*tools, *(self._tools[name] for name in tools), *mcp) or ruled.partition("/")[0] in mcp
 
 
 def _within(what: str, asked: Sequence[str], mine: Sequence[str] | Mapping[str, str]) -> list[str]:
