@@ -6,6 +6,7 @@ journal cannot be folded.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from engine.core.codec import decode_events, decode_state, kind_of
 from engine.core.events import Event, RunFinished, StateImported, SummariesImported
@@ -49,12 +50,13 @@ def folded_from(reader: Reader, seq: int | None = None, *, decode: Callable[[byt
 
 
 def _snapshot(reader: Reader, seq: int | None, decode: Callable[[bytes], State]) -> State:
-    """Return the nearest stored state; one that an earlier version wrote in another shape is passed over."""
+    """Return the nearest stored state; one of another shape, or of another event, is passed over."""
     while (found := reader.snapshot(seq)) is not None:
-        try:
-            return decode(found[1])
-        except ValueError:
-            seq = found[0] - 1
+        with suppress(ValueError):
+            state = decode(found[1])
+            if state.seq == found[0]:
+                return state
+        seq = found[0] - 1
     return State()
 
 
@@ -62,7 +64,7 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
     """Yield the records after one seq up to another, or up to the newest, `PAGE` at a time."""
     while True:
         limit = PAGE if until_seq is None else min(PAGE, until_seq - after_seq)
-        records = reader.records(after_seq, limit) if limit > 0 else []
+        records = reader.linked(after_seq, limit) if limit > 0 else []
         if not records:
             return
         yield records

@@ -14,9 +14,13 @@ from operator import itemgetter
 from store.migrations import BLOCK
 from store.records import BlockSummary, Record, Span
 
-_FULL = "SELECT block, kind, count, first_ms, last_ms FROM blocks WHERE block >= ? AND block < ? ORDER BY block, kind"
+_FULL = """
+SELECT block, CAST(kind AS TEXT), CAST(count AS INTEGER), CAST(first_ms AS INTEGER), CAST(last_ms AS INTEGER)
+  FROM blocks WHERE block >= ? AND block < ? ORDER BY block, kind
+"""
 _OPEN = """
-SELECT :block, kind, count(*), min(at_ms), max(at_ms) FROM journal WHERE seq > :after AND seq <= :last
+SELECT :block, CAST(kind AS TEXT), count(*), CAST(min(at_ms) AS INTEGER), CAST(max(at_ms) AS INTEGER)
+  FROM journal WHERE seq > :after AND seq <= :last
  GROUP BY kind ORDER BY kind
 """
 _WITH_KINDS = """
@@ -24,7 +28,8 @@ SELECT DISTINCT block FROM blocks
  WHERE kind IN (SELECT value FROM json_each(?)) AND block >= ? AND block < ? ORDER BY block
 """
 _SPANS = """
-SELECT at_ms / :step, kind, count(*), min(seq), max(seq), min(at_ms), max(at_ms) FROM journal
+SELECT CAST(at_ms AS INTEGER) / :step, CAST(kind AS TEXT), count(*), min(seq), max(seq),
+       CAST(min(at_ms) AS INTEGER), CAST(max(at_ms) AS INTEGER) FROM journal
  WHERE seq BETWEEN :first AND :last GROUP BY 1, 2 ORDER BY 1, 2
 """
 _STORED = "SELECT kind, count FROM blocks WHERE block = ?"

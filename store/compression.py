@@ -11,8 +11,10 @@ def packed(body: bytes) -> bytes:
     return zlib.compress(body, _FASTEST)
 
 
-def unpacked(stored: bytes) -> bytes | None:
+def unpacked(stored: object) -> bytes | None:
     """The state in a stored snapshot, or None if it is damaged or beyond measure (1 GiB)."""
+    if not isinstance(stored, bytes):
+        return None
     unpacking = zlib.decompressobj()
     try:
         body = unpacking.decompress(stored, _LARGEST_BYTES)

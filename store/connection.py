@@ -36,6 +36,8 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _GONE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 """What SQLite says of a file that is not there any more; the second where it had yet to open the log beside it."""
+SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What a call of SQLite raises; the second where its message quotes a damaged schema."""
 _NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
 
 
@@ -106,11 +108,11 @@ def translated(path: Path | None, *, disposable: bool = False) -> Iterator[None]
     """
     try:
         yield
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         raise store_error(error, path, disposable=disposable) from error
 
 
-def store_error(error: sqlite3.Error, path: Path | None, *, disposable: bool = False) -> StoreError:
+def store_error(error: Exception, path: Path | None, *, disposable: bool = False) -> StoreError:
     """What one error of SQLite means for a caller."""
     where = path or Path(":memory:")
     code = getattr(error, "sqlite_errorcode", 0)
@@ -119,6 +121,8 @@ def store_error(error: sqlite3.Error, path: Path | None, *, disposable: bool = F
         return DiskFull(where)
     if primary in _DAMAGED:
         return CorruptFile(where, str(error), disposable=disposable)
+    if isinstance(error, UnicodeDecodeError):
+        return CorruptFile(where, "it holds what is no text", disposable=disposable)
     if primary in _LOCKED:
         return StoreBusy(None, None, where)
     if primary in _NOT_WRITABLE:

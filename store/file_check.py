@@ -8,7 +8,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from store.connection import connect, store_error, translated
+from store.connection import SQLITE_ERRORS, connect, store_error, translated
 from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, OlderFile, ReadOnlyFolder
 from store.files import Files, check_readable, check_single_name, check_writable_folder, exists, file_size, is_writable
 from store.filesystem import refuse_network
@@ -16,6 +16,24 @@ from store.migrations import DATABASE, Kind, schema_in, schema_of, version_of
 
 _CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """Error codes of SQLite when it cannot create the shared-memory file that readers of a WAL need."""
+
+_FAULT = """
+SELECT CASE
+    WHEN (SELECT typeof(value) FROM about WHERE key = 'file_id') IS NOT 'text' THEN 'it has no id'
+    WHEN (SELECT typeof(value) FROM about WHERE key = 'anchor_seq') IS NOT 'integer'
+      OR (SELECT typeof(value) || length(value) FROM about WHERE key = 'anchor_hash') IS NOT 'blob16'
+        THEN 'the start of its journal is not known'
+    WHEN (SELECT count(*) FROM lease WHERE typeof(token) = 'integer' AND typeof(pid) IN ('integer', 'null')
+             AND typeof(started) IN ('text', 'null') AND typeof(boot_id) IN ('text', 'null')
+             AND typeof(host) IN ('text', 'null') AND typeof(since_ms) IN ('integer', 'null')
+             AND typeof(ended_ms) IN ('integer', 'null')) <> 1
+        THEN 'it does not say which engine holds it'
+    WHEN (SELECT typeof(hash) || length(hash) || typeof(at_ms) || (seq BETWEEN 1 AND 1 << 53)
+            FROM journal ORDER BY seq DESC LIMIT 1) <> 'blob16integer1'
+        THEN 'its newest record is altered'
+END
+"""
+"""What is wrong with the rows that opening relies on."""
 
 
 def looks_like_ours(path: str | os.PathLike[str]) -> None:
@@ -64,6 +82,8 @@ def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     try:
         with translated(path, disposable=kind.disposable):
             _check_schema(connection, path, kind)
+            if kind is DATABASE and (fault := connection.execute(_FAULT).fetchone()[0]) is not None:
+                raise CorruptFile(path, fault)
     except BaseException:
         connection.close()
         raise
@@ -88,7 +108,7 @@ def _check_header(path: Path, kind: Kind) -> None:
             (found,) = connection.execute("PRAGMA application_id").fetchone()
         finally:
             connection.close()
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         code = getattr(error, "sqlite_errorcode", 0)
         if code & 0xFF == sqlite3.SQLITE_CORRUPT:
             return
@@ -107,7 +127,7 @@ def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
             connection.close()
             raise
         return connection, False
-    except sqlite3.Error as error:
+    except SQLITE_ERRORS as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CANNOT_SHARE:
             raise store_error(error, path, disposable=kind.disposable) from error
         files = Files(path)

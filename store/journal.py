@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from store.chain import LINKED_PAGE, linked_records
 from store.connection import translated
 from store.errors import Deposed, NoSuchSeq, SeqTaken
 from store.records import Record, Row, linked
@@ -137,12 +138,14 @@ class Journal:
         self._certain = True
 
     async def read(self, after_seq: int, limit: int = 500) -> list[Record]:
-        """Records after `after_seq`, oldest first, at most `limit` of them."""
+        """Records after `after_seq`, oldest first, at most `limit` of them.
+
+        Raises:
+            CorruptFile: If one was altered, or is missing.
+        """
         with translated(self._path):
-            found = await self._reader.execute_fetchall(
-                f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq LIMIT ?", (after_seq, limit)
-            )
-        return list(starmap(Record, found))
+            rows = await self._reader.execute_fetchall(LINKED_PAGE, {"after": after_seq, "limit": limit})
+        return linked_records(rows, self._path, after_seq=after_seq)
 
     async def of_kind(self, kind: str, run_id: str | None = None) -> list[Record]:
         """Records of one kind, of one run or of all, oldest first; without a run the whole journal is scanned."""

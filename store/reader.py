@@ -16,8 +16,9 @@ from typing import Any, Unpack
 
 from store import statements
 from store.blocks import blocks_in, ranges_with, spans_in
+from store.chain import LINKED_PAGE, linked_records
 from store.compression import unpacked
-from store.connection import store_error, translated
+from store.connection import SQLITE_ERRORS, store_error, translated
 from store.errors import NoSuchSeq, StoreError
 from store.file_check import open_recognised
 from store.files import Files
@@ -87,6 +88,15 @@ class Reader:
     def records(self, after_seq: int, limit: int = 500, **conditions: Unpack[statements.Conditions]) -> list[Record]:
         """Records after `after_seq` that meet every condition given, oldest first, at most `limit` of them."""
         return self._page(after_seq + 1, statements.NEWEST_SEQ, limit, conditions)
+
+    def linked(self, after_seq: int, limit: int = 500) -> list[Record]:
+        """Records after `after_seq`, oldest first, each checked against the hash of the one before it.
+
+        Raises:
+            CorruptFile: If one was altered, or is missing.
+        """
+        rows = self._rows(LINKED_PAGE, {"after": after_seq, "limit": limit})
+        return linked_records(rows, self.path, after_seq=after_seq)
 
     def outlines(
         self, after_seq: int, limit: int, *, kinds: Collection[str], bodies_of: Collection[str] = ()
@@ -255,7 +265,7 @@ class Reader:
     def _rows(self, sql: str, parameters: Any = ()) -> list[Any]:
         try:  # not `translated`: of a poll, for which no code is in the caches, that was a quarter
             return self._connection.execute(sql, parameters).fetchall()
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise store_error(error, self.path) from error
 
     def _value(self, sql: str) -> Any:
@@ -293,7 +303,7 @@ class Reader:
         """Rows of the live file; none if it is missing, foreign or damaged, because then no engine writes it."""
         try:
             return self._live_connection().execute(sql).fetchall()
-        except (sqlite3.Error, StoreError, OSError):
+        except (*SQLITE_ERRORS, StoreError, OSError):
             self._close_live()
             return []
 

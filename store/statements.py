@@ -8,11 +8,15 @@ from typing import Any, TypedDict
 from store.errors import CommandTooLarge
 from store.records import LARGEST_COMMAND_BYTES, CommandRow
 
-RECORD_COLUMNS = "seq, at_ms, kind, CAST(body AS BLOB), run_id, task_id, agent_id"
+RECORD_COLUMNS = """
+seq, CAST(at_ms AS INTEGER), CAST(kind AS TEXT), CAST(body AS BLOB), CAST(run_id AS TEXT), CAST(task_id AS TEXT),
+CAST(agent_id AS TEXT)
+"""
 """What a `Record` is made of, in its order."""
 OUTLINES = """
-SELECT seq, at_ms, kind, CASE WHEN kind IN (SELECT value FROM json_each(:bodied)) THEN CAST(body AS BLOB) ELSE x'' END,
-       run_id, task_id, agent_id
+SELECT seq, CAST(at_ms AS INTEGER), CAST(kind AS TEXT),
+       CASE WHEN kind IN (SELECT value FROM json_each(:bodied)) THEN CAST(body AS BLOB) ELSE x'' END,
+       CAST(run_id AS TEXT), CAST(task_id AS TEXT), CAST(agent_id AS TEXT)
   FROM journal WHERE seq BETWEEN :low AND :high AND kind IN (SELECT value FROM json_each(:kinds))
  ORDER BY seq LIMIT :limit
 """

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from store.blocks import Recount
-from store.connection import Durability, connect, translated
+from store.chain import fault_of
+from store.connection import SQLITE_ERRORS, Durability, connect, translated
 from store.errors import RowsLost, StoreError
 from store.file_check import open_recognised
 from store.files import Files
 from store.migrations import DATABASE, INBOX, LIVE, Kind
-from store.records import Record, VerifyResult, linked
+from store.records import Record, VerifyResult
 from store.sidecar_files import about_of
 from store.statements import RECORD_COLUMNS
 
@@ -109,7 +110,7 @@ def _rows(path: Path, kind: Kind, file_id: object, sql: str, *parameters: object
         return []
     try:
         return connection.execute(sql, parameters).fetchall() if about_of(connection).get("file_id") == file_id else []
-    except sqlite3.Error:
+    except SQLITE_ERRORS:
         return []
     finally:
         connection.close()
@@ -135,7 +136,7 @@ def verify(path: str | os.PathLike[str]) -> VerifyResult:
     try:
         with translated(database):
             seq, tied_to = connection.execute(_ANCHOR).fetchone()
-        return _walk(connection, int(seq), bytes(tied_to))
+            return _walk(connection, int(seq), bytes(tied_to))
     finally:
         connection.close()
 
@@ -149,11 +150,9 @@ def _walk(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> Ve
             return VerifyResult(checked, last_seq + 1, f"SQLite cannot read further: {error}")
         for *fields, stored in page:
             record = Record(*fields)
-            if record.seq != last_seq + 1:
-                return VerifyResult(checked, last_seq + 1, f"missing: the next record is {record.seq}")
-            if (last_hash := linked(last_hash, record.seq, record)) != stored:
-                return VerifyResult(checked, record.seq, "altered: its hash does not fit")
-            last_seq = record.seq
+            if (fault := fault_of(last_hash, last_seq, record, stored)) is not None:
+                return VerifyResult(checked, *fault)
+            last_seq, last_hash = record.seq, stored
             checked += 1
             if recount.differs(record):
                 return VerifyResult(checked, record.seq, "the summary of the block that it ends is another one")

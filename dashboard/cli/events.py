@@ -22,7 +22,7 @@ from dashboard.views.amounts import moment
 from dashboard.views.filters import Filter
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
-from engine.core.errors import AmbiguousName, UnknownAgent
+from engine.core.errors import AmbiguousName, CorruptJournal, UnknownAgent
 from engine.core.events import KINDS, AgentAdded
 from engine.core.fold import fold
 from engine.core.queries.targets import find_agent, id_in
@@ -139,7 +139,11 @@ def _last(reader: Reader, wanted: _Wanted, limit: int) -> list[Record]:
 
 def _write_json(record: Record) -> None:
     said = {name: getattr(record, name) for name in ("seq", "at_ms", "kind", "run_id", "task_id", "agent_id")}
-    write_json({**said, "body": json.loads(record.body)})
+    try:
+        body = json.loads(record.body)
+    except ValueError as error:
+        raise CorruptJournal(record.seq, str(error)) from error
+    write_json({**said, "body": body})
 
 
 class _Sentences:

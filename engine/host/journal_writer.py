@@ -191,7 +191,10 @@ async def _from_snapshot(store: Store) -> State:
     while found is not None:
         seq, body = found
         try:
-            return await anyio.to_thread.run_sync(decode_state, body)
+            state = await anyio.to_thread.run_sync(decode_state, body)
+            if state.seq == seq:
+                return state
+            log.warning("the snapshot at %d is of event %d and is passed over", seq, state.seq)
         except ValueError as error:
             log.info("the snapshot at %d is of another version and is passed over: %s", seq, str(error).split("\n")[0])
         found = await store.snapshots.latest(seq - 1) if seq > 1 else None
