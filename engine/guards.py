@@ -28,7 +28,8 @@ PATTERN_S = 2.0
 REASONS = 200
 """Characters of the reasons that stand in a verdict; the whole is in the output that was looked at."""
 _SCORE = re.compile(
-    r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:\s{0,2}/\s{0,2}([0-9]{1,4}))?", re.IGNORECASE
+    r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:[\s*_`]{0,4}(?:/|out of)[\s*_`]{0,4}([0-9]{1,4}))?",
+    re.IGNORECASE,
 )
 
 

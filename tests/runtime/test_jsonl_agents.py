@@ -260,6 +260,22 @@ async def test_a_program_whose_last_step_spends_the_rest_of_a_budget_is_done(eng
         assert not await running.journal("escalated")
 
 
+async def test_what_is_said_to_be_spent_before_a_step_counts_and_behind_the_last_one_does_not(engine: Engines) -> None:
+    code = """
+say(type='usage', tokens_in=10)
+say(type='step', name='page', output=0)
+say(type='usage', tokens_in=3)
+say(type='step', name='page', output=1)
+say(type='usage', tokens_in=100)
+while hear()['type'] != 'cancel': pass
+"""
+    async with engine(speaker(code), options=SupervisorOptions(run_limits=Limits(tokens=10))) as running:
+        await running.fails()
+        assert len(await steps(running)) == 2
+        (ended,) = await running.journal("run_finished")
+    assert json.loads(ended.body)["figures"]["usage"]["tokens_in"] == 13
+
+
 async def test_a_program_that_goes_on_after_a_budget_is_spent_is_stopped_at_its_next_step(engine: Engines) -> None:
     code = """
 say(type='usage', tokens_in=10)

@@ -1,6 +1,7 @@
 """What built-in nodes find in outputs, and which guards are refused before anything runs."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import JsonValue
 from engine.core.check import Check
 from engine.core.errors import Refused
 from engine.core.strategies.guard import check_guard, check_pattern, in_words
+from engine.core.strategies.sequential_with_validation import REJECTS
 from engine.guards import LONGEST_TEXT, CheckedOutput, asks_for, holds_for, score_in, verdict_of
 from tests.depth import examples
 
@@ -35,6 +37,13 @@ def one(output: JsonValue, status: str = "done") -> list[CheckedOutput]:
         ('```json\n{"score": 0.25}\n```', 0.25),
         ("Good.\nScore: 0.8", 0.8),
         ("score 7/10, I would say", 0.7),
+        ("score: 5/10", 0.5),
+        ("**Score:** **5** / 10", 0.5),
+        ("Score: `5`/`10`", 0.5),
+        ("score: 5 out of 10", 0.5),
+        ("score: 9", 9.0),
+        ("score: 5/0", 5.0),
+        ({"score": "5/10"}, None),
         ("scores of people", None),
         ({"score": True}, None),
         ({"score": "high"}, None),
@@ -44,6 +53,21 @@ def one(output: JsonValue, status: str = "done") -> list[CheckedOutput]:
 )
 def test_scores_are_read_from_objects_and_from_texts(output: JsonValue, score: float | None) -> None:
     assert score_in(output) == score
+
+
+def test_the_document_names_the_words_by_which_work_is_returned() -> None:
+    text = (Path(__file__).parents[2] / "docs/semantics/strategies.md").read_text()
+    (words,) = re.findall(r"one of the words of `rejects`\s+\(([^)]*)\)", text)
+
+    assert re.findall("`([^`]+)`", words) == REJECTS
+
+
+@pytest.mark.parametrize("word", REJECTS)
+async def test_work_is_returned_by_each_of_the_words_and_by_no_other(word: str) -> None:
+    check = Check(what="approved", args={"rejects": [*REJECTS]})
+
+    assert (await verdict_of(check, one(f"**{word.upper()}**: too long")))["approved"] is False
+    assert (await verdict_of(check, one(f"Not to be {word}")))["approved"] is True
 
 
 async def test_every_critic_has_to_be_content() -> None:
