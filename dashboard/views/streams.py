@@ -4,7 +4,7 @@ One agent holds the line until it has finished it. What others say meanwhile wai
 """
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from dashboard.clean import clean
 from dashboard.views.amounts import counted, spent
@@ -17,53 +17,66 @@ MOST_WAITING = 2_000
 _ENDS = {"done": "✓ done", "failed": "✕ failed", "cancelled": "■ cancelled", "skipped": "■ skipped"}
 
 
+class _Piece(NamedTuple):
+    """Text of one kind that an agent said without a pause by the other kind."""
+
+    agent: str
+    kind: str
+    text: str
+
+
 class Transcript:
     """Text of agents as it comes, each line with its agent's name before it; a thought has a mark, too."""
 
     def __init__(self) -> None:
         self._holder: tuple[str, str] | None = None
         """The task whose line is not finished, and what it holds: text or a thought."""
-        self._waiting: dict[tuple[str, str], tuple[str, str]] = {}
-        """The same of others: their agent, and what they have said meanwhile."""
+        self._waiting: dict[str, list[_Piece]] = {}
+        """What others have said meanwhile, in order, by task; the one that waits longest first."""
 
     def tell(self, event: StreamEvent) -> str:
         """Return what is to be written next; nothing where it waits."""
+        task_id, agent = event.task_id, event.agent
         if event.kind in ("text", "thought"):
-            return self._say((event.task_id, event.kind), event.agent, event.text)
+            return self._say(task_id, _Piece(agent, event.kind, event.text))
         line = line_of(event)
         if not line:
             return ""
-        return self._broken() + self._rest_of(event.task_id) + f"{clean(event.agent)}  {line}\n"
+        written = self._broken() + self._rest_of(task_id) + self._broken()
+        return f"{written}{clean(agent)}  {line}\n{self._next()}"
 
     def end(self) -> str:
         """Return what is left to be written."""
-        return self._broken() + "".join(self._rest_of(task_id) for task_id, _ in list(self._waiting))
+        return self._broken() + "".join(self._rest_of(task_id) + self._broken() for task_id in list(self._waiting))
 
-    def _say(self, speaker: tuple[str, str], agent: str, text: str) -> str:
-        if self._holder is not None and self._holder != speaker:
-            if self._holder[0] != speaker[0]:
-                held = self._waiting.get(speaker, (agent, ""))[1] + text
-                self._waiting[speaker] = (agent, held)
-                return self.end() if len(held) > MOST_WAITING else ""
-            return self._broken() + self._say(speaker, agent, text)
-        prefix = f"{clean(agent)}  {'… ' if speaker[1] == 'thought' else ''}"
-        lines = text.split("\n")
-        written = "" if self._holder == speaker else prefix
+    def _say(self, task_id: str, piece: _Piece) -> str:
+        if self._holder is None or self._holder[0] == task_id:
+            return self._rest_of(task_id) + self._write(task_id, piece) + self._next()
+        pieces = self._waiting.setdefault(task_id, [])
+        if pieces and pieces[-1].kind == piece.kind:
+            pieces[-1] = pieces[-1]._replace(text=pieces[-1].text + piece.text)
+        else:
+            pieces.append(piece)
+        return self.end() if sum(len(one.text) for one in pieces) > MOST_WAITING else ""
+
+    def _write(self, task_id: str, piece: _Piece) -> str:
+        """Continue the line of a task, or begin one."""
+        speaker = task_id, piece.kind
+        prefix = f"{clean(piece.agent)}  {'… ' if piece.kind == 'thought' else ''}"
+        written = "" if self._holder == speaker else self._broken() + prefix
+        *lines, last = piece.text.split("\n")
+        written += "".join(f"{clean(text)}\n{prefix}" for text in lines)
         self._holder = speaker
-        written += f"\n{prefix}".join(map(clean, lines[:-1]))
-        if len(lines) == 1:
-            return written + clean(lines[0])
-        if lines[-1]:
-            return f"{written}\n{prefix}{clean(lines[-1])}"
-        self._holder = None
-        return written + "\n" + self._next()
+        if lines and not last:
+            self._holder = None
+            return written.removesuffix(prefix)
+        return written + clean(last)
 
     def _next(self) -> str:
         """Give the line to who waits longest."""
         written = ""
         while self._holder is None and self._waiting:
-            speaker = next(iter(self._waiting))
-            written += self._say(speaker, *self._waiting.pop(speaker))
+            written += self._rest_of(next(iter(self._waiting)))
         return written
 
     def _broken(self) -> str:
@@ -73,10 +86,7 @@ class Transcript:
 
     def _rest_of(self, task_id: str) -> str:
         """Write what a task said that waits."""
-        written = ""
-        for speaker in [one for one in self._waiting if one[0] == task_id]:
-            written += self._say(speaker, *self._waiting.pop(speaker)) + self._broken()
-        return written
+        return "".join(self._write(task_id, piece) for piece in self._waiting.pop(task_id, ()))
 
 
 def line_of(event: StreamEvent) -> str:

@@ -1,12 +1,14 @@
 """What `--follow` writes: whole lines with their agent's name, whoever else speaks meanwhile."""
 
+from itertools import groupby
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.views.streams import Transcript
 from engine.stream.records import StreamEvent
+from tests.depth import examples
 
 
 def event(kind: Any, task: str, text: str = "", **fields: Any) -> StreamEvent:
@@ -62,11 +64,24 @@ def test_nothing_that_an_agent_says_controls_the_terminal() -> None:
     assert "\x07" not in told
 
 
-@given(st.lists(st.tuples(st.sampled_from(["ada", "bob", "cyd"]), st.text("ab\n", max_size=6)), max_size=40))
-def test_every_text_is_written_once_and_in_the_order_of_its_agent(said: list[tuple[str, str]]) -> None:
-    told = written(*(event("text", task, text) for task, text in said if text))
+SAID = st.tuples(
+    st.sampled_from(["text", "text", "thought", "task_started", "step", "task_ended"]),
+    st.sampled_from(["ada", "bob", "cyd"]),
+    st.sampled_from(["a", "b", "c", "d", "e\n", "\nf", "g\nh", "\n", "i" * 900]),
+)
+
+
+@settings(max_examples=examples(30))
+@given(st.lists(SAID, min_size=20, max_size=40))
+def test_every_text_is_written_once_and_in_the_order_of_its_agent_whatever_happens_meanwhile(said: list[Any]) -> None:
+    told = written(*(event(kind, task, text, name="it", status="done") for kind, task, text in said))
 
     for agent in ("ada", "bob", "cyd"):
         lines = [line.removeprefix(f"{agent}  ") for line in told.splitlines() if line.startswith(f"{agent}  ")]
-        expected = "".join(text for task, text in said if task == agent)
-        assert "".join(lines) == expected.replace("\n", "")
+        spoken = [line for line in lines if not line.startswith(("▸", "·", "✓"))]
+        expected = [(kind, text) for kind, task, text in said if task == agent and kind in ("text", "thought")]
+        whole = "".join(text for _, text in expected)
+        assert "".join(line.removeprefix("… ") for line in spoken) == whole.replace("\n", "")
+        marks = [line.startswith("… ") for line in spoken if line.removeprefix("… ")]
+        kinds = [kind == "thought" for kind, text in expected if text.strip()]
+        assert [is_thought for is_thought, _ in groupby(marks)] == [is_thought for is_thought, _ in groupby(kinds)]
