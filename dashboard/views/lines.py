@@ -64,9 +64,12 @@ def _enough(width: int) -> int:
 
 
 def cut_path(text: str, width: int) -> str:
-    """Return a path cut in front at a `/`, such as `…/loader.py`; any other text cut at its end."""
+    """Return a path cut in front at a `/`, such as `…/loader.py`; any other text cut at its end.
+
+    Titles are texts of people and models, where a `/` makes no path: one has no spaces, or begins as a path does.
+    """
     end = clean(text[-_enough(width) :])
-    if cell_len(end) <= width or "/" not in end.rstrip("/"):
+    if cell_len(end) <= width or "/" not in end.rstrip("/") or not _is_path(text):
         return cut(text, width)
     parts = end.split("/")
     for first in range(1, len(parts)):
@@ -74,6 +77,10 @@ def cut_path(text: str, width: int) -> str:
         if cell_len(shorter) <= width:
             return shorter
     return cut(parts[-1], width)
+
+
+def _is_path(text: str) -> bool:
+    return text.startswith(("/", "~/", "./", "../")) or not any(map(str.isspace, text))
 
 
 def cut_name(text: str, width: int) -> str:

@@ -74,6 +74,22 @@ def test_a_path_is_cut_in_front_and_at_a_slash() -> None:
     assert cut_path("no path at all here", 8) == "no path…"
 
 
+WORDS = st.text("abcXY/.-", min_size=1, max_size=12)
+
+
+@given(st.lists(WORDS, min_size=2, max_size=6).map(" ".join).filter(lambda text: text[0] not in "/.~"), WIDTHS)
+def test_a_sentence_with_a_slash_in_it_is_no_path_and_keeps_its_beginning(text: str, width: int) -> None:
+    assert cut_path(text, width) == cut(text, width)
+
+
+@given(st.sampled_from(["", "/", "~/", "../"]), st.lists(st.text("ab_", min_size=1), min_size=1, max_size=6), WIDTHS)
+def test_a_path_keeps_its_end(start: str, parts: list[str], width: int) -> None:
+    path = start + "/".join(parts)
+    shown = cut_path(path, width)
+
+    assert shown == path or shown.removeprefix("…") in path or shown == cut(parts[-1], width)
+
+
 def test_the_line_of_a_title_that_has_hardly_room_does_not_touch_it() -> None:
     tight = hairline("TIME A TASK", 39, right="p50 100 ms  p95 991 ms")
 
