@@ -68,6 +68,13 @@ class UnknownRun(EngineError):
     says = "no run {run_id!r}; list them with: quarterdeck runs"
 
 
+@dataclass(eq=False)
+class OpenRun(UnknownRun):
+    """A run has not ended, and what was asked for is there only of ended ones."""
+
+    says = "run {run_id!r} is still open; ask again when it has ended"
+
+
 class Unusable(EngineError):
     """An agent cannot work as its spec says.
 

@@ -44,7 +44,7 @@ class AgentView:
     current_task: str | None
     """Id of the task that it has been at work on for longest."""
     error: str | None
-    """Why it cannot work; None while it can."""
+    """Why it cannot work, such as a spent budget (its status is `paused` then); None while it can."""
     track_record: dict[str, TrackRecord]
     """What its attempts came to and used, by the category of the request; "" where it had none."""
 
@@ -68,7 +68,7 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
         error_count=agent.failed,
         p50_ms=median_ms(agent.at_work_ms),
         current_task=next(iter(agent.running), next(iter(agent.parked), None)),
-        error=agent.error,
+        error=agent.error or agent.exhausted,
         track_record={
             category: changed(record, usage=record.usage.plus(NO_USAGE))
             for category, record in agent.track_record.items()

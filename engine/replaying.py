@@ -23,7 +23,7 @@ from engine.core.signals import DelegationAsked, PartTold, Signal, SlotAsked, St
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import StoredValue
-from engine.errors import AttemptInterrupted, UnknownRun
+from engine.errors import AttemptInterrupted, OpenRun, UnknownRun
 from engine.folding import events_of, folded_from, pages
 from engine.host.trusting import Trusting
 from engine.models.records import Chunk, ModelRequest
@@ -80,13 +80,15 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
 
     Raises:
         Unusable: If the code of an agent cannot be called.
-        UnknownRun: If no run of that id has ended in this journal.
+        UnknownRun: If this journal has no run of that id; `OpenRun`, one of its kinds, if the run has not ended.
         StoreError, CoreError: If the database cannot be read.
     """
     with Reader(db) as reader:
         first = next(iter(reader.records(0, 1, run_id=run_id, kinds=("run_submitted",))), None)
-        if first is None or not reader.records(first.seq, 1, run_id=run_id, kinds=("run_finished",)):
+        if first is None:
             raise UnknownRun(run_id)
+        if not reader.records(first.seq, 1, run_id=run_id, kinds=("run_finished",)):
+            raise OpenRun(run_id)
         state, steps, found = folded_from(reader, first.seq - 1), 0, list[tuple[int, Difference]]()
         recorded: dict[str, dict[str, tuple[int, int]]] = {}
         asked: dict[tuple[str, str], DelegationAsked] = {}

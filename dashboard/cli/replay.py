@@ -15,7 +15,7 @@ from dashboard.cli.output import DONE, WORK_FAILED, WRONG_USAGE, Table, emit, fa
 from dashboard.cli.trust import trust_list
 from dashboard.replayed import replay_words
 from engine.core.queries.targets import id_in
-from engine.errors import UnknownRun, Unusable
+from engine.errors import OpenRun, UnknownRun, Unusable
 from engine.replaying import Replay
 from engine.replaying import replay as replayed
 
@@ -44,6 +44,8 @@ def replay(
         return gone_on_with(ctx, db, run_id, model=with_model, step=step, into=into)
     try:
         found = anyio.run(lambda: replayed(db, run_id, code=code, allowed=trust_list()))
+    except OpenRun as error:
+        fail("unknown_work", str(error), f"wait for it: quarterdeck result {run_id} --wait", WRONG_USAGE)
     except UnknownRun:
         fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
     except Unusable as unusable:

@@ -41,6 +41,8 @@ class Narrator:
         self._names |= {one.id: one.name for one in state.supervisors.values()}
         self._places: dict[str, _Place] = {}
         self._root: _Place | None = None
+        self._reasons: dict[str, str] = {}
+        """Why attempts were asked to stop, by task."""
 
     def tell(self, heard: Heard) -> Iterator[StreamEvent]:
         """Yield the stream events of an event or piece; none if it belongs to another run."""
@@ -145,8 +147,15 @@ class Narrator:
             yield self._about(
                 "task_ended", place, seq, event, attempt=event.attempt, name=place.title,
                 result=getattr(event, "output", getattr(event, "partial", None)),
-                text=getattr(event, "error", ""), usage=getattr(event, "usage", None), status=_STATUS[type(event)],
+                text=self._why(event), usage=getattr(event, "usage", None), status=_STATUS[type(event)],
             )  # fmt: skip
+
+    def _why(self, event: Any) -> str:
+        """Return the error of an attempt, or the reason for which it was stopped."""
+        reason = self._reasons.pop(event.task_id, "")
+        if isinstance(event, e.AttemptDone):
+            return ""
+        return getattr(event, "error", None) or getattr(event, "limit", None) or reason
 
     def _group_ended(self, seq: int, event: e.GroupEnded) -> Iterator[StreamEvent]:
         place = self._places.get(event.task_id)
@@ -164,12 +173,20 @@ class Narrator:
             yield self._about("task_ended", place, seq, event, name=place.title, text=why, status=status)
 
     def _cancelled(self, seq: int, event: e.CancelRequested) -> Iterator[StreamEvent]:
-        for task_id in event.cancelled:
+        return self._cut_off(seq, event, event.cancelled, event.stopping, event.reason)
+
+    def _exceeded(self, seq: int, event: e.DeadlinePassed | e.BudgetExhausted) -> Iterator[StreamEvent]:
+        return self._cut_off(seq, event, event.ended, event.stopping, event.error)
+
+    def _cut_off(
+        self, seq: int, event: e.Event, ended: list[str], stopping: list[str], reason: str
+    ) -> Iterator[StreamEvent]:
+        """Note why attempts stop, and yield the ends of tasks without attempts."""
+        self._reasons |= dict.fromkeys(stopping, reason)
+        for task_id in ended:
             place = self._places.get(task_id)
             if place is not None and not place.attempt and place is not self._root:
-                yield self._about(
-                    "task_ended", place, seq, event, name=place.title, text=event.reason, status="cancelled"
-                )
+                yield self._about("task_ended", place, seq, event, name=place.title, text=reason, status="cancelled")
 
     def _asked(self, seq: int, event: e.Escalated) -> Iterator[StreamEvent]:
         place = self._places.get(event.task_id or "", self._root)
@@ -210,6 +227,8 @@ _TOLD: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
     e.TaskFailed: Narrator._never_begun,
     e.TaskSkipped: Narrator._never_begun,
     e.CancelRequested: Narrator._cancelled,
+    e.DeadlinePassed: Narrator._exceeded,
+    e.BudgetExhausted: Narrator._exceeded,
     e.Escalated: Narrator._asked,
     e.Steered: Narrator._steered,
     e.RunFinished: Narrator._finished,

@@ -66,7 +66,7 @@ class History(Node):
         """Replay a finished run without calls: model agents get their answers from the journal.
 
         Raises:
-            UnknownRun: If no run of that id has ended in this journal.
+            UnknownRun: If no run of that id has ended in this journal; the message says if it is still open.
             NotInThisVersion: If this team is in memory.
         """
         return await replay(_in_file(self._engine.database, "replay"), id_in(run_id))

@@ -180,6 +180,18 @@ async def test_a_run_that_is_not_there_cannot_be_walked_through(tmp_path: Path) 
         await team(None).replay("r1")
 
 
+async def test_a_run_that_is_open_is_said_to_be_open(tmp_path: Path) -> None:
+    async def waits(task: Any, ctx: Any) -> None:
+        await ctx.sleep(600)
+
+    agents = [AgentSpec(name="ada", run=waits)]
+    async with DynamicSupervisor("desk", agent_specs=agents, store=tmp_path / "t.db") as desk:
+        run_id = await desk.submit("Wait")
+        with pytest.raises(UnknownRun, match=f"run '{run_id}' is still open"):
+            await desk.replay(run_id)
+        await desk.abort(run_id)
+
+
 async def test_a_run_that_is_cut_off_at_any_event_makes_no_finished_call_again(tmp_path: Path) -> None:
     path = await worked(tmp_path)
     whole = Counter(steps_in(path))

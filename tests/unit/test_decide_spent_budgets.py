@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Answer, Submit
+from engine.core.commands import Answer, Resume, Submit
 from engine.core.effects import StopAttempt
 from engine.core.events import BudgetReached
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.state import RunStatus
 from engine.core.values import Usage
+from engine.metrics import agent_view
 from tests.legal import assert_legal
-from tests.story import applied, attempt, done, ended, found, kinds, only, submitted, works
+from tests.story import applied, attempt, done, ended, found, kinds, member, only, refused, submitted, works
 from tests.world import agent, team_world
 
 TOKENS = Limits(tokens=1_000)
@@ -139,3 +140,18 @@ def test_an_agent_that_asks_is_asked_about_only_when_there_is_work_for_it() -> N
     (question,) = world.state.escalations.values()
     assert question.kind == "budget"
     assert_legal(world.state)
+
+
+@pytest.mark.parametrize("then", ["stop", "ask"])
+def test_every_interface_says_of_an_agent_that_its_budget_is_spent(then: Any) -> None:
+    world = team_world(agent("ada", limits=Limits(tokens=1_000, then=then)))
+    submitted(world)
+    world.succeed(attempt(world, "ada"), usage=spent(1_000))
+    world.order(Submit(request="more"))
+
+    ada = member(world, "ada")
+    view = agent_view(ada, world.state.spec_of(ada))
+    words = "budget of 1,000 tokens of ada is spent (1,000)"
+    assert (view.status, view.error) == ("paused", words)
+    todo = "answer the question about it" if then == "ask" else "raise its limits"
+    assert refused(world, Resume(target="ada")) == f"ada is not paused: {words}; {todo}"

@@ -151,12 +151,17 @@ def resumed(found: Agent | Supervisor | Run, events: list[Event]) -> Decided:
     if isinstance(found, Run):
         must(found.paused, f"run {found.id} is not paused")
         return Decided(events=[RunResumed(run_id=found.id)], summary=f"resumed run {found.id}")
-    must(found.paused or bool(events), f"{found.name} is not paused")
+    spent = "" if found.exhausted is None else f": {found.exhausted}; {_more_for(found)}"
+    must(found.paused or bool(events), f"{found.name} is not paused{spent}")
     if found.paused and isinstance(found, Agent):
         events.append(AgentResumed(agent_id=found.id))
     elif found.paused:
         events.append(SupervisorResumed(supervisor_id=found.id))
     return Decided(events=events, summary=f"resumed {found.name}")
+
+
+def _more_for(member: Agent | Supervisor) -> str:
+    return "answer the question about it" if member.held else "raise its limits"
 
 
 def pausable(state: State, target: str) -> Agent | Supervisor | Run:
