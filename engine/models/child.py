@@ -23,7 +23,7 @@ from engine.models.assembly import Assembly
 from engine.models.awake import Awake
 from engine.models.completion import Litellm
 from engine.models.failures import Failure, failure_of
-from engine.models.redaction import credentials_in
+from engine.models.redaction import SHORTEST, credentials_in
 from engine.models.wire import Exchange
 
 FLUSH_S = 0.005
@@ -49,7 +49,8 @@ class Server:
         self._pieces: list[tuple[int, bool, str]] = []
         self._came = anyio.Event()
         self._awake = Awake()
-        self._secrets = [value for name, value in os.environ.items() if name not in messages.PLAIN]
+        variables = {name: value for name, value in os.environ.items() if name not in messages.PLAIN}
+        self._secrets = [value for value in variables.values() if len(value) >= SHORTEST]
         self._secrets += [one for value in os.environ.values() for one in credentials_in(value)]
 
     async def run(self, requests: BinaryIO) -> None:

@@ -13,6 +13,7 @@ from engine.models.link import CallFailed, Link
 from engine.models.providers import Provider, provider_named
 from engine.models.rate_limits import RateLimits, Turn
 from engine.models.records import Chunk, ModelAnswer, ModelError, ModelRequest, Sleeps
+from engine.models.redaction import note_sent
 
 FIRST_TOKENS = 256
 """Estimated tokens of the first answer of a model."""
@@ -157,6 +158,8 @@ class ModelService:
         spec = request.model
         assert spec.model is not None
         own = () if spec.key_env is None else (spec.key_env,)
+        for name in own:
+            note_sent(name)
         if spec.base_url is not None:
             return (_value(own) if own else None), ()
         facts = await self.facts(spec.model)

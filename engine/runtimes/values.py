@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -14,7 +13,7 @@ from engine.core.queries.excerpts import shown
 from engine.core.records import JsonValue
 from engine.core.values import Usage, as_text
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
-from engine.models.redaction import credentials_in
+from engine.models.redaction import SHORTEST_WORD, credentials_in, hide, is_secret_name, sent_variables
 from engine.runtimes.child import traits_of, words_of
 
 MAX_DEPTH = 100
@@ -29,9 +28,8 @@ LONGEST_SHOWN = 1_000_000
 MOST_TYPES = 32
 """How many classes of one exception are looked at."""
 
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _SECRET_CHARACTERS = 8
-_LAST: dict[str, Any] = {"environment": None, "secrets": []}
+_LAST: dict[str, Any] = {"environment": None, "sent": frozenset(), "secrets": []}
 """The environment when it was looked at last, and its secrets."""
 
 
@@ -219,22 +217,28 @@ def _without(secrets: list[tuple[str, str]], value: JsonValue) -> JsonValue:
 
 
 def _hide(secrets: list[tuple[str, str]], text: str) -> str:
-    for name, value in secrets:
-        text = text.replace(value, f"[{name}]")
-    return text
+    return hide(text, ((f"[{name}]", value) for name, value in secrets))
 
 
 def _secrets() -> list[tuple[str, str]]:
     """Return names and values of the secrets that the environment holds now, longer ones first."""
     # Reading a variable decodes it, 0.4 µs each; so what is under `os.environ` is compared with the last time as it is.
-    now = getattr(os.environ, "_data", None)
-    if now is None or now != _LAST["environment"]:
-        found = [(name, value) for name, value in os.environ.items() if _SECRET_NAME.search(name)]
-        found += [(name, one) for name, value in os.environ.items() for one in credentials_in(value)]
-        found = sorted((one for one in found if len(one[1]) >= _SECRET_CHARACTERS), key=lambda one: -len(one[1]))
-        _LAST.update(environment=dict(now or {}), secrets=found)
+    now, sent = getattr(os.environ, "_data", None), sent_variables()
+    if now is None or now != _LAST["environment"] or sent != _LAST["sent"]:
+        found = [(name, value) for name, value in os.environ.items() if _is_secret(name, value, is_sent=name in sent)]
+        credentials = ((name, part) for name, value in os.environ.items() for part in credentials_in(value))
+        found += [(name, part) for name, part in credentials if len(part) >= _SECRET_CHARACTERS]
+        found.sort(key=lambda each: -len(each[1]))
+        _LAST.update(environment=dict(now or {}), sent=sent, secrets=found)
     secrets: list[tuple[str, str]] = _LAST["secrets"]
     return secrets
+
+
+def _is_secret(name: str, value: str, *, is_sent: bool) -> bool:
+    """Return whether the value of a variable is hidden: a short word or number only if it is sent as a key."""
+    if len(value) >= _SECRET_CHARACTERS or value.isalpha() or value.isdigit():
+        return is_sent or (len(value) >= _SECRET_CHARACTERS and is_secret_name(name))
+    return len(value) >= SHORTEST_WORD and (is_sent or is_secret_name(name))
 
 
 def type_name(error: BaseException) -> str:

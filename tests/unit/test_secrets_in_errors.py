@@ -1,13 +1,19 @@
 """What an exception says is kept without the secrets of the environment, however long they are."""
 
+import json
 from base64 import b64encode
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.models.failures import failure_of, words_of
-from engine.models.redaction import HIDDEN, LONGEST, credentials_in, redacted
+from engine.models.redaction import HIDDEN, LONGEST, credentials_in, hide, note_sent, redacted
 from engine.runtimes.programs.tail import TAIL_BYTES, Tail
 from engine.runtimes.values import one_line
+from tests.depth import examples
 
 LONG = "".join(f"-{number}" for number in range(2_000))
 LINES = '{\n  "private_key": "abcdefgh\nijklmnop"\n}'
@@ -89,3 +95,75 @@ def test_no_part_of_an_unknown_key_is_shown_where_a_long_error_is_cut(before: in
     text = "x " * (LONGEST // 2 - 30) + "y" * before + " sk-Zz9" + "0a" * 20 + " more" * 99
 
     assert "Zz9" not in redacted(text)
+
+
+def escaped(text: str) -> str:
+    """Return a text with each sign as in an address, also those that other writers leave as they are."""
+    return "".join(one if one.isalnum() and one.isascii() else quote(one, safe="") or one for one in text)
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "JSON": lambda text: json.dumps(text)[1:-1],
+    "JSON with all characters": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    "JSON in JSON": lambda text: json.dumps(json.dumps(text)[1:-1])[1:-1],
+    "JSON with escaped slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    "an address": quote,
+    "a part of an address": lambda text: quote(text, safe=""),
+    "a form": quote_plus,
+    "an address in an address": lambda text: quote(quote(text, safe=""), safe=""),
+    "as browsers escape": lambda text: quote(text, safe="!'()*~-_."),
+    "with every sign escaped": escaped,
+}
+CASES: dict[str, Callable[[str], str]] = {"same": str, "upper": str.upper, "lower": str.lower}
+SECRETS = st.text(st.sampled_from("aZ09-_.~+/=\\\"' \n\t%&#:@!()é💡"), min_size=8, max_size=24)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@settings(max_examples=examples(25))
+@given(SECRETS, st.sampled_from([*CASES]), st.sampled_from(["", "key=", '{"error": "bad key ', "https://x/?k="]))
+def test_a_secret_is_hidden_however_a_server_writes_it(encoding: str, secret: str, case: str, before: str) -> None:
+    echoed = ENCODINGS[encoding](CASES[case](secret))
+
+    assert hide(f"{before}{echoed}", [("[NAME]", secret)]) == f"{before}[NAME]"
+    assert HIDDEN in redacted(f"{before}{echoed}", [secret])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["GITHUB_PAT", "PGPASS", "PGPASSWORD", "MYSQL_PWD", "SMTP_PASS", "SSH_PASSPHRASE", "MODEL_KEY", "API_TOKEN", "pat"],
+)
+def test_variables_that_are_called_like_secrets_are_secrets(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "planted-value-1")
+
+    assert one_line(ValueError("no planted-value-1")) == f"no [{name}]"
+
+
+@pytest.mark.parametrize("name", ["PATH", "PWD", "OLDPWD", "PATTERN", "PASSENGERS"])
+def test_variables_that_are_called_otherwise_are_not(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "/an/ordinary/value")
+
+    assert one_line(ValueError("no /an/ordinary/value")) == "no /an/ordinary/value"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said", "shown"),
+    [
+        ("SHORT_KEY", "abc1234", "bad key abc1234, sorry", "bad key [SHORT_KEY], sorry"),
+        ("SHORT_KEY", "abc12", "xabc12 and abc123 are others", "xabc12 and abc123 are others"),
+        ("SHORT_KEY", "abc12", "key=abc12&x, %20abc12", "key=[SHORT_KEY]&x, %20[SHORT_KEY]"),
+        ("MONKEY_MODE", "true", "it is true", "it is true"),
+        ("PORT_KEY", "8080", "port 8080", "port 8080"),
+        ("SENT", "none", "none of NONE, nonetheless", "[SENT] of [SENT], nonetheless"),
+        ("SENT", "a1b", "a1b", "a1b"),
+    ],
+)
+def test_a_short_key_is_hidden_where_it_stands_as_a_word(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str, shown: str
+) -> None:
+    monkeypatch.setattr("engine.models.redaction._sent_variables", set())
+    monkeypatch.setenv(name, value)
+    if name == "SENT":
+        note_sent(name)
+
+    assert one_line(ValueError(said)) == shown

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from engine.errors import Unusable
+from engine.models.redaction import is_secret_name, note_sent
 
 USUAL = ("PATH", "HOME", "LANG", "TERM", "TMPDIR")
 """Variables that every program gets, where the engine has them."""
@@ -22,6 +23,8 @@ def environment(names: Iterable[str]) -> dict[str, str]:
         if name not in os.environ:
             raise Unusable(f"the engine's environment has no {name}, which 'env' names; set it and start the engine")
         found[name] = os.environ[name]
+        if is_secret_name(name):
+            note_sent(name)
     return {"PATH": os.defpath, **found}
 
 

@@ -15,6 +15,7 @@ import anyio
 
 from engine.core.model_spec import McpSpec
 from engine.errors import Unusable
+from engine.models.redaction import note_sent
 from engine.runtimes.toolbox import mcp_answers
 from engine.runtimes.toolbox.mcp_answers import Fault, Unreadable, failed, parse, too_large
 from engine.runtimes.values import one_line
@@ -80,6 +81,8 @@ def _headers(spec: McpSpec) -> dict[str, str]:
         raise Unusable(
             f"the engine's environment has no {missing}, which 'headers_env' names; set it and start the engine"
         )
+    for name in spec.headers_env.values():
+        note_sent(name)
     return {header: os.environ[name] for header, name in spec.headers_env.items()}
 
 
