@@ -83,5 +83,7 @@ class Habits:
         beside = self._file.with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):  # a full disk or a read-only home is not a reason to stop looking at a team
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(self.text + "\n", encoding="utf-8")
+            beside.unlink(missing_ok=True)
+            with beside.open("x", encoding="utf-8") as file:  # never through a link
+                file.write(self.text + "\n")
             beside.replace(self._file)

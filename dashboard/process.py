@@ -7,7 +7,6 @@ folder shadows our modules; it reports through a pipe when it is up.
 import os
 import selectors
 import shutil
-import stat
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from store import EngineInfo, Reader, StoreError, check_place
+from store.files import open_for_writing
 
 QUIET_S = 30.0
 """Longest silence of a starting engine, in seconds; while it computes it sends beats."""
@@ -285,9 +285,4 @@ def _opened_log(log: Path) -> int:
     """Open the log to append to it; a long one is put aside first."""
     if log.is_file() and log.stat().st_size > LARGEST_LOG_BYTES:
         log.replace(log.with_name(f"{log.name}.1"))
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(log, flags, 0o600)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(22, "the log would be written into something that is not a file", str(log))
-    return descriptor
+    return open_for_writing(log, append=True)

@@ -27,7 +27,8 @@ from engine.core.state import State
 from engine.errors import Unusable
 from engine.folders import NoHome, data_folder
 from engine.runtimes.isolated import Sources
-from store.files import sync
+from store.errors import NotOurFile
+from store.files import open_for_writing, sync
 
 LARGEST_BYTES = 16_000_000
 FILE = "trust.json"
@@ -86,7 +87,7 @@ class UnusableTrustList(TrustError):
     """
 
     def __init__(self, path: Path, why: str, remedy: str = "correct or delete it, then trust files again") -> None:
-        super().__init__(f"the list of trusted files {path} {why}; {remedy}")
+        super().__init__("; ".join(filter(None, (f"the list of trusted files {path} {why}", remedy))))
         self.path = path
 
 
@@ -248,7 +249,9 @@ class TrustList:
         """Read, change and replace the list under a lock."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            lock = open_for_writing(self.path.with_suffix(".lock"))
+        except NotOurFile as error:
+            raise UnusableTrustList(self.path, f"cannot be locked: {error}", "") from error
         except OSError as error:
             raise UnusableTrustList(self.path, f"cannot be written ({error.strerror})", ELSEWHERE) from error
         try:

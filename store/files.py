@@ -101,7 +101,8 @@ def file_size(path: Path, *, disposable: bool = False) -> int:
         NotOurFile: If it is a folder, a pipe, a device or a socket.
     """
     try:
-        found = path.stat()
+        # A link in place of a file beside a database was planted; the path of the database itself is resolved before.
+        found = path.lstat() if disposable else path.stat()
     except FileNotFoundError:
         raise (MissingFile(path) if path.parent.exists() else MissingFolder(path.parent)) from None
     except NotADirectoryError:
@@ -135,8 +136,40 @@ def _names_of(path: Path) -> int:
 
 
 def _kind_of(mode: int) -> str:
-    names = {stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a pipe", stat.S_IFSOCK: "is a socket"}
+    names = {
+        stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a pipe", stat.S_IFSOCK: "is a socket", stat.S_IFLNK: "is a link",
+    }  # fmt: skip
     return names.get(stat.S_IFMT(mode), "is a device")
+
+
+def open_for_writing(path: Path, *, append: bool = False) -> int:
+    """Open a file to write it, created with mode 0600 if it is missing; what is in it stays.
+
+    For every file whose name is known beforehand: whoever may write its folder can plant something else there.
+
+    Raises:
+        NotOurFile: If that is a link, a file with a second name or of another user, or no file; nothing was changed.
+        OSError: If it cannot be opened.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_APPEND if append else 0)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EOPNOTSUPP):
+            raise NotOurFile(path, _kind_of(path.lstat().st_mode), disposable=True) from error
+        raise
+    found = os.fstat(descriptor)
+    wrong = ""
+    if not stat.S_ISREG(found.st_mode):
+        wrong = _kind_of(found.st_mode)
+    elif found.st_nlink > 1:
+        wrong = "has another name (a hard link)"
+    elif os.geteuid() not in (found.st_uid, 0) and found.st_uid != 0:
+        wrong = "belongs to another user"
+    if wrong:
+        os.close(descriptor)
+        raise NotOurFile(path, wrong, disposable=True)
+    return descriptor
 
 
 def exists(path: Path, *, disposable: bool = False) -> bool:

@@ -6,12 +6,11 @@ Only the lock counts; the content of the lock file (pid, time) serves the messag
 import contextlib
 import fcntl
 import os
-import stat
 import time
 from pathlib import Path
 
 from store.errors import FileLost, NoPermission, NotOurFile, StoreBusy
-from store.files import made_in
+from store.files import made_in, open_for_writing
 from store.process import may_run
 
 _PATIENCE_S = 0.1
@@ -110,7 +109,7 @@ def opened(path: Path) -> int:
         NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be none.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        return open_for_writing(path)
     except OSError as error:
         if not path.exists():
             with made_in(path):
@@ -118,10 +117,6 @@ def opened(path: Path) -> int:
         if isinstance(error, PermissionError):
             raise NoPermission(path) from error
         raise NotOurFile(path, f"cannot be used as a lock ({error.strerror})", disposable=True) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise NotOurFile(path, "is not a regular file", disposable=True)
-    return descriptor
 
 
 def _taken(descriptor: int, how: int) -> bool:

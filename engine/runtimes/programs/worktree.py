@@ -17,6 +17,7 @@ from pathlib import Path
 from engine.errors import EngineError, Unusable
 from engine.folders import NoHome, data_folder
 from engine.runtimes.programs.environment import environment
+from store.files import open_for_writing
 
 PREFIX = "quarterdeck/"
 """How the names of our branches begin."""
@@ -146,9 +147,12 @@ def removed(worktree: Worktree) -> Left | None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Wait until no thread or process makes or removes a worktree in the folder of a repository."""
-    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+    lock = open_for_writing(folder.with_name(f"{folder.name}.lock"))
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
 def work_in(worktree: Worktree) -> Left:
