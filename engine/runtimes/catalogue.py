@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.core.spec import MODEL_TYPES
 from engine.errors import UnknownRuntime
+from engine.runtimes.spec_keys import check_keys
 
 if TYPE_CHECKING:
     from engine.core.spec import AgentSpec
@@ -65,6 +66,7 @@ def _made_by(address: str) -> "Factory":
 
     def make(spec: "AgentSpec", code: "Code") -> "Runtime":
         factory: Factory = getattr(import_module(module), name)
+        check_keys(spec)
         return factory(spec, code)
 
     return make

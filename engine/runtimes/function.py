@@ -19,9 +19,11 @@ from engine.runtimes.base import Runtime
 from engine.runtimes.child import NotThere, Unfit, reporter
 from engine.runtimes.code import Code
 from engine.runtimes.context import BlockingContext, Context
+from engine.runtimes.spec_keys import WITHOUT_CONTEXT, check_keys
 from engine.runtimes.toolbox.calling import is_async
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.kit import Kit
+from engine.runtimes.typed_output import check_output_schema, typed_value
 from engine.runtimes.values import clean
 from engine.runtimes.work import Work
 
@@ -62,6 +64,9 @@ class FunctionRuntime:
             raise Unusable(f"agent {name!r}: an async def runs in the loop; leave out run_in='thread'")
         self._in_thread = wanted == "thread" or (wanted is None and not is_async(function))
         self._takes_context = arguments(function, name) == 2
+        if not self._takes_context:
+            check_keys(self._spec, WITHOUT_CONTEXT)
+        check_output_schema(self._spec)
         self._tools = await self._code.load_tools(self._spec)
         self._function = function
 
@@ -79,13 +84,15 @@ class FunctionRuntime:
             result = await work.in_thread(partial(self._function, *given))
         else:
             result = self._function(*given)
-        return await result if inspect.isawaitable(result) else result
+        output = await result if inspect.isawaitable(result) else result
+        return await typed_value(work, output, self._code.threads)
 
 
 class ProcessRuntime:
     """Run a function in a child process; it receives the value only."""
 
     def __init__(self, spec: AgentSpec, code: Code, reference: str) -> None:
+        self._spec = spec
         self._name = spec.name
         self._code = code
         self._reference = reference
@@ -109,14 +116,16 @@ class ProcessRuntime:
         except ProcessDied as death:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
         self._origin = origin
+        check_output_schema(self._spec)
 
     async def execute(self, work: Work) -> JsonValue:
         """Call the function in a process."""
-        return await self._code.processes.call(
+        output = await self._code.processes.call(
             self._origin,
             await work.value(),
             report=lambda done, total, note: work.progress(done, total, clean(note)),
         )
+        return await typed_value(work, output, self._code.threads)
 
 
 def _not_loaded(text: str) -> str:

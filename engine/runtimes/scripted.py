@@ -36,6 +36,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.options import options_in
 from engine.runtimes.script import Rule, Script, ScriptedStep, Spending
+from engine.runtimes.typed_output import check_output_schema, typed_value
 from engine.runtimes.work import Work
 from engine.scripts import filled
 
@@ -50,17 +51,20 @@ def scripted_runtime(spec: AgentSpec, code: Code) -> Runtime:
     Raises:
         Unusable: If the options are not a script; the message names the place.
     """
-    return ScriptedRuntime(options_in(spec, Script))
+    return ScriptedRuntime(spec, code, options_in(spec, Script))
 
 
 class ScriptedRuntime:
     """Play a script."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, spec: AgentSpec, code: Code, script: Script) -> None:
+        self._spec = spec
+        self._threads = code.threads
         self._rules = script.script
 
     async def check(self) -> None:
-        """Nothing is left to look at: the script was read."""
+        """Look at the schema of its output; the script was read."""
+        check_output_schema(self._spec)
 
     async def execute(self, work: Work) -> JsonValue:
         """Play the first rule that fits the text and the attempt."""
@@ -79,7 +83,7 @@ class ScriptedRuntime:
         said["answer"] = as_text(await _answer(rule, context, said))
         if rule.fail is not None and _draw(work, "fail") < rule.fail_rate:
             raise ScriptedFailure(filled(rule.fail, said))
-        return filled(rule.output, said)
+        return await typed_value(work, filled(rule.output, said), self._threads)
 
     def _rule(self, text: str, attempt: int) -> Rule:
         for rule in self._rules:

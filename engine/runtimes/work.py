@@ -20,7 +20,7 @@ from engine.core.events.attempt import StepKind
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
 from engine.core.state import CallKind
-from engine.core.values import StoredValue, as_text
+from engine.core.values import NO_USAGE, StoredValue, as_text
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import ModelError
 from engine.runtimes.model_calls import ModelCaller
@@ -121,17 +121,19 @@ class Work(ModelCaller, PeopleLine, Remembering):
 
     def finished(
         self, what: StepKind, name: str, key: str, output: JsonValue, *, given: JsonValue = None,
-        began_ms: int | None = None,
+        began_ms: int | None = None, is_charged: bool = True,
     ) -> signals.StepFinished:  # fmt: skip
         """Return the record of a step that ends now; it is charged for what was spent since the last report.
 
         Args:
             given: Its input, of which an excerpt is kept.
             began_ms: When it began; None counts no time.
+            is_charged: False for a step of the engine's own, beside the work that spends.
         """
+        usage = self.take_spent() if is_charged else NO_USAGE
         return signals.StepFinished(
             **of_attempt(self.effect), what=what, name=name, key=key, input=shown_input(given), output=output,
-            duration_ms=0 if began_ms is None else self.now_ms() - began_ms, usage=self.take_spent(),
+            duration_ms=0 if began_ms is None else self.now_ms() - began_ms, usage=usage,
         )  # fmt: skip
 
     def record_soon(self, step: signals.StepFinished) -> None:

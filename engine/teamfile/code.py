@@ -1,19 +1,22 @@
 """The code that a team file names: its files, their hashes, and whether all of it can be loaded."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 from engine.closure import Folder, digest_of, files_of
 from engine.core.model_spec import McpSpec
 from engine.errors import NotImported, Unusable
 from engine.references import Origin, name_of, resolve
+from engine.runtimes.spec_keys import WITHOUT_CONTEXT, unused_keys
 from engine.runtimes.tools import options_of
 from engine.teamfile import TeamFile
 from engine.teamfile.build import agent_spec
 from engine.teamfile.document import Loc, Problem, printable
 from engine.teamfile.faults import field
-from engine.teamfile.meaning import agents_of, teams_of
+from engine.teamfile.meaning import agents_of, teams_of, type_of
+from engine.teamfile.schema import AgentBlock
 
 
 class TeamCode:
@@ -52,13 +55,15 @@ class TeamCode:
         this runs its code.
         """
         found, described, broken = list[tuple[Loc, str, str]](), self._described(), Counter[str]()
-        for loc, reference in self._places():
+        for loc, reference, block in self._places():
             module = reference.partition(":")[0]
             if module in broken:
                 broken[module] += 1
                 continue
             try:
                 function = resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
+                if loc[-1] == "run":
+                    found += _unused(loc[:-1], block, function)
                 if loc in described:
                     from engine.runtimes.toolbox.schemas import Described  # with pydantic's schemas, which few need
 
@@ -101,11 +106,20 @@ class TeamCode:
         document = self.team.document
         return Problem(document.line(loc), field(document, loc), printable(text))
 
-    def _places(self) -> Iterator[tuple[Loc, str]]:
+    def _places(self) -> Iterator[tuple[Loc, str, AgentBlock]]:
         for loc, block in agents_of(self.team.team):
             if block.run is not None:
-                yield (*loc, "run"), block.run
-            yield from (((*loc, "tools", at), tool) for at, tool in enumerate(block.tools))
+                yield (*loc, "run"), block.run, block
+            yield from (((*loc, "tools", at), tool, block) for at, tool in enumerate(block.tools))
+
+
+def _unused(loc: Loc, block: AgentBlock, function: Callable[..., Any]) -> Iterator[tuple[Loc, str, str]]:
+    """Yield the keys of an agent that its function cannot use, because it takes its text alone."""
+    from engine.runtimes.function import arguments
+
+    if block.run_in != "process" and arguments(function, block.name) == 1:
+        for place, text in unused_keys(type_of(block), block, WITHOUT_CONTEXT):
+            yield (*loc, *place), text, ""
 
 
 def _others(more: int, module: str) -> str:

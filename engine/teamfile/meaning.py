@@ -24,6 +24,7 @@ from engine.runtimes.model.options import options_class
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.script import Script
+from engine.runtimes.spec_keys import unused_keys
 from engine.teamfile.document import Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.policies import Policy, policy_of
@@ -138,6 +139,10 @@ class Meaning:
             self._say(loc, "give it run: module:function")
         elif runtime in PROGRAM_TYPES:
             self._program(agent, loc)
+        for place, text in unused_keys(runtime, agent):
+            self._say((*loc, *place), text)
+        if agent.output is not None:
+            self._output(agent.output, (*loc, "output"))
         if agent.script is not None and runtime != "scripted":
             self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
         self._servers(agent, loc)
@@ -178,8 +183,6 @@ class Meaning:
             return None
 
     def _scripted(self, agent: AgentBlock, loc: Loc) -> None:
-        if agent.run is not None:
-            self._say((*loc, "run"), "is for function agents, and this one is scripted")
         if agent.script is not None and "script" in agent.options:
             self._say((*loc, "script"), "stands in options too; keep one of them")
         options = dict(agent.options) if agent.script is None else {**agent.options, "script": agent.script}
@@ -190,14 +193,12 @@ class Meaning:
         """Check a model agent."""
         kind = options_class(runtime)
         self._fits(kind, agent.options, (*loc, "options"), of=kind)
-        given = next((name for name in ("tools", "mcp", "may") if getattr(agent, name)), None)
-        if runtime == "SimpleAgent" and given is not None:
-            self._say((*loc, given), "is nothing for a SimpleAgent; make it a ReactAgent")
-        if agent.output is not None:
-            try:
-                check_schema(agent.output)
-            except Unusable as unusable:
-                self._say((*loc, "output"), unusable.reason)
+
+    def _output(self, schema: JsonValue, loc: Loc) -> None:
+        try:
+            check_schema(schema)
+        except Unusable as unusable:
+            self._say(loc, unusable.reason)
 
     def _leads(self, block: TeamBlock, loc: Loc) -> None:
         """Check that a supervisor with a model as lead names no other lead."""
@@ -214,9 +215,6 @@ class Meaning:
             self._say((*here, "model"), f"makes an agent {chief.name!r}, and there is one; rename one of them")
 
     def _program(self, agent: AgentBlock, loc: Loc) -> None:
-        for key in ("run", "tools", "model"):
-            if getattr(agent, key):
-                self._say((*loc, key), f"is not for a program, and this agent is a {agent.type}")
         if not agent.options:
             self._say((*loc, "options"), "is missing; name the program: options: {argv: [tr, a-z, A-Z]}")
             return

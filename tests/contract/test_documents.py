@@ -111,6 +111,8 @@ MARKS = "dashboard/views/activity.py"
 """Names the rare events that have a mark of their own in lanes; others have no place there."""
 LABELS = "dashboard/views/field_names.py"
 """Names the fields of specs that have words or a place of their own; others stand at the end under their names."""
+UNUSED = "engine/runtimes/spec_keys.py"
+"""Names the fields of specs that some runtimes have no use for; others have no place there."""
 
 
 def files_that_name(word: str) -> set[str]:
@@ -123,7 +125,7 @@ ADDITIONS: dict[str, Callable[[], set[str]]] = {
     "A command": lambda: files_that_name("SetPriority") - {UNDO, METHOD} | {"dashboard/cli/group.py"},
     "An event": lambda: {path for path in files_that_name("AgentPaused") - {MARKS} if "/decide/" not in path},
     "A rule of balancing": lambda: files_that_name("least_load"),
-    "An option of an agent": lambda: files_that_name("step_timeout_s") - {"engine/runtimes/work.py", LABELS},
+    "An option of an agent": lambda: files_that_name("step_timeout_s") - {"engine/runtimes/work.py", LABELS, UNUSED},
 }
 
 

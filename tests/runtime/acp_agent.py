@@ -5,10 +5,12 @@ checks each message by the package. The first argument is a file where it writes
 what it is like.
 """
 
+import contextlib
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -80,14 +82,16 @@ class Agent:
         note(initialize=params["clientCapabilities"])
         if LIKE == "silent":
             time.sleep(HANGS_S)
+        if LIKE in NO_HELLO:
+            return NO_HELLO[LIKE]
         return {
             "protocolVersion": 7 if LIKE == "newer" else params["protocolVersion"],
-            "agentCapabilities": {"loadSession": LIKE == "loads"},
+            "agentCapabilities": {"loadSession": LIKE == "loads", "mcpCapabilities": {"http": LIKE == "http"}},
             "authMethods": [{"id": "web", "name": "Log in in the browser"}],
         }
 
     def session_new(self, params: Any) -> Any:
-        note(new_session=params["cwd"])
+        note(new_session=params["cwd"], servers=params["mcpServers"])
         if LIKE == "login":
             raise Refused(-32000, "Authentication required")
         return {"sessionId": "s1"}
@@ -100,9 +104,19 @@ class Agent:
     def session_prompt(self, params: Any) -> Any:
         text = params["prompt"][0]["text"]
         note(prompt=text)
-        stop = getattr(self, "do_" + text.split("\n")[-1])()
+        lines = [line for line in text.splitlines() if line in HABITS or hasattr(self, "do_" + line)]
+        if not lines:
+            return self.answer_again(text)
+        if lines[-1] in HABITS:
+            return HABITS[lines[-1]](self)
+        stop = getattr(self, "do_" + lines[-1])()
         usage = {"totalTokens": 17, "inputTokens": 10, "outputTokens": 5, "cachedReadTokens": 2}
         return {"stopReason": stop or "end_turn", "usage": usage}
+
+    def answer_again(self, text: str) -> Any:
+        """Do as an agent that is told that its answer does not fit."""
+        self.say('{"depth": 4}' if LIKE == "repairs" else "still no JSON")
+        return {"stopReason": "end_turn"}
 
     def update(self, event: str, /, **what: Any) -> None:
         update = {"sessionUpdate": event, **what}
@@ -132,6 +146,34 @@ class Agent:
             self.update("tool_call", toolCallId=f"c{number}", title=f"Call {number}")
         for number in (0, 2, 3):
             self.update("tool_call_update", toolCallId=f"c{number}", status="completed")
+
+    def do_edit_asked(self) -> None:
+        call = {"toolCallId": "e1", "title": "Edit reef.txt", "kind": "edit", "rawInput": {"path": "reef.txt"}}
+        diff = {"type": "diff", "path": "reef.txt", "newText": "coral = 2\n", "oldText": "coral = 1\n"}
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        self.update("tool_call", **call)
+        outcome = self.ask("session/request_permission", toolCall={**call, "content": [diff]}, options=options)
+        self.update("tool_call_update", toolCallId="e1", status="completed", content=[diff])
+        self.say(outcome["outcome"]["outcome"])
+
+    def do_tell_session(self) -> None:
+        self.say(json.dumps([one["name"] for one in json.loads(LOG.read_text().splitlines()[1])["servers"]]))
+
+    def do_tell_prompt(self) -> None:
+        self.say(json.loads(LOG.read_text().splitlines()[-1])["prompt"])
+
+    def do_leave_file(self) -> None:
+        Path("left.txt").write_text("left")
+
+    def do_late(self) -> None:
+        self.update("tool_call", toolCallId="l1", title="Terminal", kind="execute", status="pending", rawInput={})
+        self.update("tool_call_update", toolCallId="l1", title="ls reef", rawInput={"command": "ls reef"})
+        self.update("tool_call_update", toolCallId="l1", status="completed")
+
+    def do_measure(self) -> None:
+        self.say("It is deep: ")
+        self.update("tool_call", toolCallId="m1", title="Measure", kind="read", status="completed")
+        self.say('{"depth": "deep"}')
 
     def do_ask(self) -> None:
         options = [
@@ -230,5 +272,100 @@ class Agent:
         except Refused as error:
             self.say(f"|refused: {error}")
 
+    def raw(self, *lines: str | bytes) -> None:
+        """Write lines as they are."""
+        for line in lines:
+            os.write(1, (line if isinstance(line, bytes) else line.encode()) + b"\n")
+
+    def flood(self, line: bytes) -> None:
+        """Write a line until nobody reads any more."""
+        with contextlib.suppress(BrokenPipeError):
+            while True:
+                os.write(1, line * 1000)
+        os._exit(0)
+
+    def answer_early(self) -> Any:
+        """Answer the prompt, and return the answer, which is sent as well."""
+        self.say("done")
+        self.raw(json.dumps({"jsonrpc": "2.0", "id": 2, "result": END}))
+        return END
+
+    def permission(self, count: int = 1, **call: Any) -> Any:
+        """Ask for leave without waiting for an answer, and say how that is answered."""
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        params = {"sessionId": "s1", "options": call.pop("options", options), "toolCall": {"toolCallId": "p1", **call}}
+        for number in range(count):
+            self.write(id=f"p{number}", method="session/request_permission", params=params)
+        answers = [self.read() for _ in range(1 if count == 1 else count - 100)]
+        self.say("|".join(str(one.get("error", {}).get("message") or one["result"]["outcome"]) for one in answers[:1]))
+        return END
+
+
+END = {"stopReason": "end_turn"}
+NO_HELLO = {
+    "hello is a list": [1],
+    "hello without a version": {"agentCapabilities": {}},
+    "hello with a version in words": {"protocolVersion": "one"},
+}
+"""Answers to `initialize` that are none."""
+
+
+def _update(**update: Any) -> str:
+    params = {"sessionId": "s1", "update": update}
+    return json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params})
+
+
+def _call(**call: Any) -> str:
+    return _update(**{"sessionUpdate": "tool_call", "toolCallId": "o1", "title": "Look", **call})
+
+
+def _done(agent: Agent, *lines: str | bytes, answer: Any = END) -> Any:
+    """Write lines, say that it is done, and return the answer to the prompt."""
+    agent.raw(*lines)
+    agent.say("done")
+    return answer
+
+
+NO_NUMBER = _update(sessionUpdate="usage_update", used=1, size=2, cost={"amount": 5, "currency": "USD"}).replace(
+    "5,", "NaN,"
+)
+NO_KIND = {"optionId": "a", "name": "A", "kind": "maybe"}
+DEEP = "[" * 100_000 + "]" * 100_000
+HABITS: dict[str, Callable[[Agent], Any]] = {
+    "an update of an unknown sort": lambda it: _done(it, _update(sessionUpdate="weather", sky="blue")),
+    "an unknown notification": lambda it: _done(it, '{"jsonrpc": "2.0", "method": "x/y", "params": null}'),
+    "an unknown request": lambda it: _done(it, '{"jsonrpc": "2.0", "id": "q", "method": "x/y", "params": {}}'),
+    "an unknown kind of tool": lambda it: _done(it, _call(kind="teleport", status="completed")),
+    "a call that ends and never began": lambda it: _done(
+        it, _update(sessionUpdate="tool_call_update", toolCallId="never", status="completed")
+    ),
+    "a call that ends twice": lambda it: _done(it, _call(status="completed"), _call(status="completed")),
+    "a call nested deep": lambda it: _done(it, _call(rawInput={"x": 0}).replace("0}", DEEP + "}")),
+    "a call with a million values": lambda it: _done(it, _call(rawInput=[0] * 1_000_000, status="completed")),
+    "a call with half a character": lambda it: _done(it, _call(title="\ud800", status="completed")),
+    "bytes that are no UTF-8": lambda it: _done(it, b"\xff\xfe"),
+    "an update with bytes that are no UTF-8": lambda it: _done(it, _call(title="X").encode().replace(b"X", b"\xff")),
+    "answers nobody waits for": lambda it: _done(it, *['{"jsonrpc": "2.0", "id": 77, "result": {}}'] * 3),
+    "an answer twice": lambda it: it.answer_early(),
+    "no stop reason": lambda it: _done(it, answer={}),
+    "an unknown stop reason": lambda it: _done(it, answer={"stopReason": "tired"}),
+    "null as an answer": lambda it: _done(it, answer=None),
+    "usage in words": lambda it: _done(it, answer={**END, "usage": {"inputTokens": "many"}}),
+    "usage below zero": lambda it: _done(
+        it, answer={**END, "usage": {"totalTokens": -1, "inputTokens": -5, "outputTokens": 4}}
+    ),
+    "usage under _meta": lambda it: _done(it, answer={**END, "_meta": {"usage": {"inputTokens": 3}}}),
+    "money that is no number": lambda it: _done(it, NO_NUMBER),
+    "leave with options of no kind": lambda it: it.permission(options=[{**NO_KIND}]),
+    "leave without options": lambda it: it.permission(options=[]),
+    "leave for a call with a million values": lambda it: it.permission(rawInput=[0] * 1_000_000),
+    "leave for two hundred calls at once": lambda it: it.permission(200, kind="edit"),
+    "a line that never ends": lambda it: it.flood(b"x" * 100),
+    "lines without end": lambda it: it.flood(b"\n"),
+    "messages without end": lambda it: it.flood(b'{"jsonrpc":"2.0","method":"x"}\n'),
+    "requests whose answers it does not read": lambda it: it.flood(b'{"jsonrpc":"2.0","id":"z","method":"x"}\n'),
+    "dies in the middle": lambda it: os._exit(9),
+}
+"""What an agent does at a prompt of that name, besides what agents should do: to add an odd habit, add a line."""
 
 Agent().serve()

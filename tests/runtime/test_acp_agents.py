@@ -71,7 +71,7 @@ async def test_it_does_a_task_and_what_it_does_is_seen_and_counted(
     usage = summary.usage
     assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, float(usage.cost_usd or 0)) == (12, 5, 2, 0.25)
     assert asked(tmp_path)[0]["initialize"]["fs"] == {"readTextFile": False, "writeTextFile": False}
-    assert asked(tmp_path)[1] == {"new_session": str(tmp_path)}
+    assert asked(tmp_path)[1] == {"new_session": str(tmp_path), "servers": []}
 
 
 @pytest.mark.parametrize(

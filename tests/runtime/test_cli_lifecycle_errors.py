@@ -166,6 +166,19 @@ def test_init_writes_a_team_that_is_well_and_never_writes_over_anything(
     assert not (tmp_path / "other" / "team.yaml").exists()
 
 
+def test_a_key_that_a_function_of_its_text_cannot_use_is_told_once_its_code_is_trusted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "crew_of_text.py").write_text("def shout(text): return text.upper()\n")
+    agent = "{name: a, run: 'crew_of_text:shout', step_timeout_s: 2}"
+    (tmp_path / "team.yaml").write_text(f"version: 1\nsupervisor: {{name: desk}}\nagents: [{agent}]\n")
+
+    assert said(capsys, "check", "team.yaml")[0] == 0
+    status, _, error = said(capsys, "check", "team.yaml", "--trust")
+    assert status == 2
+    assert "agents[a].step_timeout_s: does nothing for a function that takes its text alone" in error
+
+
 @pytest.mark.parametrize("template", ["research", "code-review"])
 def test_every_template_is_well_with_scripted_answers_and_with_a_model(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, template: str

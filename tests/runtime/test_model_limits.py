@@ -149,7 +149,10 @@ async def test_a_model_that_says_nothing_is_asked_once_again(engine: Engines) ->
         ({"options": {"temperature": "hot"}}, "agent 'ada': options.temperature: Input should be a valid number"),
         ({"options": {"tool_names": {"give": "x"}}}, "agent 'ada': options: tool_names: no tool 'give' of the engine"),
         ({"options": {"tool_names": {"delegate": "recall"}}}, "two tools would have the name 'recall'"),
-        ({"agent_type": "SimpleAgent"}, "agent 'ada' is a SimpleAgent, which has no tools; make it a ReactAgent"),
+        (
+            {"agent_type": "SimpleAgent"},
+            "tools does nothing for an agent of type SimpleAgent; leave it out, or make it",
+        ),
         ({"output": {"type": "nothing"}}, "agent 'ada': output: type: 'nothing' is not valid under any of the given"),
         ({"tools": ["search"]}, "agent 'ada': the tool 'search' is a name without code"),
     ],

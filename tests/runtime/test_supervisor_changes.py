@@ -86,7 +86,9 @@ async def test_a_name_that_is_taken_cannot_be_appended(running: bool) -> None:
 
 async def test_an_agent_that_could_not_work_cannot_be_appended() -> None:
     async with DynamicSupervisor("team", agent_specs=[says("a")]) as team:
-        with pytest.raises(Unusable, match="is a SimpleAgent, which has no tools; make it a ReactAgent"):
+        with pytest.raises(
+            Unusable, match="tools does nothing for an agent of type SimpleAgent; leave it out, or make it a"
+        ):
             team.agent_specs.append(AgentSpec(name="model", agent_type="SimpleAgent", tools=["crew:search"]))
 
 

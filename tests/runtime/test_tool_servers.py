@@ -333,9 +333,11 @@ def test_check_and_doctor_name_servers_and_functions_that_do_not_work(
         f"version: 1\nsupervisor: {{name: t}}\nmodels: {{fake: {{replies: [{{text: hi}}]}}}}\nmcp:\n"
         f"  well: {{argv: {json.dumps(well)}}}\n  ill: {{argv: {json.dumps(ill)}}}\n"
         "agents:\n- {name: ada, model: fake, tools: ['crew:search', 'crew:untyped']}\n"
-        "- {name: bob, run: 'crew:search', tools: ['crew:untyped']}\n"
+        "- {name: bob, run: 'crew:work', tools: ['crew:untyped']}\n"
     )
-    Path("crew.py").write_text("def search(query: str) -> str: return query\ndef untyped(x): return x\n")
+    Path("crew.py").write_text(
+        "def search(query: str) -> str: return query\ndef untyped(x): return x\ndef work(task, ctx): return task.text\n"
+    )
 
     assert main(["--json", "check", "--trust", "team.yaml"]) == 2
     problems = {one["field"]: one["message"] for one in json.loads(capsys.readouterr().out)["problems"]}

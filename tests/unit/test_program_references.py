@@ -113,7 +113,10 @@ def test_a_program_that_nobody_allowed_is_not_executed(tmp_path: Path) -> None:
             "{name: a, type: process, options: {argv: [cat], env: [A-B]}}",
             "options.env[1]: is not allowed; write the name of an environment variable, not a key",
         ),
-        ("{name: a, type: process, run: 'crew:f', options: {argv: [cat]}}", "run: is not for a program"),
+        (
+            "{name: a, type: process, run: 'crew:f', options: {argv: [cat]}}",
+            "run: does nothing for an agent of type process",
+        ),
         (
             "{name: a, type: process, options: {argv: [cat], protocol: jsonl, input: argument}}",
             "gets its task on stdin",

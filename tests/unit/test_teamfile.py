@@ -62,7 +62,10 @@ def agents(draw: st.DrawFn) -> dict[str, Any]:
         "on_failure": st.lists(st.sampled_from(["failover", "retry", {"retry": 4}, {"escalate": 9}]), max_size=3),
         "options": st.dictionaries(names, st.integers() | st.just(10**18 + 1) | st.booleans() | st.none(), max_size=3),
     }
-    return agent | draw(st.fixed_dictionaries({}, optional=optional))
+    agent |= draw(st.fixed_dictionaries({}, optional=optional))
+    if agent.get("run_in") == "process":  # it gets its text alone
+        agent = {key: value for key, value in agent.items() if key not in ("tools", "options")}
+    return agent
 
 
 @st.composite
@@ -481,7 +484,7 @@ agents:
         "2: supervisor.model: makes an agent 'chief', and there is one; rename one of them",
         "4: agents[scout].options.turns: must be a whole number, not the text 'x'",
         "4: agents[scout].options.temprature: is not a key here; did you mean temperature?",
-        "4: agents[scout].tools: is nothing for a SimpleAgent; make it a ReactAgent",
+        "4: agents[scout].tools: does nothing for an agent of type SimpleAgent; leave it out, or make it a ReactAgent",
         "5: agents[crew].options.team: is missing",
         "5: agents[crew].options.mode: must be sequential or parallel, not the text 'round'",
         "6: agents[sage].output: type: 'nothing' is not valid under any of the given schemas",

@@ -6,7 +6,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from engine.core.records import JsonValue
 from engine.core.spec import AgentSpec
-from engine.errors import Unusable
 from engine.runtimes.options import options_in
 
 TOOL_NAMES = (
@@ -99,19 +98,13 @@ def options_of(spec: AgentSpec) -> ModelOptions:
     """Return the options of a spec that a model plays.
 
     Raises:
-        Unusable: If they do not fit, or the type cannot do what the spec asks for.
+        Unusable: If they do not fit.
     """
-    options = options_in(spec, options_class(spec.agent_type or ""))
-    if spec.agent_type == "SimpleAgent" and (given := beyond_simple(spec)):
-        raise Unusable(f"agent {spec.name!r} is a SimpleAgent, which has no {given}; make it a ReactAgent")
-    return options
-
-
-def beyond_simple(spec: AgentSpec) -> str | None:
-    """Return what of a spec only an agent with a loop can use; None where there is nothing."""
-    return next((name for name in ("tools", "mcp", "may") if getattr(spec, name)), None)
+    return options_in(spec, options_class(spec.agent_type or ""))
 
 
 def uses_tools(spec: AgentSpec) -> bool:
     """Return True for an agent that calls tools in a loop; `llm` is one where it is given any."""
-    return spec.agent_type != "SimpleAgent" and (spec.agent_type != "llm" or beyond_simple(spec) is not None)
+    if spec.agent_type == "llm":
+        return bool(spec.tools or spec.mcp or spec.may or spec.approve)
+    return spec.agent_type != "SimpleAgent"

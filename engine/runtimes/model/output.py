@@ -90,14 +90,24 @@ def fitting(text: str, schema: Any) -> JsonValue:
     Raises:
         Unfit: If it is not JSON, or does not fit the schema, or the schema leads nowhere.
     """
-    from referencing.exceptions import Unresolvable
-
     try:
         found: JsonValue = strict_json(_json_in(text).encode())
     except ValueError as error:
         raise Unfit(f"it {_line(str(error))}") from error
+    check_value(found, schema)
+    return found
+
+
+def check_value(value: JsonValue, schema: Any) -> None:
+    """Return when a value fits a schema.
+
+    Raises:
+        Unfit: If it does not, or the schema leads nowhere.
+    """
+    from referencing.exceptions import Unresolvable
+
     try:
-        wrong = next(faults_of(found, schema), None)
+        wrong = next(faults_of(value, schema), None)
     except BadPattern as error:
         raise Unfit(_line(str(error))) from error
     except TakesTooLong as error:
@@ -107,7 +117,6 @@ def fitting(text: str, schema: Any) -> JsonValue:
     if wrong is not None:
         at = ".".join(str(part) for part in wrong.absolute_path)
         raise Unfit(f"{at}: {_line(wrong.message)}" if at else _line(wrong.message))
-    return found
 
 
 def _json_in(text: str) -> str:

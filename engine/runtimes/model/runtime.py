@@ -19,12 +19,12 @@ from engine.runtimes.model.loop import Loop
 from engine.runtimes.model.member_tools import CreateAgent, ListWorkers
 from engine.runtimes.model.memory import Recall, Remember, recalled, remembered
 from engine.runtimes.model.options import ModelOptions, TalkOptions, TeamOptions, options_of, uses_tools
-from engine.runtimes.model.output import check_schema
 from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.planning import CreatePlan
 from engine.runtimes.model.teams import Says, run_talk, run_team
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.toolbox.kit import Kit
+from engine.runtimes.typed_output import check_output_schema, typed_value
 from engine.runtimes.work import Work
 
 
@@ -50,11 +50,7 @@ class ModelRuntime:
 
     async def check(self) -> None:
         """Import the tools, and look at the schema of the output."""
-        if self._spec.output is not None:
-            try:
-                check_schema(self._spec.output)
-            except Unusable as unusable:
-                raise Unusable(f"agent {self._spec.name!r}: output: {unusable.reason}") from unusable
+        check_output_schema(self._spec)
         if uses_tools(self._spec):
             loaded = await self._code.load_tools(self._spec, described=True)
             missing = [name for name in self._spec.tools if isinstance(name, str) and ":" not in name]
@@ -68,7 +64,8 @@ class ModelRuntime:
     async def execute(self, work: Work) -> JsonValue:
         """Do the work of one attempt, as the type of the agent has it."""
         if isinstance(self._options, TeamOptions):
-            return await run_team(work, self._options, self._says(work))
+            output = await run_team(work, self._options, self._says(work))
+            return output if self._spec.model else await typed_value(work, output, self._code.threads)
         if isinstance(self._options, TalkOptions):
             return await run_talk(work, self._options, self._says(work))
         models = self._models(work)

@@ -18,16 +18,19 @@ from engine.errors import Unusable
 from engine.garbage import importing
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
+from engine.runtimes.options import options_in
+from engine.runtimes.programs.acp_servers import session_servers
 from engine.runtimes.programs.acp_session import AcpSession
 from engine.runtimes.programs.attending import Attended
 from engine.runtimes.programs.once import once
-from engine.runtimes.programs.options import AcpOptions, options_of
+from engine.runtimes.programs.options import AcpOptions
 from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.preconditions import looked_up
+from engine.runtimes.typed_output import check_output_schema
 from engine.runtimes.work import Work
 
-LONGEST_LINE_BYTES = 50_000_000
-"""What one message may hold: whole files stand in them."""
+LONGEST_LINE_BYTES = 16_000_000
+"""Longest message: whole files stand in them."""
 
 
 def acp_runtime(spec: AgentSpec, code: Code) -> Runtime:
@@ -36,13 +39,14 @@ def acp_runtime(spec: AgentSpec, code: Code) -> Runtime:
     Raises:
         Unusable: If the options are not right; the message names the place.
     """
-    return AcpRuntime(code, options_of(spec, AcpOptions))
+    return AcpRuntime(spec, code, options_in(spec, AcpOptions))
 
 
 class AcpRuntime:
     """Run an agent for each attempt."""
 
-    def __init__(self, code: Code, options: AcpOptions) -> None:
+    def __init__(self, spec: AgentSpec, code: Code, options: AcpOptions) -> None:
+        self._spec = spec
         self._code = code
         self._options = options
         self._reference = program_reference(options.argv, env=options.env, cwd=options.cwd)
@@ -53,6 +57,7 @@ class AcpRuntime:
         """Look whether the agent may be executed, and is there, and get what speaks its protocol."""
         if find_spec("acp") is None:
             raise Unusable("agents of type acp need the package agent-client-protocol: pip install 'quarterdeck[acp]'")
+        check_output_schema(self._spec)
         await looked_up(self._code, self._options, self._reference, self._code.folder)
         self._module = await self._code.threads.run(_imported)
 
@@ -63,18 +68,19 @@ class AcpRuntime:
     async def _run(self, work: Work) -> JsonValue:
         options, code = self._options, self._code
         env, cwd = await looked_up(code, options, self._reference, work.folder or code.folder)
-        text = as_text(await work.value())
+        text, servers = as_text(await work.value()), await session_servers(work, code)
         async with placed(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
             program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=LONGEST_LINE_BYTES)
             attended = Attended(work, program, self._name, code.threads)
             session = AcpSession(
-                work, attended, self._name, folder=place.folder, threads=code.threads, programs=code.programs, env=env
-            )
+                work, attended, self._name, folder=place.folder, servers=servers, threads=code.threads,
+                programs=code.programs, env=env,
+            )  # fmt: skip
             reads, writes = options.fs != "none", options.fs == "write"
             link = self._module.AcpLink(program, session, reads=reads, writes=writes, runs=options.terminal)
             await attended.attend(partial(session.converse, link, text), _nothing, before=session.cancel)
             session.raise_if_broken()
-        return place.with_note(session.output)
+        return place.with_note(session.text) if work.spec.output is None else session.answer
 
 
 def _imported() -> Any:

@@ -1,20 +1,23 @@
 """What an agent of the Agent Client Protocol asks for: permission, files, and programs that we run for it.
 
-Each question goes to the inbox, unless a person has answered it for all calls of that kind. Files and programs are
-confined to the agent's folder.
+Each question goes to the inbox, unless `approve` of the spec lets calls of that kind through, or a person has answered
+for all of them. Files and programs are confined to the agent's folder.
 """
 
 import difflib
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engine.core.decide.asking import ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
+from engine.core.approval import PLAIN
+from engine.core.decide.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, PERMISSION, REJECT_ONCE
 from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError, NotShown
+from engine.guards import asks_for
 from engine.runtimes.people import FOUR_OPTIONS
 from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
 from engine.runtimes.programs.terminals import Terminals
@@ -25,6 +28,8 @@ from engine.runtimes.work import Work
 if TYPE_CHECKING:
     from engine.runtimes.programs.acp_link import Choice, ToolCall
 
+Change: TypeAlias = tuple[str, str, str]
+"""Path, old text and new text of a file."""
 MOST_TEXT = 20_000
 """Characters of a diff, or of what a tool said, that are kept with the step."""
 RUNS_PROGRAMS = frozenset({"execute", "other", "switch_mode", None})
@@ -40,6 +45,8 @@ class AcpAsking:
     _threads: Threads
     _calls: dict[str, dict[str, Any]]
     _terminals: Terminals | None = None
+    _asked_for: Counter[str]
+    """Calls that were asked for under no id, as files and terminals are, by the kind of tool."""
 
     def _record(
         self, name: str, output: JsonValue, *, given: JsonValue = None, began_ms: int | None = None,
@@ -48,13 +55,22 @@ class AcpAsking:
         """Keep something as a step."""
         raise NotImplementedError
 
+    def _call(self, call_id: str) -> dict[str, Any]:
+        """Return what is remembered of a call."""
+        raise NotImplementedError
+
     async def permit(self, call: "ToolCall", choices: list["Choice"]) -> str | None:
         """Ask a person whether the agent may do something, and return what they choose."""
-        known = self._calls.get(call.id, {})
-        title = call.title or known.get("title") or call.kind or "a tool"
-        kind = call.kind or known.get("kind")
-        given = json_or_none(call.input) if call.input is not None else known.get("input")
-        detail, has_secret = await self._shown(kind or "other", title, given, call.diffs or known.get("diffs") or [])
+        known = self._call(call.id)
+        known["is_asked_for"] = True
+        title = call.title or known["title"] or call.kind or "a tool"
+        kind = known["kind"] = call.kind or known["kind"]
+        given = known["input"] = json_or_none(call.input) if call.input is not None else known["input"]
+        changes = call.diffs or known["diffs"]
+        allowing = sorted((one for one in choices if one.kind in ALLOWS), key=lambda one: one.kind == ALLOW_ALWAYS)
+        if allowing and await self.asks_about(kind, title, given, changes) is False:
+            return allowing[0].id
+        detail, has_secret = await self._shown(kind or "other", title, given, changes)
         by_kind: dict[str, Choice] = {}
         for one in choices:
             is_unbounded = one.kind == "allow_always" and kind in RUNS_PROGRAMS
@@ -66,8 +82,45 @@ class AcpAsking:
         found = by_kind.get(answer) or by_kind.get(answer.replace("once", "always"))
         return None if found is None else found.id
 
+    async def asks_about(
+        self, kind: str | None, title: str, given: JsonValue, changes: Sequence[Change] = ()
+    ) -> bool | None:
+        """Return whether `approve` of the spec has a person asked about a call; None where it does not say.
+
+        Args:
+            kind: The kind of its tool.
+            title: What the agent calls it.
+            given: Its arguments.
+            changes: The files that it changes.
+        """
+        rule = self._work.spec.approve.get(kind or "other")
+        if rule is None or rule in PLAIN:
+            return None if rule is None else rule == "always"
+        if _size_of(changes) > LONGEST_SHOWN:
+            return True
+        return await asks_for(rule, await self._value(title, given, changes))
+
+    async def _value(self, title: str, given: JsonValue, changes: Sequence[Change]) -> dict[str, JsonValue]:
+        """Return a call as guards and people see it."""
+        value: dict[str, JsonValue] = {"title": clean(title), "arguments": given}
+        if changes:
+            value["diffs"] = [await self._threads.run(partial(whole_diff, *change)) for change in changes]
+        return value
+
+    async def _allows(
+        self, kind: str, tool: str, title: str, given: JsonValue, changes: Sequence[Change] = ()
+    ) -> tuple[bool, str]:
+        """Return whether the agent may have us do something for it, and how that is called without secrets."""
+        self._asked_for[kind] += 1
+        if await self.asks_about(kind, title, given, changes) is False:
+            return True, line_of(title)
+        detail, has_secret = await self._shown(tool, title, given, changes)
+        options = [ALLOW_ONCE, REJECT_ONCE] if has_secret or tool in RUNS_PROGRAMS else [*FOUR_OPTIONS]
+        question = f"{self._name} asks to {'run ' if tool == 'execute' else ''}{detail['title']}"
+        return await self._allowed(question, options, detail) in ALLOWS, str(detail["title"])
+
     async def _shown(
-        self, tool: str, title: str, arguments: JsonValue, changes: Sequence[tuple[str, str, str]] = ()
+        self, tool: str, title: str, arguments: JsonValue, changes: Sequence[Change] = ()
     ) -> tuple[dict[str, JsonValue], bool]:
         """Return what a person is shown of a call, whole, and whether it has a secret: then it is decided on once.
 
@@ -77,13 +130,10 @@ class AcpAsking:
         Raises:
             NotShown: If it is too long.
         """
-        value: dict[str, JsonValue] = {"title": clean(title), "arguments": arguments}
         try:
-            if sum(len(text) for change in changes for text in change) > LONGEST_SHOWN:
+            if _size_of(changes) > LONGEST_SHOWN:
                 raise ValueError(f"its files have more than the {LONGEST_SHOWN:,} characters that can be shown")
-            if changes:
-                value["diffs"] = [await self._threads.run(partial(whole_diff, *change)) for change in changes]
-            shown, has_secret = shown_whole(value)
+            shown, has_secret = shown_whole(await self._value(title, arguments, changes))
         except ValueError as error:
             raise NotShown(line_of(title)[:200], str(error)) from error
         assert isinstance(shown, dict)
@@ -102,7 +152,12 @@ class AcpAsking:
             return ""
 
     async def read_file(self, path: str, line: int | None, limit: int | None) -> str:
-        """Return the text of a file in its folder."""
+        """Return the text of a file in its folder, once a person lets it where `approve` says that one is asked."""
+        if (
+            "read" in self._work.spec.approve
+            and not (await self._allows("read", "read_file", f"read {path}", {"path": path}))[0]
+        ):
+            raise OutOfBounds(f"a person did not allow to read {path:.200}")
         return await self._threads.run(partial(text_of, self._folder, path, line, limit))
 
     async def write_file(self, path: str, content: str) -> None:
@@ -114,10 +169,8 @@ class AcpAsking:
             before = ""
         name = str(where.relative_to(self._folder.resolve()))
         arguments: dict[str, JsonValue] = {"path": name, "content": _digest(content)}
-        detail, has_secret = await self._shown("write_file", f"write {name}", arguments, [(name, before, content)])
-        options = [ALLOW_ONCE, REJECT_ONCE] if has_secret else [*FOUR_OPTIONS]
-        said = await self._allowed(f"{self._name} asks to {detail['title']}", options, detail)
-        if said not in ALLOWS:
+        is_allowed, _ = await self._allows("edit", "write_file", f"write {name}", arguments, [(name, before, content)])
+        if not is_allowed:
             raise OutOfBounds(f"a person did not allow to write {name}")
         await self._threads.run(partial(write, self._folder, path, content))
         change = await self._threads.run(partial(diff, name, before, content))
@@ -135,10 +188,8 @@ class AcpAsking:
         """Start a program in its folder, once a person lets it, and return what its terminal is called."""
         where = await self._threads.run(partial(inside, self._folder, cwd or "."))
         arguments: dict[str, JsonValue] = {"argv": [*argv], "cwd": str(where), "env": {**env}}
-        detail, _ = await self._shown("execute", shlex.join(argv), arguments)
-        shown_argv = str(detail["title"])
-        said = await self._allowed(f"{self._name} asks to run {shown_argv}", [ALLOW_ONCE, REJECT_ONCE], detail)
-        if said not in ALLOWS:
+        is_allowed, shown_argv = await self._allows("execute", "execute", shlex.join(argv), arguments)
+        if not is_allowed:
             raise OutOfBounds(f"a person did not allow to run {shown_argv:.200}")
         self._record(f"run {shown_argv}"[:200], shown_input({**arguments, "env": [*sorted(env)]}), is_tool=True)
         return await self.terminals.create(argv, cwd=where, env=env, most_bytes=most_bytes)
@@ -165,6 +216,10 @@ def cut(text: str) -> str:
     """Return a text, or its beginning with how long it is."""
     text = clean(text)
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n[cut; {len(text):,} characters in all]"
+
+
+def _size_of(changes: Sequence[Change]) -> int:
+    return sum(len(text) for change in changes for text in change)
 
 
 def diff(path: str, old: str, new: str) -> JsonValue:

@@ -6,25 +6,42 @@ of models), so it is done in a thread and only where an agent is of that type.
 """
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 from acp import schema
 from acp.connection import Connection
 from acp.exceptions import RequestError
+from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ValidationError
 
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.options import first_fault
+from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.acp_session import AcpSession, AgentRefused, LineEnded, LoginMissing
 from engine.runtimes.programs.watched import Program
+from engine.runtimes.spec_keys import TOOL_KINDS
 from engine.version import program_version
 
 M = TypeVar("M", bound=BaseModel)
 LOGIN_WANTED = -32000
 """The error that says that a login is required."""
 PROTOCOL = 1
+MOST_MESSAGES = 1_000_000
+"""Messages of a session."""
+MOST_BYTES = 2_000_000_000
+"""Bytes of all messages of a session."""
+MOST_REQUESTS = 100
+"""Requests of an agent that are open at once; more are refused."""
+MOST_UNSENT = 1_000
+"""Answers that wait for an agent to read them."""
+MOST_VALUES = 100_000
+"""Values in the input, or the output, of a tool call that is looked at."""
+MESSAGES_A_TURN = 20
+"""Messages that are read before the loop has its turn: what is buffered may be a million of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +52,8 @@ class Abilities:
     """It can load a session and replays its history."""
     resumes: bool
     """It can resume a session."""
+    calls_addresses: bool
+    """It can use tool servers at addresses."""
     logins: list[str]
 
 
@@ -87,6 +106,7 @@ class AcpLink:
         self._runs = runs
         self._files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=writes)
         self.lines = _Lines(program, client)
+        self._requests = 0
         self._connection = Connection(self._handle, self.lines)
 
     async def close(self) -> None:
@@ -111,21 +131,24 @@ class AcpLink:
         return Abilities(
             loads=bool(able is not None and able.load_session),
             resumes=sessions is not None and sessions.resume is not None,
+            calls_addresses=bool(able is not None and able.mcp_capabilities and able.mcp_capabilities.http),
             logins=[one.name for one in said.auth_methods or []],
         )
 
-    async def new_session(self, cwd: str) -> str:
+    async def new_session(self, cwd: str, servers: Sequence[SessionServer]) -> str:
         """Begin a session and return its id."""
-        asked = schema.NewSessionRequest(cwd=cwd, mcp_servers=[])
+        asked = schema.NewSessionRequest(cwd=cwd, mcp_servers=[_server(one) for one in servers])
         return str((await self._ask("session/new", asked, schema.NewSessionResponse)).session_id)
 
-    async def take_up(self, session_id: str, cwd: str, *, load: bool) -> None:
+    async def take_up(self, session_id: str, cwd: str, servers: Sequence[SessionServer], *, load: bool) -> None:
         """Resume a session: load it with its history replayed, or just resume it."""
+        used = [_server(one) for one in servers]
         if load:
-            asked = schema.LoadSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=[])
+            asked = schema.LoadSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=used)
             await self._send("session/load", asked)
         else:
-            await self._send("session/resume", schema.ResumeSessionRequest(session_id=session_id, cwd=cwd))
+            resumed = schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=used)
+            await self._send("session/resume", resumed)
 
     async def prompt(self, session_id: str, text: str) -> Turn:
         """Say something in a session, and return how the agent's turn ended."""
@@ -168,9 +191,15 @@ class AcpLink:
         # The package prints what a handler raises to the log, but for its own errors.
         try:
             if method == "session/update":
-                self._update(schema.SessionNotification.model_validate(params).update)
+                self._update(schema.SessionNotification.model_validate(_known_kind(params, "update")).update)
                 return None
-            return await self._answer(method, params)
+            if self._requests >= MOST_REQUESTS:
+                raise RequestError(-32603, f"more than {MOST_REQUESTS} requests are open")
+            self._requests += 1
+            try:
+                return await self._answer(method, params)
+            finally:
+                self._requests -= 1
         except RequestError:
             if is_notification:
                 return None
@@ -186,7 +215,9 @@ class AcpLink:
 
     async def _answer(self, method: str, params: Any) -> Any:
         if method == "session/request_permission":
-            asked = schema.RequestPermissionRequest.model_validate(params)
+            asked = schema.RequestPermissionRequest.model_validate(_known_kind(params, "toolCall"))
+            if not _is_small(asked.tool_call.raw_input):
+                raise RequestError.invalid_params({"details": f"its input has more than {MOST_VALUES:,} values"})
             choices = [Choice(one.option_id, one.name, one.kind) for one in asked.options]
             chosen = await self._client.permit(_tool_call(asked.tool_call), choices)
             return {"outcome": {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}}
@@ -246,9 +277,16 @@ class _Lines:
         self._client = client
         self.fault: str | None = None
         """Why nothing more is read, where it was not the end."""
+        self._messages = 0
+        self._bytes = 0
+        self._unsent = 0
 
     async def send(self, message: dict[str, Any]) -> None:
-        await self._program.send(json.dumps(message, ensure_ascii=False).encode(errors="replace") + b"\n")
+        self._unsent += 1
+        try:
+            await self._program.send(json.dumps(message, ensure_ascii=False).encode(errors="replace") + b"\n")
+        finally:
+            self._unsent -= 1
 
     async def receive(self) -> dict[str, Any] | None:
         while True:
@@ -257,14 +295,26 @@ class _Lines:
             except ValueError:
                 self.fault = "wrote a line that is too long"
                 return None
-            self.fault = self._client.too_much
+            self._messages += 1
+            self._bytes += len(line)
+            self.fault = self._client.too_much or self._flood()
             if not line or self.fault is not None:
                 return None
+            if self._messages % MESSAGES_A_TURN == 0:
+                await checkpoint()
             message = _message(line)
             if message is not None:
                 return message
             if line.strip():
                 self._client.heard_text(line.decode(errors="replace"))
+
+    def _flood(self) -> str | None:
+        """Return what there is too much of."""
+        if self._messages > MOST_MESSAGES:
+            return f"wrote more than {MOST_MESSAGES:,} messages"
+        if self._bytes > MOST_BYTES:
+            return f"wrote more than {MOST_BYTES:,} bytes"
+        return f"does not read its input: {MOST_UNSENT:,} answers wait" if self._unsent > MOST_UNSENT else None
 
     async def close(self) -> None:
         """Nothing to close: the watcher owns the pipes."""
@@ -285,6 +335,29 @@ def _message(line: bytes) -> dict[str, Any] | None:
     return message
 
 
+def _known_kind(params: Any, place: str) -> Any:
+    """Return parameters in which a kind of tool that the protocol does not know is `other`."""
+    call = params.get(place) if isinstance(params, dict) else None
+    if not isinstance(call, dict) or call.get("kind") in (None, *TOOL_KINDS):
+        return params
+    return {**params, place: {**call, "kind": "other"}}
+
+
+def _is_small(value: Any) -> bool:
+    """Return whether a value has few enough values in it to be looked at; 100,000 of them take some milliseconds."""
+    values, count = [value], 0
+    while values and count <= MOST_VALUES:
+        inner = values.pop()
+        children = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()
+        count += len(children) + 1
+        values.extend(islice(children, MOST_VALUES))
+    return count <= MOST_VALUES
+
+
+def _looked_at(value: Any) -> Any:
+    return value if _is_small(value) else f"[more than {MOST_VALUES:,} values]"
+
+
 def _tool_call(said: Any) -> ToolCall:
     texts, diffs = [], []
     for one in said.content or []:
@@ -292,9 +365,16 @@ def _tool_call(said: Any) -> ToolCall:
             diffs.append((one.path, one.old_text or "", one.new_text))
         elif isinstance(one, schema.ContentToolCallContent) and isinstance(one.content, schema.TextContentBlock):
             texts.append(one.content.text)
-    return ToolCall(
-        said.tool_call_id, said.title, said.kind, said.status, said.raw_input, said.raw_output, texts, diffs
-    )
+    given, output = _looked_at(said.raw_input), _looked_at(said.raw_output)
+    return ToolCall(said.tool_call_id, said.title, said.kind, said.status, given, output, texts, diffs)
+
+
+def _server(server: SessionServer) -> Any:
+    if server.url is not None:
+        headers = [schema.HttpHeader(name=name, value=value) for name, value in server.headers.items()]
+        return schema.HttpMcpServer(type="http", name=server.name, url=server.url, headers=headers)
+    env = [schema.EnvVariable(name=name, value=value) for name, value in server.env.items()]
+    return schema.McpServerStdio(name=server.name, command=server.argv[0], args=server.argv[1:], env=env)
 
 
 def _json(asked: BaseModel) -> dict[str, Any]:

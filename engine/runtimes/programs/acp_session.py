@@ -3,7 +3,9 @@
 Each tool call that ends, and each new plan, is a step. What it asks leave for goes to the inbox.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -13,18 +15,20 @@ import anyio
 from engine.core.events.attempt import StepKind
 from engine.core.queries.excerpts import shown
 from engine.core.records import JsonValue
-from engine.errors import AttemptInterrupted, EngineError
-from engine.runtimes.programs.acp_asking import AcpAsking, cut, diff, json_or_none, line_of
+from engine.errors import AttemptInterrupted, EngineError, PermanentFailure
+from engine.runtimes.programs.acp_asking import AcpAsking, Change, cut, diff, json_or_none, line_of
+from engine.runtimes.programs.acp_servers import SessionServer
 from engine.runtimes.programs.attending import Attended, ProgramFailed
 from engine.runtimes.programs.speaking import steers_before
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
+from engine.runtimes.typed_output import OutputMismatch, typed_text
 from engine.runtimes.values import Amounts, clean, usage_of, without_secrets
 from engine.runtimes.work import Work
 
 if TYPE_CHECKING:
-    from engine.runtimes.programs.acp_link import AcpLink, ToolCall
+    from engine.runtimes.programs.acp_link import Abilities, AcpLink, ToolCall
 
 ANSWERS_S = 60.0
 """How long an agent may take to say who it is, and to begin a session."""
@@ -60,6 +64,12 @@ class LoginMissing(EngineError):
 
 MOST_CALLS = 1_000
 """Tool calls of a session that are remembered, the newest."""
+MOST_STEPS = 100_000
+"""Steps of an attempt; beyond them its calls are shown and not kept."""
+
+
+class NotAskedFor(PermanentFailure):
+    """An agent made a call without asking, which `approve` of its spec has a person asked about."""
 
 
 class TurnStopped(EngineError):
@@ -73,18 +83,20 @@ class AcpSession(AcpAsking):
         attended: Stops the program.
         name: What the agent is called in errors.
         folder: Where it works.
+        servers: Tool servers that it is told to use.
         programs: For programs that it has us run.
         env: What those get.
     """
 
     def __init__(
-        self, work: Work, attended: Attended, name: str, *, folder: Path, threads: Threads, programs: Watched,
-        env: Mapping[str, str],
+        self, work: Work, attended: Attended, name: str, *, folder: Path, servers: Sequence[SessionServer],
+        threads: Threads, programs: Watched, env: Mapping[str, str],
     ) -> None:  # fmt: skip
         self._work = work
         self._attended = attended
         self._name = name
         self._folder = folder
+        self._servers = servers
         self._threads = threads
         self._programs = programs
         self._env = env
@@ -93,9 +105,21 @@ class AcpSession(AcpAsking):
         self._is_loading = False
         self._texts: list[str] = []
         self._text_size = 0
+        self._last_message = 0
+        """Place in the texts at which its last message begins: the one after its last call."""
+        self.answer: JsonValue = None
+        """What its last message says, where its spec has a schema of the output."""
+        self._has_repaired = False
         self._between = False
         """A tool was called since it last said something."""
         self._calls: dict[str, dict[str, Any]] = {}
+        self._steps = 0
+        self._asked_for = Counter()
+        self._turning = anyio.CancelScope()
+        self._not_asked: NotAskedFor | None = None
+        self._calls_looked_at = 0
+        """Calls of which it is not yet known whether they should have been asked for."""
+        self._looked = anyio.Event()
         self._plan: list[dict[str, str]] = []
         self._cost_usd = 0.0
         self._ended = anyio.Event()
@@ -110,8 +134,8 @@ class AcpSession(AcpAsking):
         return f"said more than {LONGEST_TEXT:,} characters" if self._text_size > LONGEST_TEXT else None
 
     @property
-    def output(self) -> str:
-        """What it answered."""
+    def text(self) -> str:
+        """What it said."""
         return "".join(self._texts).strip()
 
     async def converse(self, link: "AcpLink", text: str) -> None:
@@ -125,11 +149,15 @@ class AcpSession(AcpAsking):
         self._link = link
         failure: BaseException | None = None
         async with anyio.create_task_group() as group:  # for terminals; whatever it raised would come in a group
-            self._terminals = Terminals(self._programs, self._env, group)
+            self._terminals, self._group = Terminals(self._programs, self._env, group), group
             group.start_soon(self._cut_turns, link)
             self._work.on_steer = self._on_steer
             try:
-                await self._turns(link, text)
+                with self._turning:
+                    await self._turns(link, text)
+                    while self._calls_looked_at:
+                        await self._looked.wait()
+                failure = self._not_asked
             except (AttemptInterrupted, EngineError) as error:
                 failure = error
             finally:
@@ -164,18 +192,35 @@ class AcpSession(AcpAsking):
             abilities = await link.initialize()
         try:
             with self._answers_soon("begin a session"):
-                session_id, goes_on = await self._begin(link, loads=abilities.loads, resumes=abilities.resumes)
+                session_id, goes_on = await self._begin(link, abilities)
         except LoginMissing:
             raise LoginMissing(self._login(abilities.logins)) from None
         self._session_id = session_id
         before = await steers_before(self._work)
-        if goes_on:
-            text = f"Your work on this was interrupted. Look at what is done, and go on.\n\n{text}"
-        text = "\n\n".join([text, *before])
+        schema, instructions = self._work.spec.output, self._work.spec.instructions.strip()
+        opening = "Your work on this was interrupted. Look at what is done, and go on." if goes_on else instructions
+        form = "" if schema is None else f"End with JSON alone that fits this JSON Schema: {json.dumps(schema)}"
+        text = "\n\n".join(one for one in [opening, text, *before, form] if one)
         while text:
             self._is_cut = False
             await self._turn(link, session_id, text)
-            text = "\n\n".join(self._work.steers())
+            text = "\n\n".join(self._work.steers()) or await self._repair()
+
+    async def _repair(self) -> str:
+        """Return what to say to an agent whose last message does not fit the schema of its output; empty if it does.
+
+        Raises:
+            OutputMismatch: If it does not fit for the second time.
+        """
+        message = "".join(self._texts[self._last_message :])
+        try:
+            self.answer = await typed_text(self._work, message, self._threads)
+        except OutputMismatch as mismatch:
+            if self._has_repaired:
+                raise
+            self._has_repaired = True
+            return f"Your answer cannot be used: {mismatch}. Answer again, with the JSON alone."
+        return ""
 
     async def _turn(self, link: "AcpLink", session_id: str, text: str) -> None:
         self._between = True
@@ -211,20 +256,23 @@ class AcpSession(AcpAsking):
         how = f" ({', '.join(clean(way) for way in ways)})" if ways else ""
         return f"{self._name} wants a login{how}: log in with its own program, or name its key under 'env'"
 
-    async def _begin(self, link: "AcpLink", *, loads: bool, resumes: bool) -> tuple[str, bool]:
+    async def _begin(self, link: "AcpLink", abilities: "Abilities") -> tuple[str, bool]:
         """Return the session of an earlier attempt, where the agent takes it up, or a new one."""
-        folder = str(self._folder)
-        earlier = await self._earlier() if loads or resumes else None
+        folder, servers = str(self._folder), self._servers
+        address = next((one.name for one in servers if one.url is not None), None)
+        if address is not None and not abilities.calls_addresses:
+            raise AgentRefused(f"can use tool servers that are programs alone, and {address!r} is an address")
+        earlier = await self._earlier() if abilities.loads or abilities.resumes else None
         if earlier is not None:
             self._is_loading = True
             try:
-                await link.take_up(earlier, folder, load=loads)
+                await link.take_up(earlier, folder, servers, load=abilities.loads)
                 return earlier, True
             except AgentRefused:
                 pass  # it does not know the session any more
             finally:
                 self._is_loading = False
-        session_id = await link.new_session(folder)
+        session_id = await link.new_session(folder, servers)
         work = self._work
         await work.record(work.finished("code", SESSION, work.new_key(SESSION), {"session_id": session_id}))
         return session_id, False
@@ -240,8 +288,9 @@ class AcpSession(AcpAsking):
         """Show more of its answer."""
         if self._is_loading or not text:
             return
-        if self._between and self._texts:
-            text = f"\n\n{text.lstrip()}"
+        if self._between:
+            self._last_message = len(self._texts)
+            text = f"\n\n{text.lstrip()}" if self._texts else text
         self._between = False
         self._text_size += len(text)
         if self.too_much is None:
@@ -273,22 +322,53 @@ class AcpSession(AcpAsking):
         """Show a tool call, and keep it as a step once it has ended."""
         if self._is_loading:
             return
-        known = self._calls.setdefault(call.id, {"texts": [], "diffs": []})
-        if len(self._calls) > MOST_CALLS:
-            del self._calls[next(iter(self._calls))]
-        if "title" not in known:
-            known["title"] = line_of(call.title or call.kind or "tool")[:200]
-            known["began_ms"] = self._work.now_ms()
-            known["input"] = json_or_none(call.input)
-            self._work.tool_started(known["title"], known["input"])
-        known["kind"] = call.kind or known.get("kind")
+        known = self._call(call.id)
+        known.setdefault("began_ms", self._work.now_ms())
+        known["kind"] = call.kind or known["kind"]
         known["input"] = known["input"] if call.input is None else json_or_none(call.input)
-        known["output"] = known.get("output") if call.output is None else json_or_none(call.output)
+        known["output"] = known["output"] if call.output is None else json_or_none(call.output)
         known["texts"] = call.texts or known["texts"]
         known["diffs"] = call.diffs or known["diffs"]
+        if not known["is_shown"]:
+            known["title"] = line_of(call.title or known["title"] or call.kind or "tool")[:200]
+            # Many agents announce a call before they know its arguments, and tell these with a better title.
+            if known["input"] or call.status not in (None, "pending"):
+                known["is_shown"] = True
+                self._work.tool_started(known["title"], known["input"])
         if call.status in ("completed", "failed") and not known.get("ended"):
             known["ended"], self._between = True, True
+            self._look_whether_asked(known)
             self._end_call(known, call.status)
+
+    def _call(self, call_id: str) -> dict[str, Any]:
+        new: dict[str, Any] = {"title": "", "kind": None, "input": None, "output": None, "is_shown": False}
+        known = self._calls.setdefault(call_id, new | {"texts": [], "diffs": []})
+        if len(self._calls) > MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
+        return known
+
+    def _look_whether_asked(self, known: Mapping[str, Any]) -> None:
+        """End the session where a call was made that a person was to be asked about first."""
+        kind = known["kind"] or "other"
+        if known.get("is_asked_for"):
+            return
+        if self._asked_for[kind]:
+            self._asked_for[kind] -= 1
+        elif kind in self._work.spec.approve:
+            self._calls_looked_at += 1
+            self._group.start_soon(self._end_where_not_asked, kind, known["title"], known["input"], known["diffs"])
+
+    async def _end_where_not_asked(self, kind: str, title: str, given: JsonValue, diffs: list[Change]) -> None:
+        is_to_be_asked = await self.asks_about(kind, title, given, diffs)
+        self._calls_looked_at -= 1
+        self._looked.set()
+        self._looked = anyio.Event()
+        if is_to_be_asked and self._not_asked is None:
+            self._not_asked = NotAskedFor(
+                f"{self._name} did {title!r} ({kind}) without asking, and 'approve' says that a person is asked; set up"
+                " its own permissions so that it asks"
+            )
+            self._turning.cancel()
 
     def _end_call(self, known: dict[str, Any], status: str) -> None:
         output: dict[str, JsonValue] = {"status": status, "kind": known["kind"]}
@@ -310,6 +390,7 @@ class AcpSession(AcpAsking):
         is_tool: bool = False,
     ) -> None:  # fmt: skip
         work = self._work
-        if not work.over:
+        self._steps += 1
+        if not work.over and self._steps <= MOST_STEPS:
             what: StepKind = "tool" if is_tool else "code"
             work.record_soon(work.finished(what, name, work.new_key(name), output, given=given, began_ms=began_ms))

@@ -3,17 +3,13 @@
 See docs/reference/programs.md.
 """
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.core.model_spec import Variable
-from engine.core.spec import AgentSpec
-from engine.errors import Unusable
-from engine.runtimes.options import options_in
 
 Word = Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")]
-O = TypeVar("O", bound="ProgramOptions")  # noqa: E741 - the one type variable here
 
 
 class ProgramOptions(BaseModel):
@@ -63,17 +59,6 @@ class AcpOptions(ProgramOptions):
     """Which files of its folder it may request from the engine; direct access is not covered."""
     terminal: bool = False
     """It may ask the engine to run programs in its folder, each approved by a person; not its own programs."""
-
-
-def options_of(spec: AgentSpec, kind: type[O]) -> O:
-    """Return the options of a spec.
-
-    Raises:
-        Unusable: If they are not right, or there is something that a program has no use for; the message says where.
-    """
-    if spec.run is not None or spec.tools:
-        raise Unusable(f"agent {spec.name!r} is a program; leave out 'run' and 'tools'")
-    return options_in(spec, kind)
 
 
 KINDS: dict[str, type[ProgramOptions]] = {"process": ProcessOptions, "acp": AcpOptions}

@@ -70,7 +70,7 @@ async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -
         place.left = f"The branch {tree.branch} has {words} in {tree.path}"
         if not work.over:
             output: JsonValue = {"path": str(tree.path), "branch": tree.branch, "left": words}
-            work.record_soon(work.finished("code", STEP, work.new_key(STEP), output))
+            work.record_soon(work.finished("code", STEP, work.new_key(STEP), output, is_charged=False))
 
 
 async def _earlier(work: Work, threads: Threads) -> Worktree | None:

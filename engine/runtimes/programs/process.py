@@ -8,6 +8,7 @@ See docs/reference/programs.md.
 import codecs
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from anyio.lowlevel import checkpoint
 
@@ -18,13 +19,15 @@ from engine.core.values import as_text
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
+from engine.runtimes.options import options_in
 from engine.runtimes.programs.attending import CHUNK_BYTES, Attended
 from engine.runtimes.programs.once import once
-from engine.runtimes.programs.options import ProcessOptions, options_of
+from engine.runtimes.programs.options import ProcessOptions
 from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.preconditions import looked_up
 from engine.runtimes.programs.speaking import Speaking
 from engine.runtimes.programs.watched import Program
+from engine.runtimes.typed_output import check_output_schema, typed_text, typed_value
 from engine.runtimes.work import Work
 
 
@@ -40,13 +43,14 @@ def process_runtime(spec: AgentSpec, code: Code) -> Runtime:
     Raises:
         Unusable: If the options are invalid; the message names the place.
     """
-    return ProcessRuntime(spec, code, options_of(spec, ProcessOptions))
+    return ProcessRuntime(spec, code, options_in(spec, ProcessOptions))
 
 
 class ProcessRuntime:
     """Runs a program for each attempt."""
 
     def __init__(self, spec: AgentSpec, code: Code, options: ProcessOptions) -> None:
+        self._spec = spec
         self._code = code
         self._options = options
         self._reference = program_reference(options.argv, env=options.env, cwd=options.cwd)
@@ -54,6 +58,7 @@ class ProcessRuntime:
 
     async def check(self) -> None:
         """Check that the program is trusted and exists."""
+        check_output_schema(self._spec)
         await looked_up(self._code, self._options, self._reference, self._code.folder)
 
     async def execute(self, work: Work) -> JsonValue:
@@ -66,7 +71,7 @@ class ProcessRuntime:
         speaks = options.protocol == "jsonl"
         async with placed(work, cwd, threads=threads, worktree=options.worktree, goes_on=speaks) as place:
             output = await (self._spoken if speaks else self._written)(work, env, place.folder)
-        return place.with_note(output)
+        return output if self._spec.output is not None else place.with_note(output)
 
     async def _written(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
         """Run a program with plain text output, and return the output."""
@@ -77,9 +82,9 @@ class ProcessRuntime:
         attended = Attended(work, program, self._name, self._code.threads)
         talk = _Text(work, program, attended, options.output_bytes)
         await attended.attend(talk.read, partial(_feed, program, said), before=checkpoint)
-        return talk.output
+        return await typed_text(work, talk.output, self._code.threads)
 
-    async def _spoken(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
+    async def _spoken(self, work: Work, env: dict[str, str], cwd: Path) -> Any:
         """Run a program with the JSON Lines protocol, and return its result."""
         options = self._options
         program = await self._code.programs.start(options.argv, env=env, cwd=cwd, line_bytes=options.output_bytes)
@@ -90,7 +95,9 @@ class ProcessRuntime:
         except AttemptInterrupted:
             if not speaking.has_result:
                 raise
-        return speaking.output
+        if not speaking.has_result:
+            return await typed_text(work, speaking.text, self._code.threads)
+        return await typed_value(work, speaking.result, self._code.threads)
 
 
 async def _feed(program: Program, said: bytes) -> None:

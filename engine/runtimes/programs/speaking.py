@@ -5,6 +5,7 @@ from contextlib import suppress
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from engine.core.records import JsonValue
 from engine.errors import AttemptInterrupted, EngineError
@@ -25,6 +26,12 @@ STEP = "step:"
 
 MOST_ASKED = 100
 """Questions of a program that are open at once."""
+MOST_LINES = 1_000_000
+"""Lines of an attempt."""
+MOST_STEPS = 100_000
+"""Lines of an attempt that are steps: each is journaled."""
+LINES_A_TURN = 100
+"""Lines that are read before the loop has its turn: what is buffered may be millions of them."""
 
 
 class TooManyQuestions(EngineError):
@@ -35,6 +42,12 @@ class TooManyQuestions(EngineError):
 
 class LineTooLong(EngineError):
     """A program wrote a line, or a text, that is longer than its output may be."""
+
+    retryable = False
+
+
+class TooManyLines(EngineError):
+    """A program wrote on and on."""
 
     retryable = False
 
@@ -54,18 +67,20 @@ class Speaking:
         self._most_bytes = most_bytes
         self._text: list[str] = []
         self._text_bytes = 0
-        self._result: JsonValue = None
+        self._lines = 0
+        self._steps = 0
+        self.result: JsonValue = None
         self.has_result = False
-        """It has said what its output is."""
+        """It has said what its output is, `result`; else `text` is."""
         self._asked = 0
         """Questions that wait for an answer."""
         self._step_began_ms = work.now_ms()
         self._steered = anyio.Event()
 
     @property
-    def output(self) -> JsonValue:
-        """Its result, else its text."""
-        return self._result if self.has_result else "".join(self._text).rstrip("\r\n")
+    def text(self) -> str:
+        """Its text so far, without trailing line ends."""
+        return "".join(self._text).rstrip("\r\n")
 
     async def greet(self) -> None:
         """Tell it what to do, and what was done of it already."""
@@ -102,6 +117,7 @@ class Speaking:
 
         Raises:
             LineTooLong: If a line, or its text, is too long.
+            TooManyLines: If it writes on and on.
             AttemptInterrupted: If the attempt is to stop at its next step, and this is it.
         """
         failure: BaseException | None = None
@@ -110,12 +126,20 @@ class Speaking:
             try:
                 while line := await self._line():
                     self._attended.bytes_read += len(line)
+                    await self._count()
                     await self._take(line, group)
             except (AttemptInterrupted, EngineError) as error:
                 failure = error
             group.cancel_scope.cancel()
         if failure is not None:
             raise failure
+
+    async def _count(self) -> None:
+        self._lines += 1
+        if self._lines > MOST_LINES:
+            raise TooManyLines(f"it wrote more than {MOST_LINES:,} lines")
+        if self._lines % LINES_A_TURN == 0:
+            await checkpoint()
 
     async def _pass_on_steers(self) -> None:
         while True:
@@ -157,7 +181,7 @@ class Speaking:
             group.start_soon(self._ask, line)
         else:
             assert isinstance(line, lines.ResultLine)
-            self._result = json_value(line.output)
+            self.result = json_value(line.output)
             if not self.has_result:
                 self.has_result = True
                 self._program.close_input()
@@ -165,6 +189,9 @@ class Speaking:
 
     async def _record(self, line: lines.StepLine) -> None:
         work, name = self._work, clean(line.name)
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise TooManyLines(f"it wrote more than {MOST_STEPS:,} steps")
         began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
         step = work.finished("code", name, work.new_key(f"{STEP}{name}"), json_value(line.output), began_ms=began_ms)
         is_next = work.stopping and work.patient  # asked to stop before this step, which is therefore its last

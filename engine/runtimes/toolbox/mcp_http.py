@@ -68,14 +68,19 @@ async def over_http(spec: McpSpec, transport: Callable[..., Any]) -> AsyncIterat
 
     timeout = httpx2.Timeout(spec.timeout_s, read=None)  # how long a call may take is limited around it
     async with (
-        Requests(headers={"Accept-Encoding": "identity", **_headers(spec)}, timeout=timeout) as client,
+        Requests(headers={"Accept-Encoding": "identity", **headers_of(spec)}, timeout=timeout) as client,
         # Larger events are refused here, each with the call that it answers.
         transport(spec.url, http_client=client, max_sse_event_size=None) as streams,
     ):
         yield streams
 
 
-def _headers(spec: McpSpec) -> dict[str, str]:
+def headers_of(spec: McpSpec) -> dict[str, str]:
+    """Return the headers of each request to a server.
+
+    Raises:
+        Unusable: If a variable that holds one is not set.
+    """
     missing = next((name for name in spec.headers_env.values() if name not in os.environ), None)
     if missing is not None:
         raise Unusable(

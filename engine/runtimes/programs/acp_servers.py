@@ -1,0 +1,53 @@
+"""The tool servers that an agent of the Agent Client Protocol is told to use: those that its spec names under `mcp`.
+
+The agent starts and calls them by itself. What is trusted is the same as where the engine starts a server.
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from engine.core.code import reference_of_server
+from engine.core.model_spec import McpSpec
+from engine.runtimes.code import Code
+from engine.runtimes.programs.environment import check_program, environment
+from engine.runtimes.toolbox.mcp_http import headers_of
+from engine.runtimes.work import Work
+
+IN_FOLDER = 'cd -- "$0" && exec "$@"'
+"""Starts a server in the team's folder, as the engine does: the protocol names no folder for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionServer:
+    """One server of a session: a program, or an address."""
+
+    name: str
+    argv: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
+    url: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+async def session_servers(work: Work, code: Code) -> list[SessionServer]:
+    """Return the servers that the spec of an agent names.
+
+    Raises:
+        UnknownServer: If neither its supervisor nor one above defines one.
+        Unusable: If one is not trusted, is not there, or lacks a variable.
+    """
+    home_id = work.state.agents[work.effect.agent_id].supervisor_id
+    servers = []
+    for name in dict.fromkeys(work.spec.mcp):
+        spec = code.servers.server(work.state, home_id, name).spec
+        await code.locate(reference_of_server(spec))
+        servers.append(await _session_server(name, spec, code))
+    return servers
+
+
+async def _session_server(name: str, spec: McpSpec, code: Code) -> SessionServer:
+    if spec.url is not None:
+        return SessionServer(name, url=spec.url, headers=headers_of(spec))
+    folder, env = code.folder or Path.cwd(), environment(spec.env)
+    await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))
+    return SessionServer(name, argv=["/bin/sh", "-c", IN_FOLDER, str(folder), *spec.argv], env=env)

@@ -1,0 +1,129 @@
+"""Which keys of an agent its runtime carries out; one that it would ignore is refused where it is given.
+
+Rule: a key that is accepted has an effect. Keys that are not named here are carried out by the engine for every agent.
+`tests/contract/test_accepted_keys.py` names what shows the effect of each.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Protocol, TypeAlias
+
+from engine.core.spec import MODEL_TYPES, AgentSpec
+from engine.errors import Unusable
+
+TOOL_KINDS = (
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other",
+)  # fmt: skip
+"""Kinds of tools in the Agent Client Protocol: what `approve` of an `acp` agent names."""
+
+
+Place: TypeAlias = tuple[str | int, ...]
+
+
+class Keys(Protocol):
+    """A spec, or the block of a team file that one is made of."""
+
+    run: Any
+    run_in: Any
+    model: Any
+    instructions: str
+    approve: Any
+    mcp: Any
+    options: Any
+
+
+_PROGRAM = ("run", "run_in", "tools", "model", "may", "step_timeout_s")
+_FUNCTION = ("model", "instructions", "may")
+_BY_CONTEXT = ("tools", "mcp", "approve", "step_timeout_s")
+_LED = ("run_in", "tools", "mcp", "may", "approve")
+WITHOUT_CONTEXT = "function of its text"
+"""The kind of a function that takes one argument, which is known once it is imported."""
+UNUSED: Mapping[str, tuple[str, ...]] = {
+    "function": _FUNCTION,
+    "function in a process": (*_FUNCTION, *_BY_CONTEXT),
+    WITHOUT_CONTEXT: (*_FUNCTION, *_BY_CONTEXT),
+    "scripted": ("run", "run_in", "tools", "model", "instructions", "mcp", "may", "approve"),
+    "process": (*_PROGRAM, "instructions", "mcp", "approve"),
+    "acp": _PROGRAM,
+    "SimpleAgent": _LED,
+    "MultiAgent": _LED,
+    "ConversationAgent": (*_LED, "output"),
+    **dict.fromkeys(("llm", "ReactAgent", "MemoryAgent"), ("run_in",)),
+}
+"""The keys that a kind of agent has no use for. The `options` of functions are data of their authors: never refused."""
+_WORDS: Mapping[str, str] = {
+    "function": "a function agent",
+    "function in a process": "a function in a process of its own, which gets its text alone",
+    WITHOUT_CONTEXT: "a function that takes its text alone",
+    "scripted": "a scripted agent",
+}
+_HINTS: Mapping[str, Mapping[str, str]] = {
+    "SimpleAgent": dict.fromkeys(("tools", "mcp", "may", "approve"), "make it a ReactAgent"),
+    "process": {"step_timeout_s": "use timeout_s"},
+    "acp": {"step_timeout_s": "use timeout_s"},
+    WITHOUT_CONTEXT: dict.fromkeys(_BY_CONTEXT, "let it take (task, ctx)"),
+}
+
+
+def kind_of(agent_type: str | None, run: object, run_in: object) -> str | None:
+    """Return the kind of agent by which `UNUSED` is sorted; None for a runtime of somebody's own."""
+    if run is not None and (agent_type in MODEL_TYPES or agent_type == "function"):
+        return "function in a process" if run_in == "process" else "function"
+    return agent_type if agent_type in UNUSED else None
+
+
+def unused_keys(agent_type: str | None, keys: Keys, kind: str | None = None) -> Iterator[tuple[Place, str]]:
+    """Yield each key that is given and would have no effect: its place, and what is wrong, in words.
+
+    Args:
+        agent_type: The runtime that executes the agent.
+        keys: Its spec, or its block of a team file.
+        kind: The kind of agent; None is the one that follows from its keys.
+    """
+    kind = kind or kind_of(agent_type, keys.run, keys.run_in)
+    if kind is None:
+        return
+    whose, defaults = _WORDS.get(kind, f"an agent of type {kind}"), _defaults()
+    for key in UNUSED[kind]:
+        if getattr(keys, key) not in (defaults[key], []):
+            hint = _HINTS.get(kind, {}).get(key)
+            yield (key,), f"does nothing for {whose}; leave it out" + (f", or {hint}" if hint else "")
+    if kind == "acp":
+        yield from _unused_by_acp(keys)
+    if kind in ("MultiAgent", "ConversationAgent"):
+        yield from _unused_by_members(kind, keys)
+
+
+def _unused_by_acp(keys: Keys) -> Iterator[tuple[Place, str]]:
+    for tool in keys.approve:
+        if tool not in TOOL_KINDS:
+            yield ("approve", tool), f"is no kind of tool of the protocol; there are {', '.join(TOOL_KINDS)}"
+    for place, name in enumerate(keys.mcp):
+        if "/" in name:
+            whole = name.partition("/")[0]
+            yield ("mcp", place), f"names one tool, and an agent of type acp gets whole servers: write {whole!r}"
+
+
+def _unused_by_members(kind: str, keys: Keys) -> Iterator[tuple[Place, str]]:
+    """Yield what is for the model of an agent that is made of others, where no model of its own speaks."""
+    if keys.model and keys.options.get("moderator") is not None:
+        yield ("model",), "does nothing beside a moderator; leave one of them out"
+    elif keys.instructions and not keys.model:
+        yield ("instructions",), f"is for the model of a {kind}, and this one has none; name it with 'model'"
+
+
+def check_keys(spec: AgentSpec, kind: str | None = None) -> None:
+    """Refuse a spec with a key that would have no effect.
+
+    Raises:
+        Unusable: The first such key, in one line.
+    """
+    for place, text in unused_keys(spec.agent_type, spec, kind):
+        raise Unusable(f"agent {spec.name!r}: {'.'.join(map(str, place))} {text}")
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """Return what each key is where it is left out."""
+    empty = AgentSpec(name="none")
+    return {key: getattr(empty, key) for keys in UNUSED.values() for key in keys}

@@ -1,0 +1,67 @@
+"""Outputs of agents that no model plays, held against the `output` schema of their spec.
+
+A schema may take processor time, so a thread compares. What a stopped attempt returns is partial and fits or not.
+"""
+
+from functools import partial
+from typing import Any
+
+from engine.core.records import JsonValue
+from engine.core.spec import AgentSpec
+from engine.errors import EngineError, Unusable
+from engine.runtimes.model.output import Unfit, check_schema, check_value, fitting
+from engine.runtimes.threads import Threads
+from engine.runtimes.values import json_value
+from engine.runtimes.work import Work
+
+
+class OutputMismatch(EngineError):
+    """The output of an agent does not fit the schema of its spec."""
+
+    def __init__(self, fault: Exception) -> None:
+        super().__init__(f"its output does not fit the schema of its spec: {fault}")
+
+
+def check_output_schema(spec: AgentSpec) -> None:
+    """Refuse a spec whose `output` is no schema.
+
+    Raises:
+        Unusable: In one line.
+    """
+    if spec.output is None:
+        return
+    try:
+        check_schema(spec.output)
+    except Unusable as unusable:
+        raise Unusable(f"agent {spec.name!r}: output: {unusable.reason}") from unusable
+
+
+async def typed_value(work: Work, value: Any, threads: Threads) -> JsonValue:
+    """Return an output that fits the schema of the agent's spec, or any where that has none.
+
+    Raises:
+        OutputMismatch: If it does not fit.
+        NotJson: If there is a schema and it is no JSON.
+    """
+    if work.spec.output is None or work.saw_stopping:
+        return value  # type: ignore[no-any-return]  # the host converts it
+    output = json_value(value)
+    try:
+        await threads.run(partial(check_value, output, work.spec.output))
+    except Unfit as unfit:
+        raise OutputMismatch(unfit) from unfit
+    return output
+
+
+async def typed_text(work: Work, text: str, threads: Threads) -> JsonValue:
+    """Return the JSON that a text is, which fits the schema of the agent's spec; the text where that has none.
+
+    Raises:
+        OutputMismatch: If it is no JSON, or does not fit.
+    """
+    if work.spec.output is None or work.saw_stopping:
+        return text
+    try:
+        return await threads.run(partial(fitting, text, work.spec.output))
+    except Unfit as unfit:
+        raise OutputMismatch(unfit) from unfit

@@ -1,0 +1,108 @@
+"""A key that is accepted does something: every key of an agent, for every kind of agent, is refused or has an effect.
+
+What shows the effect stands in `tests/runtime/test_key_effects.py`, or is a test that is named here. A new key, and a
+new kind of agent, have an entry or this fails.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.core.spec import MODEL_TYPES
+from engine.runtimes.catalogue import built_in
+from engine.runtimes.spec_keys import UNUSED, WITHOUT_CONTEXT
+from engine.teamfile import TeamFileError, parse_team
+from engine.teamfile.schema import AgentBlock
+from tests.runtime.test_key_effects import EFFECTS
+
+TESTS = Path(__file__).parents[1]
+KINDS = sorted(UNUSED.keys() - {WITHOUT_CONTEXT})
+
+EVERY_AGENT = {
+    "name": "unit/test_teamfile.py::test_what_is_written_is_what_the_engine_gets",
+    "type": "unit/test_teamfile.py::test_what_is_written_is_what_the_engine_gets",
+    "description": "unit/test_discovery.py::test_descriptions_alone_can_cover_a_request",
+    "specialties": "unit/test_discovery.py::test_a_capability_suits_who_claims_it_or_is_called_so",
+    "category": "unit/test_categories.py::test_who_takes_part_is_who_belongs_to_the_category_by_specialty_or_by_name",
+    "weight": "unit/test_balancing.py::test_weight_shares_tasks_out_in_proportion_and_smoothly",
+    "max_concurrency": "meaning/test_team_file_promises.py::test_max_concurrency_bounds_what_one_agent_has_at_work",
+    "timeout_s": "runtime/test_process_agents.py::test_the_time_limit_ends_it_with_its_group",
+    "on_failure": "unit/test_policies_chain.py::test_retries_on_both_sides_of_a_failover_are_their_own",
+    "pool": "unit/test_decide_pool.py::test_a_pool_never_grows_beyond_its_most",
+    "limits": "unit/test_decide_budgets.py::test_a_task_has_the_limits_of_its_agent_or_those_inherited_from_above",
+    "circuit": "unit/test_decide_circuit.py::test_a_circuit_opens_after_so_many_failures_in_a_row",
+}
+"""Tests of the keys that the engine carries out, whatever executes the agent."""
+STEP_LIMIT = "meaning/test_python_promises.py::test_a_step_that_takes_longer_than_its_limit_fails_the_attempt_then"
+MODEL_OPTIONS = "runtime/test_model_limits.py::test_a_model_that_finds_no_end_fails_at_its_turn_limit_in_a_sentence"
+INSTRUCTIONS = "runtime/test_model_leading.py::test_the_prompt_begins_with_what_the_user_says"
+RUNS = "runtime/test_key_effects.py::test_a_key_that_is_accepted_changes_what_comes_of_the_work"
+"""With `run` it is a function agent, of which the table knows."""
+SCRIPT = "runtime/test_scripted.py::test_the_first_rule_that_fits_the_text_is_played"
+OPTIONS = "runtime/test_supervisor_changes.py::test_replacing_some_fields_keeps_the_others_and_their_code"
+"""Options of a function are data of its author, which only one that takes (task, ctx) sees."""
+OF_KINDS = {
+    "function": {"step_timeout_s": STEP_LIMIT},
+    "function in a process": {"options": OPTIONS},
+    "scripted": {
+        "step_timeout_s": STEP_LIMIT,
+        "script": "runtime/test_scripted.py::test_without_a_rule_it_says_its_name_and_the_text",
+    },
+    **{
+        kind: {"step_timeout_s": STEP_LIMIT, "instructions": INSTRUCTIONS, "options": MODEL_OPTIONS, "run": RUNS}
+        for kind in MODEL_TYPES
+    },
+}
+"""Tests of keys whose effect takes more than one agent to see."""
+
+
+def test_every_type_of_agent_is_a_kind_that_the_table_of_keys_knows() -> None:
+    assert set(built_in()) <= UNUSED.keys()
+
+
+SAMPLES: dict[str, Any] = {
+    "run": "crew:work", "run_in": "thread", "tools": ["crew:search"], "model": "openai/gpt-4o",
+    "instructions": "Be brief.", "mcp": ["files"], "may": ["ask_human"], "approve": {"search": "always"},
+    "output": {"type": "object"}, "step_timeout_s": 5, "options": {"depth": 2}, "script": [{"output": "x"}],
+}  # fmt: skip
+AGENTS: dict[str, dict[str, Any]] = {
+    "function": {"run": "crew:work"},
+    "function in a process": {"run": "crew:work", "run_in": "process"},
+    "scripted": {"type": "scripted", "script": [{"output": "x"}]},
+    "process": {"options": {"argv": ["cat"]}, "type": "process"},
+    "acp": {"options": {"argv": ["coder"]}, "type": "acp"},
+    "MultiAgent": {"type": "MultiAgent", "options": {"team": ["a"]}},
+    "ConversationAgent": {"type": "ConversationAgent", "options": {"speakers": ["a", "b"]}},
+    **{kind: {"type": kind} for kind in ("llm", "SimpleAgent", "ReactAgent", "MemoryAgent")},
+}
+
+
+def faults_with(kind: str, key: str) -> str:
+    agent = {"name": "ada", **AGENTS[kind], key: SAMPLES[key]}
+    team = {"version": 1, "supervisor": {"name": "desk"}, "mcp": {"files": {"argv": ["x"]}}, "agents": [agent]}
+    try:
+        parse_team(json.dumps(team), Path("team.yaml"))
+    except TeamFileError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_key_of_an_agent_is_refused_or_has_an_effect_that_a_test_shows(kind: str) -> None:
+    tried = {effect.key for effect in EFFECTS if effect.kind == kind}
+    shown = {*tried, *EVERY_AGENT, *OF_KINDS.get(kind, {})}
+
+    for key in AgentBlock.model_fields:
+        refused = key in SAMPLES and f"agents[ada].{key}: " in faults_with(kind, key)
+        assert refused or key in shown, f"{key} of {kind} is not refused, and no test shows what it does"
+        assert not (refused and key in tried), f"{key} of {kind} is refused, and has an effect"
+
+
+@pytest.mark.parametrize("named", sorted({*EVERY_AGENT.values(), *(t for k in OF_KINDS.values() for t in k.values())}))
+def test_the_tests_that_show_effects_are_there(named: str) -> None:
+    path, _, name = named.partition("::")
+
+    assert re.search(rf"^(async )?def {name}\(", (TESTS / path).read_text(encoding="utf-8"), re.MULTILINE), named

@@ -1,0 +1,102 @@
+"""Agents with odd habits at the other end of the Agent Client Protocol: each costs an attempt at most, and one line.
+
+The habits stand in a table of `acp_agent.py`; what comes of each stands here.
+"""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from engine.core.spec import AgentSpec
+from engine.runtimes.programs import acp, acp_link
+from tests.runtime.engines import Engines
+from tests.runtime.test_jsonl_agents import steps
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(find_spec("acp") is None, reason="the extra is not installed"),
+]
+
+PROGRAM = Path(__file__).with_name("acp_agent.py")
+
+HARMLESS = {
+    "an update of an unknown sort": "done",
+    "an unknown notification": "done",
+    "an unknown request": "done",
+    "an unknown kind of tool": "done",
+    "a call that ends and never began": "done",
+    "a call that ends twice": "done",
+    "a call with a million values": "done",
+    "a call with half a character": "done",
+    "bytes that are no UTF-8": "\ufffd\ufffd\ndone",
+    "answers nobody waits for": "done",
+    "usage in words": "done",
+    "usage below zero": "done",
+    "usage under _meta": "done",
+    "money that is no number": "done",
+    "leave with options of no kind": "Invalid params",
+    "leave without options": "{'outcome': 'cancelled'}",
+    "leave for a call with a million values": "Invalid params",
+    "leave for two hundred calls at once": "more than 100 requests are open",
+}
+"""The output of an attempt, by the habit that does no harm to it."""
+HARMFUL = {
+    "no stop reason": "session/prompt: its answer is not one (stopReason: Field required)",
+    "an unknown stop reason": "session/prompt: its answer is not one (stopReason: Input should be",
+    "null as an answer": "session/prompt: its answer is not one",
+    "a line that never ends": "wrote a line that is too long",
+    "lines without end": "wrote more than 2,000 messages",
+    "messages without end": "wrote more than 2,000 messages",
+    "requests whose answers it does not read": "wrote more than 2,000 messages",
+    "dies in the middle": "exited with 9",
+}
+"""The error of an attempt, by the habit that ends it."""
+
+
+def agent(tmp_path: Path, like: str = "") -> AgentSpec:
+    argv = [sys.executable, str(PROGRAM), str(tmp_path / "log"), like]
+    return AgentSpec(name="odd", agent_type="acp", options={"argv": argv})
+
+
+@pytest.mark.parametrize("habit", HARMLESS)
+async def test_a_habit_that_does_no_harm_costs_nothing(
+    engine: Engines, tmp_path: Path, habit: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with engine(agent(tmp_path)) as running:
+        assert await running.ask(habit) == HARMLESS[habit]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("habit", HARMFUL)
+async def test_a_habit_that_ends_an_attempt_is_one_line(
+    engine: Engines, tmp_path: Path, habit: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(acp, "LONGEST_LINE_BYTES", 100_000)
+    monkeypatch.setattr(acp_link, "MOST_MESSAGES", 2_000)
+
+    async with engine(agent(tmp_path)) as running:
+        assert HARMFUL[habit] in await running.fails(habit)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("like", ["hello is a list", "hello without a version", "hello with a version in words"])
+async def test_one_that_says_nothing_sensible_of_itself_fails_in_one_line(
+    engine: Engines, tmp_path: Path, like: str
+) -> None:
+    async with engine(agent(tmp_path, like)) as running:
+        assert "initialize: its answer is not one" in await running.fails("work")
+
+
+@pytest.mark.parametrize("habit", ["a call nested deep", "an update with bytes that are no UTF-8", "an answer twice"])
+async def test_what_cannot_be_read_is_shown_as_text_or_left_out(engine: Engines, tmp_path: Path, habit: str) -> None:
+    async with engine(agent(tmp_path)) as running:
+        assert str(await running.ask(habit)).endswith("done")
+
+
+async def test_a_kind_of_tool_that_is_not_known_is_other(engine: Engines, tmp_path: Path) -> None:
+    async with engine(agent(tmp_path)) as running:
+        await running.ask("an unknown kind of tool")
+
+        assert ("Look", {"status": "completed", "kind": "other"}) in await steps(running)
